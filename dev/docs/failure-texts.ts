@@ -13,8 +13,7 @@ export interface FailureText {
   readonly options?: readonly string[];
 }
 
-const RETRY_OPTIONS = ['review.attempts', 'review.maxRetryBatches', 'review.onFailure'];
-const DOWNLOAD_OPTIONS = ['review.downloadRetries', ...RETRY_OPTIONS];
+const RETRY_OPTIONS = ['review.attempts', 'review.onFailure'];
 const OVERDUE_OPTIONS = ['review.maxReviewTime', 'review.onTimeout', 'review.onFailure'];
 const OVERDUE =
   '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`';
@@ -112,7 +111,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'upload too large for the storage',
     connector:
       'Halves the batch at once; an item that alone is too large gets a decision with status ERROR, or a dead letter (`onFailure`), unless the type pauses before (see below).',
-    options: ['review.maxRetryBatches', 'batch.maxBytes', 'review.typePause', 'review.onFailure'],
+    options: ['batch.maxBytes', 'review.typePause', 'review.onFailure'],
   },
   {
     event: 'upload refused',
@@ -194,21 +193,21 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'Keeps what was settled and repeats the download. A last row without a line end is accepted only if three downloads end with the same one, the service counts no more rows, and no other file of it ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
     user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
-    options: DOWNLOAD_OPTIONS,
+    options: RETRY_OPTIONS,
   },
   {
     event: 'result files that settle nothing',
     connector:
       'A web page, a header alone, a missing column, malformed rows: counts as a failing batch of its type (see above). Its records are given up only by the one batch per pause, or if others of the type are decided meanwhile.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
-    options: ['review.typePause', ...DOWNLOAD_OPTIONS],
+    options: ['review.typePause', ...RETRY_OPTIONS],
   },
   {
     event: 'result rows missing',
     connector:
       'Repeats the download while the file is short, then treats the records without a row like a batch in ERROR.',
     user: '`result_anomalies_total{kind="missing"}`',
-    options: DOWNLOAD_OPTIONS,
+    options: RETRY_OPTIONS,
   },
   {
     event: 'result rows malformed',
@@ -224,9 +223,8 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'result rows with status ERROR',
-    connector: 'Publishes them as they are; or submits those items again first.',
-    user: '`decisions_total{status="ERROR"}`, `items_resubmitted_total`',
-    options: ['review.errorRowAttempts'],
+    connector: 'Publishes them as they are.',
+    user: '`decisions_total{status="ERROR"}`',
   },
   {
     event: 'unknown columns and states',

@@ -90,7 +90,7 @@ function shown(reaction: Reaction | undefined): string {
       return `the batch failed: \`${reaction.as}\``;
     case 'download_again':
       return reaction.counted
-        ? 'repeated up to `review.downloadRetries` times, then `results_unreadable`'
+        ? 'repeated up to three times, then `results_unreadable`'
         : 'repeated indefinitely';
     case undefined:
       return '';
@@ -99,9 +99,7 @@ function shown(reaction: Reaction | undefined): string {
 
 function fate({ again, halved }: JobRule): string {
   const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
-  const halving = halved
-    ? 'halved until each is alone (`review.maxRetryBatches` at most), then '
-    : '';
+  const halving = halved ? 'halved until each is alone (at most 64 batches), then ' : '';
   switch (again) {
     case 'always':
       return 'submitted again, indefinitely';

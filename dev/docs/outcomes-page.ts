@@ -22,7 +22,6 @@ const AFTER_BATCH: Readonly<Record<JobFailure, string>> = {
   results_unreadable: OPERATOR,
   rows_missing: SEND_AGAIN,
   rows_malformed: SEND_AGAIN,
-  rows_failed: SEND_AGAIN,
   review_timeout: 'Have a person decide: the review takes longer than the pipeline waits',
 };
 

@@ -42,9 +42,8 @@ export interface DecisionError {
    * review_failed: the service reported an error for this item. The other codes state how the
    * batches of the item ended: batch_failed, batch_cancelled, batch_unknown, upload_lost,
    * upload_expired, upload_rejected, upload_blocked, upload_too_large, results_unreadable,
-   * rows_missing, rows_malformed, rows_failed, review_timeout. encoding_failed: the outcome could
-   * not be encoded in the output format. More may be added: treat an unknown code like any other
-   * error.
+   * rows_missing, rows_malformed, review_timeout. encoding_failed: the outcome could not be encoded
+   * in the output format. More may be added: treat an unknown code like any other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never contains content. */

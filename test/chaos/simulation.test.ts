@@ -81,9 +81,7 @@ const OUTCOMES = [
     'upload_rejected',
     'upload_too_large',
   ].map((reason) => `jobs_failed_total ${reason}`),
-  ...['rows_missing', 'rows_failed', 'review_timeout'].map(
-    (reason) => `jobs_failed_total ${reason}`,
-  ),
+  ...['rows_missing', 'review_timeout'].map((reason) => `jobs_failed_total ${reason}`),
   ...['missing', 'duplicate', 'unknown', 'malformed'].map(
     (kind) => `result_anomalies_total ${kind}`,
   ),

@@ -56,18 +56,6 @@ const review = group('Following a batch at the service, and handling its failure
     'A record that failed permanently becomes a decision with status ERROR, or a dead letter.',
     ['error', 'dead-letter'],
   ),
-  maxRetryBatches: integer(
-    'Maximum number of batches for one failing batch, halves included; the rest then ends by onFailure.',
-    64,
-    1,
-    10_000,
-  ),
-  downloadRetries: integer(
-    'Further downloads of an unreadable or short result file, before its rows count as missing.',
-    3,
-    0,
-    100,
-  ),
   resultColumn: optional(
     text({
       help: 'Header of the result column in result files. Default: the one that ends in " result" and is not Expected result.',
@@ -88,12 +76,6 @@ const review = group('Following a batch at the service, and handling its failure
       [],
     ),
     'all',
-  ),
-  errorRowAttempts: integer(
-    'Attempts at an item whose result row has status ERROR, before the row is published.',
-    1,
-    1,
-    20,
   ),
 });
 

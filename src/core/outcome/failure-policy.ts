@@ -75,7 +75,6 @@ export function decide(
   policy: RetryPolicy,
 ): FailureAction {
   const { again, halved } = jobRule(failure);
-  // Rows that failed alone come here only while their own limit (errorRowAttempts) lets them.
   if (again === 'always') return 'retry';
   if (again === 'attempts' && job.depth === 0 && job.attempt < policy.attempts) return 'retry';
   if (halved && left > 1 && spent + 2 <= policy.maxRetryBatches) return 'bisect';

@@ -28,7 +28,6 @@ export type JobFailure =
   | 'results_unreadable'
   | 'rows_missing'
   | 'rows_malformed'
-  | 'rows_failed'
   | 'review_timeout';
 
 /**

@@ -149,12 +149,5 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'result rows with status ERROR',
-    job: {
-      failure: 'rows_failed',
-      again: 'always',
-      halved: false,
-      pausesType: 'none',
-      message: 'the service could not review this item, also when it was submitted again',
-    },
   },
 ];

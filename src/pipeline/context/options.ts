@@ -21,7 +21,7 @@ export interface PipelineOptions extends EngineLimits {
   readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };
   readonly batch: Omit<BatchLimits, 'maxOffsetBytes'>;
-  readonly review: RetryPolicy & {
+  readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
     readonly poll: { readonly initialMs: number; readonly maxMs: number };
     readonly maxReviewTimeMs: number;
     readonly onTimeout: 'wait' | 'error';
@@ -30,8 +30,6 @@ export interface PipelineOptions extends EngineLimits {
     readonly missingGraceMs: number;
     readonly typePauseMs: number;
     readonly authPauseMs: number;
-    readonly downloadRetries: number;
-    readonly errorRowAttempts: number;
   };
   readonly objective: { readonly ageMs: number };
   readonly kafka: {
@@ -50,6 +48,10 @@ interface EngineLimits {
   readonly chunk: { readonly maxRows: number; readonly maxBytes: number };
   /** Content types in use; Infinity where the configuration lists the types. */
   readonly maxTypes: number;
+  /** Batches for one failing batch, halves included. */
+  readonly maxRetryBatches: number;
+  /** Further downloads of an unreadable or short result file, before its rows count as missing. */
+  readonly downloadRetries: number;
   /** Rows of the first batch after a start. */
   readonly firstBatchRows: number;
   /** Encoded offsets of one job. */
@@ -66,6 +68,8 @@ export const ENGINE_LIMITS: EngineLimits = {
   // Measured: docs/adr/0005.
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
   maxTypes: 100,
+  maxRetryBatches: 64,
+  downloadRetries: 3,
   firstBatchRows: 500,
   // Far below Kafka's 1 MB message.
   maxOffsetBytes: 256 * 1024,

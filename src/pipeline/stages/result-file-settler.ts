@@ -2,7 +2,7 @@
  * Settles finished jobs from their result files. Rows that settle nothing are counted and dropped
  * (I2).
  */
-import type { MalformedRow, RowOutcome } from '../../core/bytes/result-row.ts';
+import type { MalformedRow } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
@@ -97,8 +97,7 @@ class ResultFile implements JobSettler {
     const { clock, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
     const attributes = { 'content_review.download': this.#downloads };
-    const isWanted = (partition: number, offset: number, outcome: RowOutcome | undefined) =>
-      rows.isWanted(partition, offset, outcome);
+    const isWanted = (partition: number, offset: number) => rows.isWanted(partition, offset);
     const read = async () => {
       const decided = () => jobContext(this.#job, clock.now());
       const slices = this.#kind.results(status, decided, signal);
@@ -129,7 +128,7 @@ class ResultFile implements JobSettler {
       logger.warn(about, 'result download ended early; retrying');
     }
     this.detail = { reason: cut.message };
-    if (counted && this.#downloads > options.review.downloadRetries) {
+    if (counted && this.#downloads > options.downloadRetries) {
       report.count('result_anomalies_total', { kind: 'unreadable' });
       return { do: 'fail', as: 'results_unreadable' };
     }
@@ -141,17 +140,14 @@ class ResultFile implements JobSettler {
     const { options, report } = this.#shard;
     const { record, left } = this.#job;
     const isShort = rows.all < (expectedRows ?? record.count);
-    if (isShort && this.#downloads <= options.review.downloadRetries)
-      return { do: 'again', afterMs: 0 };
-    const missing = left.size - rows.retried.size;
-    if (missing > 0) report.count('result_anomalies_total', { kind: 'missing' }, missing);
+    if (isShort && this.#downloads <= options.downloadRetries) return { do: 'again', afterMs: 0 };
+    report.count('result_anomalies_total', { kind: 'missing' }, left.size);
     this.detail = rows.malformed;
     return { do: 'fail', as: failureOf(rows, isShort) };
   }
 }
 
-function failureOf({ retried, malformed }: DownloadedRows, isShort: boolean): JobFailure {
-  if (retried.size > 0) return 'rows_failed';
+function failureOf({ malformed }: DownloadedRows, isShort: boolean): JobFailure {
   if (malformed === undefined) return 'rows_missing';
   // A quote that does not close may have swallowed the rows that are missing.
   return isShort ? 'results_unreadable' : 'rows_malformed';
@@ -166,8 +162,6 @@ class DownloadedRows {
   readonly #before: CoordinateSet;
   /** Records of the rows so far. */
   readonly #taken = new CoordinateSet();
-  /** Records with status ERROR that are submitted again. */
-  readonly retried = new CoordinateSet();
   /** Number of rows. */
   all = 0;
   /** Reason of the first malformed row, and their number. */
@@ -187,21 +181,15 @@ class DownloadedRows {
     for (const other of others) if ('malformed' in other) this.#drop(other);
   }
 
-  /** Returns true for the first row about a record that is left, unless the record is submitted again. */
-  isWanted(partition: number, offset: number, outcome: RowOutcome | undefined): boolean {
+  /** Returns true for the first row about a record that is left. */
+  isWanted(partition: number, offset: number): boolean {
     if (!this.#before.has(partition, offset)) {
       // Settled by an earlier download (a restart downloads again), or never in the job.
       if (!this.#job.everNamed(partition, offset)) this.#anomaly('unknown');
       return false;
     }
-    if (this.retried.has(partition, offset) || !this.#taken.add(partition, offset)) {
-      this.#anomaly('duplicate');
-      return false;
-    }
-    const { errorRowAttempts } = this.#shard.options.review;
-    if (outcome?.isError !== true || this.#job.record.attempt >= errorRowAttempts) return true;
-    this.#taken.delete(partition, offset);
-    this.retried.add(partition, offset);
+    if (this.#taken.add(partition, offset)) return true;
+    this.#anomaly('duplicate');
     return false;
   }
 

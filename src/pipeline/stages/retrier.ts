@@ -4,9 +4,15 @@
  */
 import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
-import { decide, type FailureAction, jobRule } from '../../core/outcome/failure-policy.ts';
+import {
+  decide,
+  type FailureAction,
+  jobRule,
+  type RetryPolicy,
+} from '../../core/outcome/failure-policy.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { ContentItem } from '../../core/record.ts';
+import type { PipelineOptions } from '../context/options.ts';
 import {
   jobContext,
   type ServiceAccess,
@@ -49,7 +55,9 @@ export class Retrier {
     this.#failed.set(job, failed);
     const spent = this.#spentOf(job);
     const counted = !this.#typeFails(failed, spent) || isProbe;
-    const action = counted ? decide(failure, record, left.size, spent, options.review) : 'retry';
+    const action = counted
+      ? decide(failure, record, left.size, spent, retryPolicy(options))
+      : 'retry';
     if (action === 'bisect') this.#spent.set(record.root, spent + 2);
     report.spans.failed(job, failure, action);
     report.count('jobs_failed_total', { reason: failure });
@@ -89,7 +97,7 @@ export class Retrier {
       return false;
     }
     if (pausesType === 'none') return false;
-    const action = decide(failure, record, left.size, spent, options.review);
+    const action = decide(failure, record, left.size, spent, retryPolicy(options));
     // Without a success of the type between the first and the last try, the content may be fine.
     if (action === 'error' || action === 'dead_letter')
       return breakers.failed(
@@ -162,6 +170,11 @@ export class Retrier {
     await settlement.end();
   }
 }
+
+const retryPolicy = ({ review, maxRetryBatches }: PipelineOptions): RetryPolicy => ({
+  ...review,
+  maxRetryBatches,
+});
 
 function messageOf({ failure, detail }: Retry): string {
   const { message } = jobRule(failure);

@@ -20,8 +20,8 @@ import { writtenBetween } from '../source/reread.ts';
 /** Share of a chunk's bytes that slices may hold: buffers come in powers of two. */
 const SLICES_PER_CHUNK = 1.5;
 
-/** Returns false for a row that settles nothing. @param outcome undefined if the row is broken */
-type IsWanted = (partition: number, offset: number, outcome: RowOutcome | undefined) => boolean;
+/** Returns false for a row that settles nothing. */
+type IsWanted = (partition: number, offset: number) => boolean;
 
 export class Settlement implements Disposable {
   readonly #shard: ShardLife & ShardJournal & SourceAccess;
@@ -58,16 +58,15 @@ export class Settlement implements Disposable {
     try {
       this.#shard.signal.throwIfAborted();
       for (const other of slice.others)
-        if ('poison' in other && isWanted(other.partition, other.offset, undefined))
+        if ('poison' in other && isWanted(other.partition, other.offset))
           this.#refuse(other, other.poison);
       for (let row = 0; row < slice.length; row++) {
         const [partition, offset] = [slice.partition(row), slice.offset(row)];
-        const outcome = slice.outcome(row);
-        if (!isWanted(partition, offset, outcome)) continue;
+        if (!isWanted(partition, offset)) continue;
         const [start, end] = [slice.start(row), slice.end(row)];
         if (!this.#fits(partition, offset, end - start)) continue;
         this.#chunk.addBytes(partition, offset, slice.bytes, start, end);
-        this.#count(outcome);
+        this.#count(slice.outcome(row));
         if (this.#isFull()) await this.#flush();
       }
     } finally {

@@ -82,7 +82,6 @@ function pipelineOf(
         typePause: '2s',
         // More than the faults of a run can use up for one record.
         attempts: 20,
-        errorRowAttempts: 2,
         ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),
       },
       kafka: { ...kafka, maxWait },

@@ -43,7 +43,6 @@ const { scene } = await run(
         { operation: 'download', action: 'short', bytes: 2_150 },
         { operation: 'download', action: 'short', bytes: 20 },
       ],
-      pipeline: { review: { downloadRetries: 5 } },
     },
     unreadable: {
       faults: [
@@ -52,19 +51,16 @@ const { scene } = await run(
           action: 'answer',
           status: 200,
           body: '<html>not here</html>',
-          times: 3,
+          times: 4,
         },
       ],
-      pipeline: { review: { downloadRetries: 2 } },
     },
     missing: {
       faults: [{ operation: 'review', action: 'rows', missing: 3 }],
-      pipeline: { review: { downloadRetries: 1 } },
     },
     never: {
       events: 2,
       faults: [{ operation: 'review', action: 'rows', missing: 1, times: 'always' }],
-      pipeline: { review: { downloadRetries: 0 } },
     },
     ...Object.fromEntries(
       Object.entries(SPOILED).map(([name, fault]) => [
@@ -72,7 +68,7 @@ const { scene } = await run(
         {
           events: 40,
           faults: [{ operation: 'review', times: 'always', ...fault }] as FaultInput[],
-          pipeline: { batch: { maxRows: 5 }, review: { attempts: 3, downloadRetries: 0 } },
+          pipeline: { batch: { maxRows: 5 }, review: { attempts: 3 } },
         },
       ]),
     ),
@@ -81,7 +77,7 @@ const { scene } = await run(
         value: JSON.stringify({ type: 'torn', content: n === 5 ? TORN : `text ${n}` }),
       })),
       faults: [{ operation: 'review', action: 'rows', unclosed: TORN, times: 'always' }],
-      pipeline: { batch: { maxRows: 16 }, review: { downloadRetries: 0, typePause: '100ms' } },
+      pipeline: { batch: { maxRows: 16 }, review: { typePause: '100ms' } },
     },
     malformed: {
       events: 2,
@@ -94,7 +90,6 @@ const { scene } = await run(
           times: 'always',
         },
       ],
-      pipeline: { review: { downloadRetries: 0 } },
     },
     mangled: {
       faults: [
@@ -109,17 +104,9 @@ const { scene } = await run(
           refColumn: 'connector_ref',
         },
       ],
-      pipeline: { review: { downloadRetries: 0 } },
     },
     published: {
       events: [{ value: JSON.stringify({ type: 'published', content: 'make this row fail' }) }],
-    },
-    retried: {
-      events: [
-        { value: JSON.stringify({ type: 'retried', content: 'make this row fail' }) },
-        { value: JSON.stringify({ type: 'retried', content: 'fine' }) },
-      ],
-      pipeline: { review: { errorRowAttempts: 3 } },
     },
     busy: {
       faults: [
@@ -256,14 +243,4 @@ test('result rows with status ERROR: they are published as they are', async () =
   const published = scene('published');
   assert.deepEqual(outcomes(await published.ends()), ['ERROR review_failed']);
   assert.equal(published.batches.length, 1);
-});
-
-test('result rows with status ERROR: by configuration those items are submitted again first', async () => {
-  const retried = scene('retried');
-  assert.deepEqual(outcomes(await retried.ends()), ['ERROR review_failed', 'SUCCESS']);
-  assert.deepEqual(
-    retried.batches.map(({ rows }) => rows),
-    [2, 1, 1],
-  );
-  assert.equal(await retried.metric('items_resubmitted_total'), 2);
 });

@@ -46,7 +46,6 @@ test('a shard that is lost while unreadable records are passed counts none of th
         batchAgeMs: 2076,
         chunkRows: 1,
         attempts: 3,
-        errorRowAttempts: 2,
         maxInFlight: 4,
         budgetBytes: 20000,
         sessionTimeoutMs: 6000,

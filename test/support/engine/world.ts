@@ -65,10 +65,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       typePauseMs: 10_000,
       authPauseMs: 5_000,
       attempts: 2,
-      maxRetryBatches: 64,
       onFailure: 'error',
-      errorRowAttempts: 1,
-      downloadRetries: 3,
     },
     objective: { ageMs: 3_600_000 },
     kafka: {

@@ -24,7 +24,6 @@ const TABLE: Readonly<Record<JobFailure, Row>> = {
   upload_blocked: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   batch_unknown: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   // Comes only while the limit of ERROR rows lets it.
-  rows_failed: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   results_unreadable: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   rows_missing: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   rows_malformed: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },

@@ -283,7 +283,6 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
     journal: { partitions: shape.shards },
     review: {
       attempts: shape.attempts,
-      errorRowAttempts: shape.errorRowAttempts,
       uploadGraceMs: 15_000,
       missingGraceMs: MISSING_GRACE_MS,
       typePauseMs: 4_000,

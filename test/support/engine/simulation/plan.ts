@@ -136,7 +136,6 @@ function drawShape(random: SeededRandom): Shape {
     batchAgeMs: 500 + random.below(2_500),
     chunkRows: 1 + random.below(4),
     attempts: 1 + random.below(3),
-    errorRowAttempts: 1 + random.below(2),
     maxInFlight: pick(4, 15, 200_000, 200_000),
     budgetBytes: pick(3_000, 20_000, 1_000_000),
     sessionTimeoutMs: pick(6_000, 9_000),

@@ -116,7 +116,6 @@ export interface Shape {
   readonly batchAgeMs: number;
   readonly chunkRows: number;
   readonly attempts: number;
-  readonly errorRowAttempts: number;
   readonly maxInFlight: number;
   readonly budgetBytes: number;
   readonly sessionTimeoutMs: number;

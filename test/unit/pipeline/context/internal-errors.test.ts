@@ -205,7 +205,7 @@ for (const [when, { stage, kind, settings }] of Object.entries(CASES)) {
 }
 
 test('so does one that gets an ERROR decision which cannot be made', async () => {
-  const options: OptionChanges = { review: { attempts: 1, maxRetryBatches: 1 } };
+  const options: OptionChanges = { review: { attempts: 1 }, maxRetryBatches: 1 };
   const failing = (real: PipelineKind) =>
     changed(real, {
       failure: (...given: Parameters<KindSteps['failure']>) => {
@@ -278,7 +278,7 @@ test('a malformed row that the connector failed on is reported with its batch, a
         ? { malformed: 'the connector failed on this row', crash: 'TypeError' }
         : row,
     ),
-    { options: { review: { downloadRetries: 0, attempts: 1, maxRetryBatches: 1 } } },
+    { options: { review: { attempts: 1 }, downloadRetries: 0, maxRetryBatches: 1 } },
   );
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();

@@ -52,7 +52,8 @@ for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
         partitions: 1,
         options: {
           batch: { maxRows, maxAgeMs: 1_000 },
-          review: { attempts: 3, downloadRetries: 1 },
+          review: { attempts: 3 },
+          downloadRetries: 1,
         },
         service: spoiling(how, () => broken),
       });
@@ -85,7 +86,8 @@ for (const [what, others] of [
       partitions: 1,
       options: {
         batch: { maxRows: 40, maxAgeMs: 1_000 },
-        review: { attempts: 3, downloadRetries: 0 },
+        review: { attempts: 3 },
+        downloadRetries: 0,
       },
       service: {
         review: () => ({
@@ -111,7 +113,8 @@ test('files that hold ten rows at most: batches are halved until all of their ro
     partitions: 1,
     options: {
       batch: { maxRows: 40, maxAgeMs: 1_000 },
-      review: { attempts: 2, downloadRetries: 0 },
+      review: { attempts: 2 },
+      downloadRetries: 0,
     },
     service: { review: () => ({ results: (rows) => rows.slice(0, 10) }) },
   });
@@ -127,7 +130,7 @@ for (const maxRows of [1, 40]) {
     let broken = true;
     const world = new World({
       partitions: 1,
-      options: { batch: { maxRows, maxAgeMs: 1_000 }, review: { maxRetryBatches: 8 } },
+      options: { batch: { maxRows, maxAgeMs: 1_000 }, maxRetryBatches: 8 },
       service: {
         fault: (operation) =>
           operation === 'upload' && broken ? { failure: 'too_large' } : undefined,
@@ -175,7 +178,7 @@ test('a single record of its type is given up as a probe only, unless others of 
   let broken = true;
   const world = new World({
     partitions: 1,
-    options: { review: { attempts: 1, downloadRetries: 0 } },
+    options: { review: { attempts: 1 }, downloadRetries: 0 },
     service: spoiling('a file without rows', () => broken),
   });
   world.start();
@@ -190,7 +193,7 @@ test('a single record of its type is given up as a probe only, unless others of 
 test('a single record of its type whose results never come ends all the same, after a pause', async () => {
   const world = new World({
     partitions: 1,
-    options: { review: { attempts: 2, downloadRetries: 0 } },
+    options: { review: { attempts: 2 }, downloadRetries: 0 },
     service: spoiling('a file whose every row is malformed', () => true),
   });
   world.start();
@@ -211,7 +214,7 @@ test('a single record of its type whose results never come ends all the same, af
 test('a row that breaks its file takes no other with it: what is missing behind it is halved until it stands alone', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 100, maxAgeMs: 10_000 }, review: { downloadRetries: 1 } },
+    options: { batch: { maxRows: 100, maxAgeMs: 10_000 }, downloadRetries: 1 },
     service: {
       fault: (operation, id) => {
         if (operation !== 'results' || id === undefined) return undefined;
@@ -233,7 +236,7 @@ test('a row that breaks its file takes no other with it: what is missing behind 
 test('a malformed row that swallows others takes none of them with it', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 20, maxAgeMs: 10_000 }, review: { downloadRetries: 0 } },
+    options: { batch: { maxRows: 20, maxAgeMs: 10_000 }, downloadRetries: 0 },
     service: {
       review: () => ({
         results: (rows) => {
@@ -266,7 +269,8 @@ test('a batch that settles something ends the row of failures of its type', asyn
     partitions: 1,
     options: {
       batch: { maxRows: 4, maxAgeMs: 1_000 },
-      review: { attempts: 3, downloadRetries: 0 },
+      review: { attempts: 3 },
+      downloadRetries: 0,
     },
     // The first row of each file is missing, so every batch of one row settles nothing.
     service: { review: () => ({ results: (rows) => rows.slice(1) }) },
@@ -285,7 +289,7 @@ test('a batch that settles something ends the row of failures of its type', asyn
 test('a batch is warned of once, however often its file is downloaded, with the first reason and the number of its malformed rows', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, review: { downloadRetries: 3 } },
+    options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, downloadRetries: 3 },
     service: {
       review: ({ id }) =>
         id === 'batch-1'

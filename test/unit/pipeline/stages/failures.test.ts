@@ -32,7 +32,7 @@ const failures = (world: World, reason: string) =>
 
 test('halving stops at the most batches that one job may cost; what is left then gets ERROR decisions', async () => {
   const world = oneBatch(64, {
-    options: { batch: { maxAgeMs: 1_000 }, review: { maxRetryBatches: 9 } },
+    options: { batch: { maxAgeMs: 1_000 }, maxRetryBatches: 9 },
     service: {
       review: ({ rows }) =>
         (rows?.[0]?.offset ?? 0) < 64 ? { state: 'failed', afterMs: 4_000 * ++failed } : {},
@@ -63,7 +63,7 @@ test('a type that fails for ever still ends: one probe per pause counts, and in 
 
 test('the bound on halving holds over a restart', async () => {
   const world = oneBatch(64, {
-    options: { review: { maxRetryBatches: 9, typePauseMs: 1_000 } },
+    options: { review: { typePauseMs: 1_000 }, maxRetryBatches: 9 },
     service: { review: () => ({ state: 'failed' }) },
   });
   for (let restart = 0; restart < 10; restart++) {
@@ -252,7 +252,8 @@ test('the most batches that one job may cost holds over a restart too', async ()
   const world = oneBatch(8, {
     options: {
       batch: { maxAgeMs: 1_000 },
-      review: { attempts: 1, maxRetryBatches: 6, typePauseMs: 1_000 },
+      review: { attempts: 1, typePauseMs: 1_000 },
+      maxRetryBatches: 6,
     },
     service: {
       // The second half fails after the restart, while the halves of the first are under review still.

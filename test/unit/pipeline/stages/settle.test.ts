@@ -43,11 +43,6 @@ const anomalies = (world: World) =>
       return count > 0 ? [[kind, count]] : [];
     }),
   );
-const failures = (world: World, reason: string) =>
-  world.instances.reduce(
-    (sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }),
-    0,
-  );
 
 test('decisions go out in chunks, each in one transaction with the job’s remainder, the tombstones with the last', async () => {
   const seen: [rows: number, journal: string[]][] = [];
@@ -305,51 +300,6 @@ test('rows with status ERROR are published at once by default', async () => {
   );
   assert.equal(world.instances[0]?.metrics.counter('decisions_total', { status: 'ERROR' }), 1);
   assert.equal(world.instances[0]?.metrics.counter('decisions_total', { status: 'SUCCESS' }), 3);
-});
-
-test('rows with status ERROR are tried again when policy says so, and published as they are at the last attempt', async () => {
-  const spoilt = (rows: readonly ServiceRow[]) =>
-    rows.map((row): ServiceRow => (row.offset < 2 ? { ...row, status: 'error' } : row));
-  const world = oneBatch(4, spoilt, {
-    options: { review: { errorRowAttempts: 2 } },
-    service: {
-      review: ({ id }) => ({
-        results: (rows) =>
-          id === 'batch-1'
-            ? spoilt(rows)
-            : rows.map((row): ServiceRow => (row.offset === 0 ? { ...row, status: 'error' } : row)),
-      }),
-    },
-  });
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  const told = world
-    .decisions()
-    .map(({ offset, status, attempt, error }) => [offset, status, attempt, error?.code]);
-  assert.deepEqual(told.toSorted(), [
-    [0, 'error', 2, undefined],
-    [1, 'success', 2, undefined],
-    [2, 'success', 1, undefined],
-    [3, 'success', 1, undefined],
-  ]);
-  assert.equal(failures(world, 'rows_failed'), 1);
-  assert.deepEqual(anomalies(world), {}, 'an ERROR row is not missing');
-});
-
-test('an ERROR row doubled in one file counts as a duplicate, and is still tried once', async () => {
-  const world = oneBatch(
-    3,
-    (rows) =>
-      rows.flatMap((row) =>
-        row.offset === 0 ? [{ ...row, status: 'error' as const }, row] : [row],
-      ),
-    {
-      options: { review: { errorRowAttempts: 2 } },
-    },
-  );
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([anomalies(world), offsetsBy(world, 2)], [{ duplicate: 1 }, [0]]);
 });
 
 test('a state that nobody has heard of counts as pending, and is logged once', async () => {
