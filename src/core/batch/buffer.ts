@@ -82,7 +82,7 @@ export class ItemBuffers implements Disposable {
     }
     const { length } = batch;
     const offsetsAreDue = length % OFFSET_CHECK_EVERY === 0;
-    if (length >= maxRows || (offsetsAreDue && batch.offsetBytes() > maxOffsetBytes))
+    if (length >= maxRows || (offsetsAreDue && batch.records.encodedBytes > maxOffsetBytes))
       this.#seal(batch);
   }
 

@@ -1,7 +1,7 @@
 /** Items of one upload: their rows, as bytes, and their coordinates. No item outlives `add`. */
 
 import type { EncodedBody, RowSink } from '../bytes/row-sink.ts';
-import { CoordinateList } from '../offsets/coordinate-list.ts';
+import { BatchRecords } from '../journal/batch-records.ts';
 import type { Lease } from '../ports/memory.ts';
 import type { ContentItem } from '../record.ts';
 import type { TraceLinks } from '../trace-context.ts';
@@ -9,16 +9,10 @@ import type { TraceLinks } from '../trace-context.ts';
 /** Memory of the objects around a batch. */
 const BATCH_BYTES = 1024;
 
-interface ItemRange {
-  low: number;
-  high: number;
-  count: number;
-}
-
 export class ItemBatch implements Disposable {
   readonly type: string;
   readonly sink: RowSink;
-  readonly records = new CoordinateList();
+  readonly records = new BatchRecords();
   /** undefined while tracing is off. */
   readonly links: TraceLinks | undefined;
   /** Sum of the items' bytes. */
@@ -27,11 +21,6 @@ export class ItemBatch implements Disposable {
   sinceMs = Infinity;
   readonly #lease: Lease;
   #body: EncodedBody | undefined;
-  /** Range of offsets by partition. */
-  readonly #ranges = new Map<number, ItemRange>();
-  /** Partition and range of the newest item. */
-  #partition = -1;
-  #range: ItemRange = { low: 0, high: 0, count: 0 };
 
   /** @param lease memory of the batch, which the batch owns */
   constructor(type: string, sink: RowSink, links: TraceLinks | undefined, lease: Lease) {
@@ -42,7 +31,7 @@ export class ItemBatch implements Disposable {
   }
 
   get length(): number {
-    return this.records.length;
+    return this.records.size;
   }
 
   /** Memory that the batch takes, bytes. */
@@ -58,7 +47,7 @@ export class ItemBatch implements Disposable {
     const { links, records, sink } = this;
     try {
       sink.add(item);
-      records.add(item);
+      records.take(item);
       links?.add(item.headers);
     } finally {
       this.#lease.resize(
@@ -67,16 +56,6 @@ export class ItemBatch implements Disposable {
     }
     this.bytes += item.bytes;
     if (sinceMs < this.sinceMs) this.sinceMs = sinceMs;
-    const { partition, offset } = item;
-    if (partition !== this.#partition) {
-      this.#partition = partition;
-      this.#range = this.#ranges.get(partition) ?? { low: offset, high: offset, count: 0 };
-      if (this.#range.count === 0) this.#ranges.set(partition, this.#range);
-    }
-    const range = this.#range;
-    if (offset < range.low) range.low = offset;
-    if (offset > range.high) range.high = offset;
-    range.count++;
   }
 
   /** Puts the body together, which the batch owns. To be called once, after the last item. */
@@ -97,13 +76,5 @@ export class ItemBatch implements Disposable {
     this.#body?.release();
     this.sink.release();
     this.#lease[Symbol.dispose]();
-  }
-
-  /** An upper bound of the encoded offsets: a bitmap, or runs at up to six bytes an offset; base64 adds a third. */
-  offsetBytes(): number {
-    let bytes = 0;
-    for (const { low, high, count } of this.#ranges.values())
-      bytes += 12 + Math.min((high - low) / 8, count * 6);
-    return (bytes * 4) / 3;
   }
 }

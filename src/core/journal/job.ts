@@ -46,6 +46,7 @@ export interface JobRecord {
 export class CoordinateSet {
   readonly #partitions = new Map<number, OffsetSet>();
   #size = 0;
+  #heldBytes = 0;
 
   static of(coordinates: Iterable<SourceCoordinate>): CoordinateSet {
     const set = new CoordinateSet();
@@ -67,9 +68,26 @@ export class CoordinateSet {
       offsets = new OffsetSet();
       this.#partitions.set(partition, offsets);
     }
-    const added = offsets.add(offset);
-    if (added) this.#size++;
-    return added;
+    const before = offsets.heldBytes;
+    if (!offsets.add(offset)) return false;
+    this.#size++;
+    this.#heldBytes += offsets.heldBytes - before;
+    return true;
+  }
+
+  /** Memory that the added offsets took, bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Upper bound of the size of all encoded offsets: as bitmaps, or as runs of up to six bytes an offset; base64 adds a third. */
+  get encodedBytes(): number {
+    let bytes = 0;
+    for (const offsets of this.#partitions.values()) {
+      const width = (offsets.max() ?? 0) - (offsets.min() ?? 0);
+      bytes += 12 + Math.min(width / 8, offsets.size * 6);
+    }
+    return (bytes * 4) / 3;
   }
 
   delete(partition: number, offset: number): boolean {
@@ -141,20 +159,11 @@ export function coordinatesOf(record: JobRecord): CoordinateSet {
   );
 }
 
-/** `sources` of a new job with these items. */
-export function sourcesOf(
-  items: Iterable<SourceCoordinate & { readonly replay: number }>,
-): JobSource[] {
-  const byPartition = new Map<number, { replay: number; offsets: OffsetSet }>();
-  for (const { partition, offset, replay } of items) {
-    let source = byPartition.get(partition);
-    if (source === undefined) {
-      source = { replay, offsets: new OffsetSet() };
-      byPartition.set(partition, source);
-    }
-    source.offsets.add(offset);
-  }
-  return [...byPartition]
-    .sort(([a], [b]) => a - b)
-    .map(([partition, { replay, offsets }]) => ({ partition, replay, offsets: offsets.encode() }));
-}
+/** `sources` of a new job with these records. @param replayOf resets of the group before the records of a partition */
+export const sourcesOf = (
+  records: CoordinateSet,
+  replayOf: (partition: number) => number,
+): JobSource[] =>
+  records.entries().map(([partition, offsets]) => ({
+    ...{ partition, replay: replayOf(partition), offsets: offsets.encode() },
+  }));

@@ -5,9 +5,11 @@
  * A method that returns a Step changes this state at once. The caller commits steps in the order in
  * which they were built; if a commit fails, it discards this state and the shard is claimed again.
  */
+
 import type { Coordinates } from '../bytes/terminal-records.ts';
 import type { JournalWrite, OffsetCommit, Transaction } from '../ports/kafka.ts';
 import type { SourceCoordinate } from '../record.ts';
+import type { BatchRecords } from './batch-records.ts';
 import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import { writeJob, writeJobEnd, writeLeft, writeProgress } from './journal-records.ts';
 import type { PartitionState } from './partition-state.ts';
@@ -104,8 +106,9 @@ export class ShardState {
   }
 
   /** Starts a job of records that intake took: job, remainder, progress and source offsets. */
-  submit(record: JobRecord, items: Iterable<UnassignedRecord>): Step {
-    const left = this.#assignAll(items);
+  submit(record: JobRecord, records: BatchRecords): Step {
+    this.#assign(records);
+    const left = records.clone();
     for (const [partition, { size }] of left.entries()) this.#count(partition, size);
     const job = this.#start(record, left);
     const { journal, offsets } = this.#progress() ?? { journal: [], offsets: [] };
@@ -129,8 +132,10 @@ export class ShardState {
   }
 
   /** Ends records that were in no job; their dead letters go out with this step. */
-  deadLetter(records: Iterable<UnassignedRecord>): Step | undefined {
-    this.#assignAll(records);
+  deadLetter(records: readonly UnassignedRecord[]): Step | undefined {
+    if (CoordinateSet.of(records).size < records.length)
+      throw new Error('a record would end as two dead letters');
+    this.#assign(records);
     return this.#progress();
   }
 
@@ -147,15 +152,13 @@ export class ShardState {
     this.#live.set(partition, (this.#live.get(partition) ?? 0) + change);
   }
 
-  #assignAll(records: Iterable<UnassignedRecord>): CoordinateSet {
-    const set = new CoordinateSet();
+  #assign(records: Iterable<UnassignedRecord>): void {
     for (const { partition, offset } of records) {
-      if (this.partition(partition).isAssigned(offset) || !set.add(partition, offset))
+      if (this.partition(partition).isAssigned(offset))
         throw new Error(`record ${partition}:${offset} is assigned already`);
     }
     for (const { partition, offset, timestampMs } of records)
       this.partition(partition).assign(offset, timestampMs);
-    return set;
   }
 
   #start(record: JobRecord, left: CoordinateSet): [JournalWrite, JournalWrite] {

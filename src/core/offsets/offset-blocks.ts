@@ -26,6 +26,11 @@ export class OffsetBlocks {
     return this.#entries;
   }
 
+  /** Memory of all blocks, bytes. */
+  get heldBytes(): number {
+    return this.#blocks.byteLength + this.#bits.byteLength;
+  }
+
   /** Offsets in all blocks. */
   get size(): number {
     return this.#size;

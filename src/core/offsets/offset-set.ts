@@ -28,6 +28,11 @@ export class OffsetSet {
     return this.#blocks.size;
   }
 
+  /** Memory of the set, bytes. */
+  get heldBytes(): number {
+    return this.#blocks.heldBytes;
+  }
+
   has(offset: number): boolean {
     const at = this.#blocks.find(blockOf(offset));
     return (

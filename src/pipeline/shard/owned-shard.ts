@@ -5,9 +5,9 @@
  *                ▲  └─ park ─┐ └─ fail ─┐
  *                └────── rereads ◄──────┘
  */
+import type { BatchRecords } from '../../core/journal/batch-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import { writeAcknowledgement } from '../../core/journal/journal-records.ts';
-import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { JobPhase } from '../../core/ports/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
@@ -133,7 +133,7 @@ export class OwnedShard implements ShardStages {
     this.#retrier.add(failed);
   }
 
-  park(plan: BatchPlan, records: CoordinateList): void {
+  park(plan: BatchPlan, records: BatchRecords): void {
     this.rereads.add(parkedBatch(this.shard, plan, records, (again) => this.submit(again)));
   }
 

@@ -1,22 +1,16 @@
 /** Dead letters of records that are no longer in memory: reads them from the source topic again. */
 import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
-import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { UnreadPartitionError } from '../../core/ports/kafka.ts';
 import { placeOf } from '../../core/record.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
-import {
-  assertSameLog,
-  awaitUnread,
-  readAgain,
-  type WrittenBetween,
-  writtenBetween,
-} from './reread.ts';
+import { assertSameLog, awaitUnread, readAgain, type WrittenBetween } from './reread.ts';
 
 /** Records that end as dead letters for one reason. */
 interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
-  readonly records: CoordinateList;
+  readonly records: CoordinateSet;
+  readonly written: WrittenBetween;
   /** The job that the records leave; undefined while they are in none. */
   readonly from: LiveJob | undefined;
 }
@@ -56,13 +50,11 @@ export class DeadLetterRereads {
     const served: DeadLetterBatch[] = [];
     const due: RereadDeadLetter[] = [];
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      const { records, from: job, poison, stage, inFlight } = next;
-      if (due.length > 0 && due.length + records.length > MAX_RECORDS) break;
+      const { records, written, from: job, poison, stage, inFlight } = next;
+      if (due.length > 0 && due.length + records.size > MAX_RECORDS) break;
       this.#waiting.shift();
       served.push(next);
-      const written = writtenBetween(job ?? records);
-      for (const { partition, offset, timestampMs } of records)
-        due.push({ partition, offset, timestampMs, poison, stage, inFlight, job, written });
+      for (const at of records) due.push({ ...at, poison, stage, inFlight, job, written });
     }
     const bytes = options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
     const memory = budget.reserve('work', bytes, signal);
@@ -87,7 +79,7 @@ export class DeadLetterRereads {
         const records = [...batch.records].filter(
           (at) => left.has(placeOf(at)) && isDue(at.partition),
         );
-        return records.length === 0 ? [] : [{ ...batch, records: new CoordinateList(records) }];
+        return records.length === 0 ? [] : [{ ...batch, records: CoordinateSet.of(records) }];
       });
     this.#waiting.push(...batchesOf((partition) => partition !== error.partition));
     const unread = batchesOf((partition) => partition === error.partition);
@@ -138,7 +130,7 @@ async function publishOnce(
       records.map((record) => {
         const one = due.get(placeOf(record)) as RereadDeadLetter;
         assertSameLog(shard.options, record, one.written);
-        return { ...one, record };
+        return { ...one, record, timestampMs: record.timestampMs };
       }),
     ),
   );

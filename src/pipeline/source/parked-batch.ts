@@ -3,10 +3,11 @@
  * go on, and is read from the source again once the breaker of its type gives a permit. W stays in
  * front of it; `source.maxInFlight` bounds how far the partition goes on.
  */
-import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
+import type { BatchRecords } from '../../core/journal/batch-records.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
+import { writtenBetween } from './reread.ts';
 import type { RereadRequest } from './reread-queue.ts';
 
 /** Memory of a parked batch beside its coordinates, bytes. */
@@ -20,7 +21,7 @@ const OBJECT_BYTES = 1024;
 export function parkedBatch(
   shard: Pick<ShardLife & SourceAccess, 'signal' | 'budget'>,
   { type, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
-  records: CoordinateList,
+  records: BatchRecords,
   submit: (submission: Submission) => void,
 ): RereadRequest {
   // The members of the plan alone: a submission has rows and memory as well.
@@ -35,7 +36,8 @@ export function parkedBatch(
   return {
     type,
     records: () => records,
-    bytes: memoryOfItems(records.length, 2 * bytes),
+    written: writtenBetween(from ?? records),
+    bytes: memoryOfItems(records.size, 2 * bytes),
     from,
     inFlight,
     submits: true,

@@ -6,27 +6,26 @@
 import { detachedItem } from '../../core/batch/detached.ts';
 import type { ItemBatch } from '../../core/batch/item-batch.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
-import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
-import type { ServiceAccess, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type {
+  ServiceAccess,
+  ShardJournal,
+  ShardLife,
+  SourceAccess,
+} from '../context/shard-context.ts';
 import { DECODING_SLICE_MS } from '../limits/decoding.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
-import {
-  assertSameLog,
-  readToDecode,
-  SKIPPED,
-  type WrittenBetween,
-  writtenBetween,
-} from './reread.ts';
+import { assertSameLog, readToDecode, SKIPPED, type WrittenBetween } from './reread.ts';
 
 /** Records to be read again, and what becomes of them. */
 export interface RereadRequest {
   readonly type: string;
-  readonly records: () => CoordinateList;
+  readonly records: () => CoordinateSet;
+  readonly written: WrittenBetween;
   /** Memory that their items will take, and their body. */
   readonly bytes: number;
   /** The job that they are in, if any. */
@@ -55,8 +54,7 @@ interface Ready {
 }
 
 interface Reading extends Ready {
-  readonly records: CoordinateList;
-  readonly written: WrittenBetween;
+  readonly records: CoordinateSet;
   /** Records not found yet. */
   readonly left: CoordinateSet;
   readonly items: ContentItem[];
@@ -74,13 +72,15 @@ const GONE: Poison = {
   message: 'the source topic no longer has this record, so it cannot be submitted again',
 };
 
+type Shard = ShardLife & ServiceAccess & SourceAccess & Pick<ShardJournal, 'state'>;
+
 export class RereadQueue {
-  readonly #shard: ShardLife & ServiceAccess & SourceAccess;
+  readonly #shard: Shard;
   readonly #deadLetters: DeadLetterRereads;
   readonly #ready: Ready[] = [];
   readonly #start: () => void;
 
-  constructor(shard: ShardLife & ServiceAccess & SourceAccess, deadLetters: DeadLetterRereads) {
+  constructor(shard: Shard, deadLetters: DeadLetterRereads) {
     this.#shard = shard;
     this.#deadLetters = deadLetters;
     const hasWork = () => this.#ready.length > 0;
@@ -150,7 +150,8 @@ export class RereadQueue {
     if (batches === 0 && permit === 'probe') breakers.returned(request.type, signal);
   }
 
-  #deadLetter({ request: { from, inFlight }, records, left, poisons }: Reading): void {
+  #deadLetter({ request, records, left, poisons }: Reading): void {
+    const { from, inFlight, written } = request;
     if (left.size === 0 && poisons.size === 0) return;
     const dead = [...records].flatMap((at) => {
       const poison =
@@ -160,13 +161,14 @@ export class RereadQueue {
     const alike = Map.groupBy(dead, ({ poison }) => `${poison.reason} ${poison.message}`);
     for (const some of alike.values()) {
       const { poison } = some[0] as (typeof some)[number];
-      const of = new CoordinateList(some.map(({ at }) => at));
-      this.#deadLetters.add({ records: of, from, inFlight, poison, stage: 'rewind' });
+      const of = CoordinateSet.of(some.map(({ at }) => at));
+      this.#deadLetters.add({ from, inFlight, written, poison, records: of, stage: 'rewind' });
     }
   }
 
   /** Makes a batch of items; they stay in memory until it is whole. */
-  async #batchOf({ type, from, inFlight }: RereadRequest, items: readonly ContentItem[]) {
+  async #batchOf(request: RereadRequest, items: readonly ContentItem[]) {
+    const { type, from, inFlight, written } = request;
     const { budget, clock, signal } = this.#shard;
     const batch = this.#shard.openBatch(type, budget.lease('reread'), from);
     let whole = false;
@@ -177,8 +179,8 @@ export class RereadQueue {
         const added = attempt(() => batch.add(item, sinceMs));
         if ('poison' in added) {
           const { poison } = added;
-          const records = new CoordinateList([item]);
-          this.#deadLetters.add({ records, from, inFlight, poison, stage: 'rewind' });
+          const records = CoordinateSet.of([item]);
+          this.#deadLetters.add({ from, inFlight, written, poison, records, stage: 'rewind' });
         }
         if (clock.monotonic() - sliceMs < DECODING_SLICE_MS) continue;
         await clock.sleep(0, signal);
@@ -207,8 +209,7 @@ export class RereadQueue {
   #sendBack(one: Ready, unread: number | undefined): boolean {
     const { request, permit } = one;
     const { breakers, clock, options, signal, waits } = this.#shard;
-    if (unread === undefined || ![...request.records()].some((at) => at.partition === unread))
-      return false;
+    if (unread === undefined || !request.records().hasPartition(unread)) return false;
     if (permit === 'probe') breakers.returned(request.type, signal);
     this.#shard.spawn('reread', async () => {
       const end = waits.begin('kafka', `partition ${unread} of ${options.source.topic}`);
@@ -220,12 +221,13 @@ export class RereadQueue {
 
   #decode(reading: Reading | undefined, record: SourceRecord): void {
     if (reading === undefined) return;
-    const { request, records, written, left, items, poisons } = reading;
+    const { request, left, items, poisons } = reading;
     const { partition, offset } = record;
-    const { kind, options } = this.#shard;
-    assertSameLog(options, record, written);
+    const { kind, options, state } = this.#shard;
+    assertSameLog(options, record, request.written);
     left.delete(partition, offset);
-    const decoded = kind.decode(record, records.replayOf(partition), { type: request.type });
+    const replay = request.from?.replayOf(partition) ?? state.partition(partition).replay;
+    const decoded = kind.decode(record, replay, { type: request.type });
     if ('item' in decoded) items.push(detachedItem(decoded.item));
     else poisons.set(placeOf(record), 'poison' in decoded ? decoded.poison : SKIPPED);
   }
@@ -233,7 +235,5 @@ export class RereadQueue {
 
 function readingOf(ready: Ready): Reading {
   const records = ready.request.records();
-  const written = writtenBetween(ready.request.from ?? records);
-  const left = CoordinateSet.of(records);
-  return { ...ready, records, written, left, items: [], poisons: new Map() };
+  return { ...ready, records, left: records.clone(), items: [], poisons: new Map() };
 }

@@ -1,8 +1,8 @@
 /** Reading the source topic again: its range, the identity of its records, and the records. */
 
+import type { BatchRecords } from '../../core/journal/batch-records.ts';
 import type { CoordinateSet, LiveJob } from '../../core/journal/job.ts';
 import type { PartitionState } from '../../core/journal/partition-state.ts';
-import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { OffsetSet } from '../../core/offsets/offset-set.ts';
 import {
   type PartitionRange,
@@ -84,11 +84,8 @@ export function skipRemoved(
 /** Timestamps of the oldest and the newest of some records, ms. */
 export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
 
-/**
- * Range of timestamps that records must have when they are read again: of their job, or of their
- * list.
- */
-export function writtenBetween(of: LiveJob | CoordinateList): WrittenBetween {
+/** Range of timestamps that records must have when they are read again: of their job or batch. */
+export function writtenBetween(of: LiveJob | BatchRecords): WrittenBetween {
   if (!('record' in of)) return [of.oldestMs, of.newestMs];
   return [of.record.oldestEventMs, of.record.newestEventMs];
 }

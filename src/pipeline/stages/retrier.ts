@@ -2,8 +2,8 @@
  * Retries failed jobs: reads their remaining records from the source topic again, then moves them
  * to new jobs, or settles them without a result.
  */
+import { BatchRecords } from '../../core/journal/batch-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
-import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import {
   decide,
   type FailureAction,
@@ -23,6 +23,7 @@ import {
 import type { BatchPlan } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { FAILURES_IN_A_ROW } from '../limits/type-breakers.ts';
+import { writtenBetween } from '../source/reread.ts';
 import type { RereadRequest } from '../source/reread-queue.ts';
 import { Settlement } from './settlement.ts';
 import type { FailedJob, ShardStages } from './shard-stages.ts';
@@ -72,7 +73,8 @@ export class Retrier {
     else {
       const message = `${messageOf(retry)} (${failure})`;
       this.#stages.deadLetters.add({
-        records: remainderOf(job),
+        records: job.left.clone(),
+        written: writtenBetween(job),
         from: job,
         inFlight: undefined,
         poison: { reason: 'review_failed', message },
@@ -116,7 +118,8 @@ export class Retrier {
     const { record, left } = job;
     return {
       type: record.type,
-      records: () => remainderOf(job),
+      records: () => left,
+      written: writtenBetween(job),
       bytes: memoryOfItems(left.size, 2 * shareOf(job, left.size)),
       from: job,
       inFlight: undefined,
@@ -133,7 +136,7 @@ export class Retrier {
         const plan = this.#plan(retry, second);
         // A blocked type lets one batch through, not two.
         if (permit === 'probe' && batch !== undefined)
-          return this.#stages.park(plan, new CoordinateList(second));
+          return this.#stages.park(plan, new BatchRecords(second));
         const other = await batchOf(second);
         if (other !== undefined) this.#stages.submit({ ...plan, permit, batch: other });
       },
@@ -186,9 +189,3 @@ function messageOf({ failure, detail }: Retry): string {
 /** Bytes of some records of a job, as their share of its body. */
 const shareOf = ({ record: { bytes, count } }: LiveJob, records: number): number =>
   Math.ceil((bytes * records) / Math.max(1, count));
-
-/** Remaining records of a job, without timestamps: they were assigned long ago. */
-const remainderOf = (job: LiveJob): CoordinateList =>
-  new CoordinateList(
-    [...job.left].map((at) => ({ ...at, timestampMs: 0, replay: job.replayOf(at.partition) })),
-  );

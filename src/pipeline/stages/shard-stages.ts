@@ -1,6 +1,6 @@
 /** Stages of a shard as each of them reaches the others. */
+import type { BatchRecords } from '../../core/journal/batch-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
-import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import type { TerminalWriter } from '../publish/terminal-writer.ts';
@@ -44,7 +44,7 @@ export interface ShardStages {
   /** Takes a job that failed: its records are submitted again, or get their terminal records. */
   fail(failed: FailedJob): void;
   /** Parks a batch whose type is blocked; the caller discards its rows. */
-  park(plan: BatchPlan, records: CoordinateList): void;
+  park(plan: BatchPlan, records: BatchRecords): void;
   /** Called once a new job is committed, and progress with it. */
   journaled(): void;
   /** Commits W soon. */

@@ -16,6 +16,7 @@ import type { ServiceAccess, ShardJournal, ShardLife } from '../context/shard-co
 import type { Submission } from '../context/submission.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
+import { writtenBetween } from '../source/reread.ts';
 import type { ShardStages } from './shard-stages.ts';
 
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
@@ -107,12 +108,13 @@ export class Submitter {
 
   #deadLetter({ type, from, inFlight, batch: { records } }: Submission): void {
     this.#shard.logger.error(
-      { type, records: records.length },
+      { type, records: records.size },
       'the service refuses this content type; its records become dead letters',
     );
     const message = 'the service does not accept this content type';
     const poison = { reason: 'rejected_type', message } as const;
-    this.#stages.deadLetters.add({ records, from, inFlight, poison, stage: 'create' });
+    const written = writtenBetween(from ?? records);
+    this.#stages.deadLetters.add({ records, written, from, inFlight, poison, stage: 'create' });
   }
 
   async #encode({ batch, from }: Submission, span: Span): Promise<EncodedBody> {
@@ -198,12 +200,12 @@ export class Submitter {
       spent,
       root: from?.record.root ?? id,
       sequence: from?.record.sequence ?? state.nextSequence(),
-      count: records.length,
+      count: records.size,
       bytes: body.length,
       createdMs: clock.now(),
       oldestEventMs: records.oldestMs,
       newestEventMs: records.newestMs,
-      sources: sourcesOf(records),
+      sources: sourcesOf(records, (one) => from?.replayOf(one) ?? state.partition(one).replay),
       ...(sink.rowKey === undefined ? {} : { rowKey: sink.rowKey }),
     };
     const startedMs = clock.monotonic();
@@ -214,7 +216,7 @@ export class Submitter {
         if (isHeld || state.hasRemoteId(remoteId)) return undefined;
         const step =
           from === undefined ? state.submit(record, records) : state.move(from, record, records);
-        inFlight?.drop(records.length);
+        inFlight?.drop(records.size);
         return step;
       });
     await (from === undefined ? committed() : report.spans.shrinking(from, committed));
@@ -227,12 +229,12 @@ export class Submitter {
     }
     report.since('journal', startedMs);
     report.count('batches_created_total');
-    if (from !== undefined) report.count('items_resubmitted_total', {}, records.length);
+    if (from !== undefined) report.count('items_resubmitted_total', {}, records.size);
     report.spans.adopt(job, span);
     span.set({ 'content_review.job': id, 'content_review.batch': remoteId });
     span.event('journaled');
     if (from === undefined) this.#stages.journaled();
-    const about = { ...report.fieldsOf(job), rows: records.length, attempt };
+    const about = { ...report.fieldsOf(job), rows: records.size, attempt };
     logger.debug(about, 'batch created');
     return ok(job);
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { BatchRecords } from '../../../src/core/journal/batch-records.ts';
 import {
   CoordinateSet,
   coordinatesOf,
@@ -8,7 +9,6 @@ import {
   LiveJob,
   sourcesOf,
 } from '../../../src/core/journal/job.ts';
-import { CoordinateList } from '../../../src/core/offsets/coordinate-list.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 
 const at = fc.record(
@@ -90,7 +90,8 @@ test('what a job record says of its sources is exactly the items it was made fro
       fc.array(fc.nat({ max: 5 }), { minLength: 4, maxLength: 4 }),
       (places, replays) => {
         const sources = sourcesOf(
-          places.map((place) => ({ ...place, replay: replays[place.partition] as number })),
+          CoordinateSet.of(places),
+          (partition) => replays[partition] as number,
         );
         const record = jobRecord(sources);
         const sorted = [...places].sort(byPlace);
@@ -115,7 +116,7 @@ test('what a job record says of its sources is exactly the items it was made fro
 });
 
 test('a job still knows what it ever named when nothing is left of it', () => {
-  const record = jobRecord(sourcesOf([{ partition: 1, offset: 5, replay: 2 }]));
+  const record = jobRecord(sourcesOf(CoordinateSet.of([{ partition: 1, offset: 5 }]), () => 2));
   const left = CoordinateSet.of([{ partition: 1, offset: 5 }]);
   const job = new LiveJob(record, left);
   left.delete(1, 5);
@@ -123,21 +124,37 @@ test('a job still knows what it ever named when nothing is left of it', () => {
   assert.equal(job.everNamed(1, 6), false);
 });
 
-test('a list of coordinates gives its items back in their order, as often as it is asked, and knows the oldest', () => {
-  const item = fc.record({
-    partition: fc.nat({ max: 2 ** 31 - 1 }),
-    offset: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
-    timestampMs: fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }),
-  });
+test('the records of a batch are its coordinates, with the timestamps of the oldest, the newest and the last of each partition', () => {
+  const timed = fc.uniqueArray(
+    fc.record({
+      partition: fc.nat({ max: 3 }),
+      offset: fc.oneof(fc.nat({ max: 40 }), fc.nat({ max: 2 ** 53 - 2 })),
+      timestampMs: fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }),
+    }),
+    { maxLength: 40, selector: ({ partition, offset }) => `${partition}:${offset}` },
+  );
   fc.assert(
-    fc.property(fc.array(item, { maxLength: 30 }), (places) => {
-      const replayOf = (partition: number) => partition % 3;
-      const claimed = places.map((place) => ({ ...place, replay: replayOf(place.partition) }));
-      const list = new CoordinateList(claimed);
-      assert.deepEqual([...list], claimed);
-      assert.deepEqual([...list], claimed, 'once more');
-      assert.equal(list.length, places.length);
-      assert.equal(list.oldestMs, Math.min(...places.map(({ timestampMs }) => timestampMs)));
+    fc.property(timed, (places) => {
+      const records = new BatchRecords(places);
+      const sorted = [...places].sort(byPlace);
+      const isLast = ({ partition }: { partition: number }, index: number) =>
+        sorted[index + 1]?.partition !== partition;
+      assert.deepEqual(
+        [...records],
+        sorted.map(({ timestampMs, ...at }, index) =>
+          isLast(at, index) ? { ...at, timestampMs } : at,
+        ),
+      );
+      assert.equal(records.size, places.length);
+      const times = places.map(({ timestampMs }) => timestampMs);
+      assert.deepEqual(
+        [records.oldestMs, records.newestMs],
+        [Math.min(...times), Math.max(...times)],
+      );
+      const encoded = sourcesOf(records, () => 0).map(({ offsets }) => offsets.length);
+      const bytes = encoded.reduce((sum, length) => sum + length, 0);
+      assert.ok(bytes <= records.encodedBytes + 4 * encoded.length);
+      assert.ok(records.heldBytes >= bytes / 4);
     }),
   );
 });

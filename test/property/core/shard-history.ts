@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { BatchRecords } from '../../../src/core/journal/batch-records.ts';
 import {
   CoordinateSet,
   type JobRecord,
@@ -12,11 +13,7 @@ import {
 } from '../../../src/core/journal/job.ts';
 import { writeMeta, writeOwner } from '../../../src/core/journal/journal-records.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
-import {
-  ShardState,
-  type Step,
-  type UnassignedRecord,
-} from '../../../src/core/journal/shard-state.ts';
+import { ShardState, type Step } from '../../../src/core/journal/shard-state.ts';
 import type { JournalWrite, OffsetCommit } from '../../../src/core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { columnsOf } from '../../support/records/coordinates.ts';
@@ -66,6 +63,8 @@ export const actions: fc.Arbitrary<Action[]> = fc.array(
  * Fate of one offset in the model: not read, waiting in memory, in a job (its id), or done with.
  */
 type Fate = 'waiting' | 'done' | { readonly job: string };
+
+type ReadRecord = SourceCoordinate & { readonly timestampMs: number };
 
 export class ShardHistory {
   state: ShardState;
@@ -156,8 +155,8 @@ export class ShardHistory {
   }
 
   /** Records taken from the source that no transaction has named; `mask` picks some of them. */
-  waiting(mask: number): UnassignedRecord[] {
-    const records: UnassignedRecord[] = [];
+  waiting(mask: number): ReadRecord[] {
+    const records: ReadRecord[] = [];
     for (const [partition, fates] of this.fates)
       for (const [offset, fate] of fates)
         if (fate === 'waiting')
@@ -172,7 +171,7 @@ export class ShardHistory {
 
   jobRecord(records: readonly SourceCoordinate[], from?: JobRecord): JobRecord {
     const id = `job-${++this.#jobs}`;
-    const sources = sourcesOf(records.map((at) => ({ ...at, replay: 0 })));
+    const sources = sourcesOf(CoordinateSet.of(records), () => 0);
     return {
       id,
       remoteId: `remote-${this.#jobs}`,
@@ -245,10 +244,12 @@ export class ShardHistory {
     }
   }
 
-  #submit(records: readonly UnassignedRecord[]): void {
+  #submit(records: readonly ReadRecord[]): void {
     if (records.length === 0) return;
     const record = this.jobRecord(records);
-    this.#commit(this.state.submit(record, records), () => this.#mark(records, { job: record.id }));
+    this.#commit(this.state.submit(record, new BatchRecords(records)), () =>
+      this.#mark(records, { job: record.id }),
+    );
   }
 
   #commit(step: Step | undefined, done: () => void = () => undefined): void {

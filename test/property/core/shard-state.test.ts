@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { BatchRecords } from '../../../src/core/journal/batch-records.ts';
 import type { CoordinateSet } from '../../../src/core/journal/job.ts';
 import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
@@ -103,7 +104,7 @@ test('a record that is in a job, settled or named twice cannot be claimed, and o
       if (offset === undefined) return;
       const at = { partition, offset, timestampMs: timestampOf(offset) };
       assert.throws(
-        () => history.state.submit(history.jobRecord([at]), [at]),
+        () => history.state.submit(history.jobRecord([at]), new BatchRecords([at])),
         /is assigned already/,
       );
       assert.throws(() => history.state.deadLetter([at]), /is assigned already/);
@@ -123,13 +124,10 @@ test('the same record twice in one batch, or in one list of dead letters, is ref
   history.run({ do: 'take', pick: 0, mask: 0 });
   const [at] = history.waiting(0xffff);
   assert.ok(at);
-  assert.throws(() => history.state.deadLetter([at, at]), /is assigned already/);
-  assert.throws(
-    () => history.state.submit(history.jobRecord([at]), [at, at]),
-    /is assigned already/,
-  );
+  assert.throws(() => history.state.deadLetter([at, at]), /would end as two dead letters/);
+  assert.throws(() => new BatchRecords([at, at]), /is in the batch already/);
   assert.equal(history.state.progressOnly(), undefined);
-  history.state.submit(history.jobRecord([at]), [at]);
+  history.state.submit(history.jobRecord([at]), new BatchRecords([at]));
 });
 
 test('a job whose last record is settled or moved ends: both of its journal records become tombstones', () => {

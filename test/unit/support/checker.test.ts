@@ -66,7 +66,7 @@ function world(records: number) {
       createdMs: 0,
       oldestEventMs: 0,
       newestEventMs: 0,
-      sources: sourcesOf(items),
+      sources: sourcesOf(CoordinateSet.of(items), () => 0),
     };
     journal(writeJob(record), writeLeft(id, CoordinateSet.of(items)), writeProgress(0, progress));
   };

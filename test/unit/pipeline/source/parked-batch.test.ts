@@ -1,7 +1,7 @@
 /** A content type whose batches wait takes no memory that others need (I7). Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CoordinateList } from '../../../../src/core/offsets/coordinate-list.ts';
+import { BatchRecords } from '../../../../src/core/journal/batch-records.ts';
 import type { ShardContext } from '../../../../src/pipeline/context/shard-context.ts';
 import { MemoryBudget } from '../../../../src/pipeline/limits/memory-budget.ts';
 import { parkedBatch } from '../../../../src/pipeline/source/parked-batch.ts';
@@ -262,7 +262,7 @@ test('a parked batch keeps its plan, and nothing of the submission that it was',
       throw new Error('the rows of a parked batch are kept');
     },
   };
-  const { type, bytes } = parkedBatch(shard, submission, new CoordinateList(), () => undefined);
+  const { type, bytes } = parkedBatch(shard, submission, new BatchRecords(), () => undefined);
   assert.equal(type, 'bad');
   assert.ok(bytes >= 2 * plan.bytes);
 });
