@@ -7,7 +7,7 @@ import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry
 import type { EventFormat } from '../../events/format.ts';
 import { avroFormat } from '../../events/formats/avro/avro-format.ts';
 import { plainFormat } from '../../events/formats/index.ts';
-import { jsonSchemaFormat } from '../../events/formats/json-schema/json-schema-format.ts';
+import { jsonSchemaFormat } from '../../events/formats/json-schema-format.ts';
 import { protobufFormat } from '../../events/formats/protobuf/protobuf-format.ts';
 import type { ConfluentRegistry } from '../../events/registry/index.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
@@ -50,7 +50,7 @@ export function allFormats(
     available: () => health.ready('schema registry'),
   });
   const outputs = new OutputFormats();
-  const of = (name: EventFormatName) => eventFormat(name, registry, config.schemaRegistry);
+  const of = (name: EventFormatName) => eventFormat(name, registry);
   return {
     of,
     wrap: (pipeline, kind, log) => outputs.wrap(pipeline, kind, log),
@@ -67,16 +67,14 @@ export function allFormats(
   };
 }
 
-/** @param options whether values of json-schema are validated */
 export function eventFormat(
   name: EventFormatName,
   registry: ConfluentRegistry | undefined,
-  options: { readonly validate: boolean },
 ): EventFormat {
   const plain = plainFormat(name);
   if (plain !== undefined) return plain;
   // The configuration's checks require its addresses.
   if (registry === undefined) throw new Error(`the format ${name} needs a schema registry`);
   if (name === 'avro') return avroFormat(registry);
-  return name === 'protobuf' ? protobufFormat(registry) : jsonSchemaFormat(registry, options);
+  return name === 'protobuf' ? protobufFormat(registry) : jsonSchemaFormat(registry);
 }

@@ -99,7 +99,7 @@ async function withParts<T>(
     remoteBatch: undefined,
   });
   const kinds = (pipeline: PipelineConfig): Pick<PipelineParts, 'decoder' | 'remote'> => {
-    const formatOf = (name: EventFormatName) => eventFormat(name, registry, config.schemaRegistry);
+    const formatOf = (name: EventFormatName) => eventFormat(name, registry);
     const { client } = service;
     return {
       decoder: kindOf(
@@ -134,9 +134,7 @@ async function withParts<T>(
       types: pipeline.source.types,
       ...kinds(pipeline),
       registryChecks: registry
-        ? registryChecks(pipeline, registry, () =>
-            eventFormat(pipeline.source.format, registry, config.schemaRegistry),
-          )
+        ? registryChecks(pipeline, registry, () => eventFormat(pipeline.source.format, registry))
         : [],
     })),
     memory: {

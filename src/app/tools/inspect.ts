@@ -111,7 +111,7 @@ export async function withPipeline<T>(
       openControl: (shards) => kafka.controlProducer(producers(view.topics.journal), shards),
       openReplay: (topic) => kafka.producers(producers(topic)).open(0),
       instance: `${hostname()}-${process.pid}`,
-      selector: (conditions) => recordSelector(config, pipeline, registry, conditions),
+      selector: (conditions) => recordSelector(pipeline, registry, conditions),
     };
     return await work(tools);
   } catch (error) {

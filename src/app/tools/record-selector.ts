@@ -3,7 +3,7 @@
 import { abortable } from '../../base/abortable.ts';
 import { jsonTextOf } from '../../base/json/json-text.ts';
 import { parseKeepingDigits } from '../../base/json/parse-json.ts';
-import type { Config, PipelineConfig } from '../../config/schema.ts';
+import type { PipelineConfig } from '../../config/schema.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { EventInput } from '../../events/expression/index.ts';
 import { withQuotedNumbers } from '../../events/expression/syntax.ts';
@@ -35,7 +35,6 @@ type ReadValue = (record: ValuedRecord, signal: AbortSignal) => ReadEvent | Prom
 
 /** @throws InspectError `usage` for an invalid expression */
 export async function recordSelector(
-  config: Config,
   pipeline: PipelineConfig,
   registry: ConfluentRegistry | undefined,
   { on, key, where }: RecordConditions,
@@ -46,7 +45,7 @@ export async function recordSelector(
   const read =
     isWanted === undefined || on === 'decisions'
       ? decisionReader(registry)
-      : eventReader(await sourceFormat(config, pipeline, registry));
+      : eventReader(await sourceFormat(pipeline, registry));
 
   return async (records, signal) => {
     const matches: SourceRecord[] = [];
@@ -87,7 +86,6 @@ function compiled(where: string, input: EventInput): () => boolean {
 }
 
 async function sourceFormat(
-  config: Config,
   { source }: PipelineConfig,
   registry: ConfluentRegistry | undefined,
 ): Promise<EventFormat> {
@@ -95,7 +93,7 @@ async function sourceFormat(
   if (plain !== undefined) return plain;
   // Loaded late: few searches need the schema parsers.
   const { eventFormat } = await import('../formats/all-formats.ts');
-  return eventFormat(source.format, registry, config.schemaRegistry);
+  return eventFormat(source.format, registry);
 }
 
 function eventReader(format: EventFormat): ReadValue {

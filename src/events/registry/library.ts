@@ -7,7 +7,6 @@
  * message indexes it does not write.
  */
 import { SchemaRegistry as Library, SchemaType } from '@kafkajs/confluent-schema-registry';
-import { parseJson } from '../../base/json/parse-json.ts';
 import { schemaText } from './confluent-registry.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryHttp } from './http.ts';
@@ -27,7 +26,7 @@ const MAX_MESSAGE_CHARACTERS = 300;
  * know the id. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the
  * signal's reason.
  */
-export function schemaLibrary(http: RegistryHttp, type: 'AVRO' | 'JSON', options: LibraryOptions) {
+export function schemaLibrary(http: RegistryHttp, type: 'AVRO', options: LibraryOptions) {
   return async (id: number, signal: AbortSignal): Promise<LibrarySchema | undefined> => {
     const bridge = () => ({
       response: (_next: unknown, _renew: unknown, request: LibraryRequest) =>
@@ -63,17 +62,15 @@ async function answer(
   request: LibraryRequest,
   signal: AbortSignal,
 ): Promise<{ data(): unknown }> {
-  const { id, name, subject } = request.params();
+  const { id, subject } = request.params();
   const path = request.path().replace(/\?.*$/, '');
   const operation = id === undefined ? 'version' : 'schema';
   try {
     const found = await http.ask({ operation, path }, signal);
-    const { type, text } = schemaText(found);
+    const { type } = schemaText(found);
     if (type !== wanted)
       throw new UnusableSchema(`it is ${type}, but the source is configured as ${wanted}`);
-    // JSON Schema: the library resolves a reference only by the $id of its target.
-    const schema = type === 'JSON' && name !== undefined ? withId(text, String(name)) : text;
-    return { data: () => ({ ...(found as object), schema }) };
+    return { data: () => found };
   } catch (error) {
     if (!(error instanceof RegistryRefused && error.isUnknown) || id !== undefined) throw error;
     const version = path.split('/').at(-1);
@@ -81,10 +78,4 @@ async function answer(
       `it refers to version ${version} of subject ${subject}, which the registry does not have`,
     );
   }
-}
-
-function withId(text: string, name: string): string {
-  const schema: unknown = parseJson(text);
-  const open = typeof schema === 'object' && schema !== null && !('$id' in schema);
-  return open ? JSON.stringify({ ...schema, $id: name }) : text;
 }

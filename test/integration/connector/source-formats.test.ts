@@ -70,7 +70,7 @@ before(async () => {
   stack = await startStack(kafka, directory, {
     ...(first as ReturnType<typeof setup>),
     beside: others,
-    config: { schemaRegistry: { urls: [server.url], timeout: '60s', validate: true } },
+    config: { schemaRegistry: { urls: [server.url], timeout: '60s' } },
   });
   const { pipelines, replicas } = stack;
   const written = pipelines.map(({ name, topics }) =>

@@ -37,7 +37,7 @@ pipelines: [{name: posts, source: {topic: events, format: avro}, output: {topic:
   const client = schemaRegistry(config);
   assert.ok(pipeline && client);
   try {
-    const formatOf = () => eventFormat('avro', client, { validate: false });
+    const formatOf = () => eventFormat('avro', client);
     const checks = registryChecks(pipeline, client, formatOf);
     const [output, source] = ['registry.output', 'registry.source'].map((name) =>
       checks.find((check) => check.name === name),

@@ -44,7 +44,7 @@ async function select(
   const [pipeline] = config.pipelines;
   assert.ok(pipeline !== undefined);
   const registry = schemaRegistry(config);
-  const selector = await recordSelector(config, pipeline, registry, {
+  const selector = await recordSelector(pipeline, registry, {
     on: 'events',
     ...conditions,
   });

@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'events/registry': ['base', 'core', '@kafkajs/confluent-schema-registry', 'node:*'],
   'events/formats': [
     ...['base', 'core', 'contracts', 'events', 'events/registry'],
-    ...['@kafkajs/confluent-schema-registry', 'ajv', 'avsc', 'protobufjs', 'node:*'],
+    ...['@kafkajs/confluent-schema-registry', 'avsc', 'protobufjs', 'node:*'],
   ],
   http: ['base', 'core', 'p-limit', 'undici', 'node:*'],
   service: ['base', 'core', 'http', 'zod', 'node:*'],

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { EventFormat } from '../../../../src/events/format.ts';
 import { avroFormat } from '../../../../src/events/formats/avro/avro-format.ts';
-import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema/json-schema-format.ts';
+import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema-format.ts';
 import { protobufFormat } from '../../../../src/events/formats/protobuf/protobuf-format.ts';
 import { ConfluentRegistry } from '../../../../src/events/registry/index.ts';
 import { jsonOf } from '../../../support/records/read-event.ts';
@@ -43,7 +43,7 @@ before(async () => {
   registry = new ConfluentRegistry(registrySettings([server.url]));
   formats = {
     avro: avroFormat(registry),
-    'json-schema': jsonSchemaFormat(registry, { validate: true }),
+    'json-schema': jsonSchemaFormat(registry),
     protobuf: protobufFormat(registry),
   };
 });
