@@ -2,7 +2,7 @@
 import { Parser } from 'csv-parse';
 import type { ServiceError } from '../core/outcome/service-error.ts';
 import { unreadable } from '../kinds/review/results/result-header.ts';
-import { MAX_COLUMNS } from '../kinds/review/results/row-scanner.ts';
+import { MAX_COLUMNS, tooWide } from '../kinds/review/results/row-scanner.ts';
 
 interface ParserState {
   readonly record: readonly unknown[];
@@ -71,9 +71,7 @@ export class CsvParser extends Parser {
     // Cells of the unfinished record.
     const { record } = Reflect.get(this, 'state') as ParserState;
     if (!this.#isTooWide && record.length <= MAX_COLUMNS) return undefined;
-    return unreadable(
-      `the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`,
-    );
+    return tooWide();
   }
 }
 

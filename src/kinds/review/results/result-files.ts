@@ -1,10 +1,9 @@
 /** Reader of result files in the caller's thread; for the one in its own thread see thread/. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from './file-settings.ts';
 import type { ResultNotice } from './notices.ts';
-import { type ReadRows, ResultReader } from './result-reader.ts';
+import { type ReadRows, ResultReader, type ResultSettings } from './result-reader.ts';
+import { LastRows } from './truncation-guard.ts';
 
 export interface ResultFile {
   /** Called for each piece. */
@@ -24,45 +23,43 @@ export type ResultFileReader = (
 ) => AsyncIterable<ResultSlice>;
 
 export type CreateResultFileReader = (
-  settings: ResultFileSettings,
+  settings: ResultSettings,
   onNotice: (notice: ResultNotice) => void,
 ) => ResultFileReader;
 
 /** Bytes read at a time: a millisecond or less. */
-export const PIECE_BYTES = 64 * 1024;
-/** Bytes after which other events are handled, for a source that is never empty. */
-const TURN_BYTES = 512 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
 /** Reads in the caller's thread. */
 export const resultFileReader: CreateResultFileReader = (settings, onNotice) => {
-  const shared = sharedByFiles(settings, onNotice);
-  return (source, file) => readHere(source, file, shared);
+  const lastRows = new LastRows();
+  return (source, { job, expectedRows }) =>
+    slicesOf(source, job, () => new ResultReader(settings, lastRows, expectedRows), onNotice);
 };
 
-async function* readHere(
+/** Reads a file piece by piece, with one piece in its reader at a time. */
+export async function* slicesOf(
   source: AsyncIterable<Buffer>,
-  { job, expectedRows }: ResultFile,
-  shared: SharedByFiles,
+  job: () => JobContext,
+  open: () => Pick<ResultReader, 'read' | 'end' | 'close'>,
+  onNotice: (notice: ResultNotice) => void,
+  release?: (slice: ResultSlice) => void,
 ): AsyncGenerator<ResultSlice, void, undefined> {
-  const reader = new ResultReader(shared, expectedRows);
-  let sinceTurn = 0;
-  try {
-    for await (const chunk of source) {
-      for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
-        yield* rowsOf(await reader.read(chunk.subarray(start, start + PIECE_BYTES), job()));
-        sinceTurn += PIECE_BYTES;
-        if (sinceTurn < TURN_BYTES) continue;
-        sinceTurn = 0;
-        await nextTurn();
-      }
+  function* rowsOf({ rows, notices, problem }: ReadRows): Generator<ResultSlice> {
+    for (const notice of notices) onNotice(notice);
+    if (rows !== undefined) {
+      const slice: ResultSlice = new ResultSlice(rows, () => release?.(slice));
+      yield slice;
     }
+    if (problem !== undefined) throw problem;
+  }
+  const reader = open();
+  try {
+    for await (const chunk of source)
+      for (let start = 0; start < chunk.length; start += PIECE_BYTES)
+        yield* rowsOf(await reader.read(chunk.subarray(start, start + PIECE_BYTES), job()));
     yield* rowsOf(await reader.end());
   } finally {
     reader.close();
   }
-}
-
-function* rowsOf({ rows, problem }: ReadRows): Generator<ResultSlice, void, undefined> {
-  if (rows !== undefined) yield new ResultSlice(rows);
-  if (problem !== undefined) throw problem;
 }

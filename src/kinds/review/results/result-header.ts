@@ -20,32 +20,27 @@ export interface WantedColumns {
   /** Header of the connector's own column; absent for files that it did not upload. */
   readonly referenceColumn?: string | undefined;
   /**
-   * Header of the result. Absent: the one that ends in ` result` except `Expected result`; of
-   * several the one that was alone in an earlier file, else the first.
+   * Header of the result. Absent: the first one that ends in ` result`, except `Expected result`.
    */
   readonly resultColumn?: string | undefined;
-}
-
-/** Columns seen in earlier files of a pipeline. */
-export interface SeenColumns {
-  /** Result column of the latest file with only one. */
-  result: string | undefined;
 }
 
 /** @throws ServiceError `protocol` if a necessary column is missing */
 export function readResultHeader(
   names: readonly string[],
-  wanted: WantedColumns,
-  seen?: SeenColumns,
+  { referenceColumn, resultColumn }: WantedColumns,
 ): ResultHeader {
-  const { referenceColumn, resultColumn } = wanted;
   const folds = names.map(foldName);
   const indexOf = (name: string) => folds.indexOf(foldName(name));
   const content = indexOf(RESULT_COLUMNS.content);
   const status = indexOf(RESULT_COLUMNS.status);
   const expected = indexOf(RESULT_COLUMNS.expected);
   const labels = indexOf(RESULT_COLUMNS.labels);
-  const { result, several } = resultOf(folds, resultColumn, seen);
+  const results =
+    resultColumn === undefined
+      ? folds.flatMap((fold, index) => (isResultColumn(fold) ? [index] : []))
+      : [indexOf(resultColumn)];
+  const [result = -1] = results;
   const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
   if (referenceColumn !== undefined && reference === -1) {
     throw unreadable(
@@ -67,25 +62,11 @@ export function readResultHeader(
     content,
     status,
     result,
-    several,
+    several: results.length > 1,
     expected,
     labels,
     reference,
   };
-}
-
-function resultOf(
-  folds: readonly string[],
-  wanted: string | undefined,
-  seen: SeenColumns | undefined,
-) {
-  if (wanted !== undefined) return { result: folds.indexOf(foldName(wanted)), several: false };
-  const candidates = folds.flatMap((fold, index) => (isResultColumn(fold) ? [index] : []));
-  const [first = -1] = candidates;
-  const several = candidates.length > 1;
-  if (seen !== undefined && candidates.length === 1) seen.result = folds[first];
-  const before = candidates.find((index) => folds[index] === seen?.result);
-  return { result: before ?? first, several };
 }
 
 /** Returns the error for a file that violates the interface. It never quotes the file (I6). */

@@ -1,34 +1,44 @@
 /** Reader of one result file, piece by piece. */
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
-import type { ServiceError } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { REFERENCE_COLUMN } from '../metadata/columns.ts';
-import type { SharedByFiles } from './file-settings.ts';
 import { LARGE_BYTES, largeRowTurn, maxRowBytes } from './large-rows.ts';
+import type { ResultNotice } from './notices.ts';
 import { PartialRow } from './partial-row.ts';
-import { readResultHeader, unreadable } from './result-header.ts';
+import { readResultHeader, unreadable, type WantedColumns } from './result-header.ts';
 import { RowDecisions } from './row-decisions.ts';
-import { MAX_COLUMNS, NOT_WHOLE, RowScanner, TOO_WIDE } from './row-scanner.ts';
+import { NOT_WHOLE, RowScanner } from './row-scanner.ts';
+import type { LastRows } from './truncation-guard.ts';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const LINE_END = Buffer.from('\n');
 /** Rows up to this size are scanned again with each piece; larger ones when they have doubled. */
 const RESCANNED_BYTES = 128 * 1024;
 
+/** Settings of all result files of a pipeline: plain values, which can be sent to a thread. */
+export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
+  /** The source topic. */
+  readonly topic: string;
+}
+
 /** Rows of a piece, and the problem that ended the file in it. */
 export interface ReadRows {
   readonly rows: ResultColumns | undefined;
+  /** Deviations from the interface, each once. */
+  readonly notices: readonly ResultNotice[];
   /** Reason to stop reading, a ServiceError or a bug; undefined if there is none. */
   readonly problem: unknown;
 }
 
 export class ResultReader {
-  readonly #shared: SharedByFiles;
+  readonly #settings: ResultSettings;
+  readonly #lastRows: LastRows;
   readonly #expectedRows: number | undefined;
   readonly #slice: SliceWriter;
   readonly #scanner = new RowScanner();
   readonly #partial = new PartialRow();
+  #notices = new Map<string, ResultNotice>();
   /** Size of the partial row from which on it is scanned again. */
   #scanFrom = 0;
   /** True once the byte order mark, if any, is skipped. */
@@ -43,9 +53,18 @@ export class ResultReader {
   /** Ends the turn of a large row. */
   #endTurn: (() => void) | undefined;
 
-  /** @param expectedRows rows reported by the service; undefined if it reports none */
-  constructor(shared: SharedByFiles, expectedRows: number | undefined, rooms?: Rooms) {
-    this.#shared = shared;
+  /**
+   * @param lastRows of all files of the pipeline
+   * @param expectedRows rows reported by the service; undefined if it reports none
+   */
+  constructor(
+    settings: ResultSettings,
+    lastRows: LastRows,
+    expectedRows: number | undefined,
+    rooms?: Rooms,
+  ) {
+    this.#settings = settings;
+    this.#lastRows = lastRows;
     this.#expectedRows = expectedRows;
     this.#slice = new SliceWriter(rooms);
   }
@@ -73,35 +92,35 @@ export class ResultReader {
     this.#endTurn = undefined;
   }
 
-  #rowsOf(step: () => ServiceError | undefined): ReadRows {
+  #rowsOf(step: () => void): ReadRows {
     let problem: unknown;
     try {
-      problem = step();
+      step();
     } catch (error) {
       problem = error;
     }
-    return { rows: this.#slice.finish(), problem };
+    const notices = [...this.#notices.values()];
+    this.#notices.clear();
+    return { rows: this.#slice.finish(), notices, problem };
   }
 
-  #read(piece: Buffer, limit: number): ServiceError | undefined {
+  #read(piece: Buffer, limit: number): void {
     const partial = this.#partial;
     const isContinued = partial.length > 0;
     if (isContinued) partial.add(piece, limit + piece.length);
     const bytes = isContinued ? partial.bytes : piece;
-    if (bytes.length < Math.min(this.#scanFrom, limit)) return undefined;
+    if (bytes.length < Math.min(this.#scanFrom, limit)) return;
     const taken = this.#taken;
     const end = this.#scan(bytes);
-    if (end === TOO_WIDE) return tooWide();
     if (isContinued) partial.drop(end);
     else partial.add(piece.subarray(end));
     this.#scanFrom = partial.length > RESCANNED_BYTES ? 2 * partial.length : 0;
     this.#bytesSinceRow = this.#taken > taken ? 0 : this.#bytesSinceRow + end;
-    return partial.length + this.#bytesSinceRow > limit
-      ? unreadable('the result file has a row that is larger than allowed, or is not CSV')
-      : undefined;
+    if (partial.length + this.#bytesSinceRow > limit)
+      throw unreadable('the result file has a row that is larger than allowed, or is not CSV');
   }
 
-  /** Takes the whole rows. @returns the start of the rest, or TOO_WIDE */
+  /** Takes the whole rows. @returns the start of the rest */
   #scan(bytes: Buffer): number {
     let at = 0;
     if (!this.#begun) {
@@ -113,7 +132,6 @@ export class ResultReader {
     while (at < bytes.length) {
       const next = this.#scanner.scan(bytes, at);
       if (next === NOT_WHOLE) break;
-      if (next === TOO_WIDE) return next;
       this.#take();
       at = next;
     }
@@ -128,39 +146,36 @@ export class ResultReader {
       this.#decisions.write(this.#scanner, this.#job as JobContext, this.#slice);
       return;
     }
-    const { settings, seenColumns, onNotice } = this.#shared;
+    const { topic, resultColumn } = this.#settings;
     const names = this.#scanner.texts();
-    const wanted = { ...settings, referenceColumn: REFERENCE_COLUMN };
-    const header = readResultHeader(names, wanted, seenColumns);
-    this.#decisions = new RowDecisions(header, names, settings, onNotice);
+    const header = readResultHeader(names, { resultColumn, referenceColumn: REFERENCE_COLUMN });
+    this.#decisions = new RowDecisions(header, names, topic, (notice) =>
+      this.#notices.set(`${notice.kind} ${notice.value}`, notice),
+    );
     this.#referenceColumn = header.reference;
   }
 
-  #end(): ServiceError | undefined {
+  #end(): void {
     this.close();
-    const { lastRows } = this.#shared;
     const partial = this.#partial;
     this.#begun ||= partial.length < BYTE_ORDER_MARK.length;
     const end = this.#scan(partial.bytes);
-    if (end === TOO_WIDE) return tooWide();
     partial.drop(end);
     const endsLine = partial.length === 0;
     if (!endsLine) {
       partial.add(LINE_END);
       const next = this.#scanner.scan(partial.bytes, 0);
-      if (next === TOO_WIDE) return tooWide();
       if (next === NOT_WHOLE)
-        return unreadable('the result file is truncated: it ends inside a quoted cell');
+        throw unreadable('the result file is truncated: it ends inside a quoted cell');
       if (this.#decisions !== undefined && !this.#isWhole(this.#decisions))
-        return unreadable(
+        throw unreadable(
           'the result file is truncated or has no final line end: its last row may not be whole',
         );
       this.#take();
     }
     if (this.#decisions === undefined)
-      return unreadable('the result file is empty: it has no header');
-    if (endsLine && this.#expectedRows === this.#taken - 1) lastRows.endedLine();
-    return undefined;
+      throw unreadable('the result file is empty: it has no header');
+    if (endsLine && this.#expectedRows === this.#taken - 1) this.#lastRows.endedLine();
   }
 
   /** True if the scanned row, which has no line end, is not cut. */
@@ -174,10 +189,6 @@ export class ResultReader {
     const reference = column < row.cells ? row.text(column) : '';
     // The header is taken, too.
     const more = this.#taken < (this.#expectedRows ?? 0);
-    return this.#shared.lastRows.isWhole(row, reference, more);
+    return this.#lastRows.isWhole(row, reference, more);
   }
-}
-
-function tooWide(): ServiceError {
-  return unreadable(`the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`);
 }

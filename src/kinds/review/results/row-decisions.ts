@@ -11,7 +11,6 @@ import { DecisionWriter, NULL } from '../decision/decision-writer.ts';
 import { EventPart } from '../decision/event-part.ts';
 import { FORGED, RowSeal } from '../decision/row-seal.ts';
 import { CellMemo } from './cell-memo.ts';
-import type { ResultFileSettings } from './file-settings.ts';
 import type { ResultNotice } from './notices.ts';
 import type { ResultHeader } from './result-header.ts';
 import type { RowScanner } from './row-scanner.ts';
@@ -34,16 +33,16 @@ export class RowDecisions {
   #rowKey: string | undefined;
   #seal: RowSeal | undefined;
 
-  /** @param names of the file's columns */
+  /** @param names of the file's columns @param topic the source topic */
   constructor(
     header: ResultHeader,
     names: readonly string[],
-    settings: ResultFileSettings,
+    topic: string,
     onNotice: (notice: ResultNotice) => void,
   ) {
     this.#header = header;
     this.#onNotice = onNotice;
-    this.#writer = new DecisionWriter(settings.topic);
+    this.#writer = new DecisionWriter(topic);
     if (header.result === -1) onNotice({ kind: 'missing_result_column', value: '' });
     if (header.several)
       onNotice({ kind: 'several_result_columns', value: names[header.result] ?? '' });

@@ -4,12 +4,12 @@
  * CR alone, and text after a closing quote are content.
  */
 import { grown } from '../../../core/bytes/grown.ts';
+import type { ServiceError } from '../../../core/outcome/service-error.ts';
+import { unreadable } from './result-header.ts';
 
 /** The row does not end in these bytes. */
 export const NOT_WHOLE = -1;
-/** The row has more columns than a spreadsheet can have. */
-export const TOO_WIDE = -2;
-
+/** Most columns of a row: as many as a spreadsheet can have. */
 export const MAX_COLUMNS = 16_384;
 
 const LF = 0x0a;
@@ -35,7 +35,10 @@ export class RowScanner {
   #ends = new Int32Array(64);
   #doubled = new Uint8Array(64);
 
-  /** Scans the row at `start`. @returns the start of the next row, NOT_WHOLE or TOO_WIDE */
+  /**
+   * Scans the row at `start`. @returns the start of the next row, or NOT_WHOLE
+   * @throws ServiceError `protocol` for a row of too many columns
+   */
   scan(bytes: Buffer, start: number): number {
     this.bytes = bytes;
     this.cells = 0;
@@ -69,7 +72,7 @@ export class RowScanner {
         return at;
       }
     }
-    return TOO_WIDE;
+    throw tooWide();
   }
 
   start(cell: number): number {
@@ -138,4 +141,8 @@ function quoteFrom(bytes: Buffer, start: number): number {
   if (near === bytes.length) return near;
   const at = bytes.indexOf(QUOTE, near);
   return at === -1 ? bytes.length : at;
+}
+
+export function tooWide(): ServiceError {
+  return unreadable(`the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`);
 }

@@ -2,16 +2,16 @@
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import type { ServiceFailure } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import type { ResultFileSettings } from '../results/file-settings.ts';
 import type { ResultNotice } from '../results/notices.ts';
+import type { ResultSettings } from '../results/result-reader.ts';
 
 /** `file` is the number of a download. */
 export type ToThread = { readonly file: number } & (
   | {
       readonly is: 'open';
       /** Number of the pipeline, whose settings never change. */
-      readonly reader: number;
-      readonly settings: ResultFileSettings;
+      readonly pipeline: number;
+      readonly settings: ResultSettings;
       readonly expectedRows: number | undefined;
     }
   | {
@@ -27,19 +27,11 @@ export type ToThread = { readonly file: number } & (
   | { readonly is: 'end' | 'close' }
 );
 
-export type FromThread = NoticeMessage | ReadMessage;
-
-interface NoticeMessage {
-  readonly is: 'notice';
-  readonly reader: number;
-  readonly notice: ResultNotice;
-}
-
-/** Answer to each message `piece` and `end`, in order. */
+/** Answer to each message `piece` and `end`. */
 export interface ReadMessage {
-  readonly is: 'read';
   readonly file: number;
   readonly rows: ResultColumns | undefined;
+  readonly notices: readonly ResultNotice[];
   readonly problem: FileProblem | undefined;
   /** Buffers that are no longer needed. */
   readonly spare: readonly ArrayBuffer[];

@@ -4,14 +4,12 @@ import { bufferSize } from '../../../core/bytes/buffer-pool.ts';
 import type { Rooms } from '../../../core/bytes/slice-writer.ts';
 import { crashOf } from '../../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../../core/outcome/service-error.ts';
-import { type SharedByFiles, sharedByFiles } from '../results/file-settings.ts';
-import { type ReadRows, ResultReader } from '../results/result-reader.ts';
-import type { FileProblem, FromThread, ToThread } from './messages.ts';
+import { ResultReader } from '../results/result-reader.ts';
+import { LastRows } from '../results/truncation-guard.ts';
+import type { FileProblem, ReadMessage, ToThread } from './messages.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this file is the entry of a worker thread');
-const post = (message: FromThread, transfer: ArrayBuffer[] = []): void =>
-  port.postMessage(message, transfer);
 
 /** Buffers that came with pieces. One that is too small is replaced, and both are returned. */
 class LentRooms implements Rooms {
@@ -44,72 +42,40 @@ class LentRooms implements Rooms {
   }
 }
 
-interface FileHere {
-  readonly reader: ResultReader;
-  readonly rooms: LentRooms;
-  /** Resolves when the messages so far are answered. */
-  answered: Promise<void>;
-  /** True once it is closed or unreadable: its pieces go back unread. */
-  isOver: boolean;
-}
+/** By the number of the pipeline. */
+const lastRows = new Map<number, LastRows>();
+const files = new Map<number, { readonly reader: ResultReader; readonly rooms: LentRooms }>();
 
-/** By the number of the pipeline's reader. */
-const shared = new Map<number, SharedByFiles>();
-const files = new Map<number, FileHere>();
-
-port.on('message', (message: ToThread) => {
-  if (message.is === 'open') {
-    const { reader, settings, expectedRows } = message;
-    const known =
-      shared.get(reader) ??
-      sharedByFiles(settings, (notice) => post({ is: 'notice', reader, notice }));
-    shared.set(reader, known);
+port.on('message', async (message: ToThread) => {
+  const { is, file } = message;
+  if (is === 'open') {
+    const { pipeline, settings, expectedRows } = message;
+    const last = lastRows.get(pipeline) ?? new LastRows();
+    lastRows.set(pipeline, last);
     const rooms = new LentRooms();
-    files.set(message.file, {
-      reader: new ResultReader(known, expectedRows, rooms),
-      rooms,
-      answered: Promise.resolve(),
-      isOver: false,
-    });
+    files.set(file, { reader: new ResultReader(settings, last, expectedRows, rooms), rooms });
     return;
   }
-  const file = files.get(message.file);
-  if (file === undefined) return;
-  if (message.is === 'close') {
-    file.isOver = true;
-    files.delete(message.file);
-  }
-  file.answered = file.answered.then(() => answer(message, file));
-});
-
-async function answer(
-  message: Exclude<ToThread, { readonly is: 'open' }>,
-  file: FileHere,
-): Promise<void> {
-  const { reader, rooms } = file;
-  if (message.is === 'close') {
+  const open = files.get(file);
+  if (open === undefined) return;
+  const { reader, rooms } = open;
+  if (is === 'close') {
     reader.close();
+    files.delete(file);
     return;
   }
-  const isPiece = message.is === 'piece';
-  if (isPiece) rooms.put(message.room);
-  let read: ReadRows = { rows: undefined, problem: undefined };
-  if (!file.isOver)
-    read = isPiece
+  if (is === 'piece') rooms.put(message.room);
+  const { rows, notices, problem } =
+    is === 'piece'
       ? await reader.read(Buffer.from(message.bytes, 0, message.length), message.job)
       : await reader.end();
-  if (isPiece) rooms.put(message.bytes);
-  const { rows } = read;
+  if (is === 'piece') rooms.put(message.bytes);
   const { spare, madeBytes } = rooms.drain();
-  const problem = problemOf(read.problem);
-  file.isOver ||= problem !== undefined;
-  post(
-    { is: 'read', file: message.file, rows, problem, spare, madeBytes },
-    rows === undefined ? spare : [rows.numbers.buffer, rows.bytes, ...spare],
-  );
-}
+  const read: ReadMessage = { file, rows, notices, problem: shown(problem), spare, madeBytes };
+  port.postMessage(read, rows ? [rows.numbers.buffer, rows.bytes, ...spare] : spare);
+});
 
-function problemOf(error: unknown): FileProblem | undefined {
+function shown(error: unknown): FileProblem | undefined {
   if (error === undefined) return undefined;
   if (!(error instanceof ServiceError)) return { crash: crashOf(error) };
   const { failure, message, operation } = error;

@@ -194,25 +194,6 @@ test('missing documented columns are reported once, but not a result column with
   );
 });
 
-test('a second result column that comes with a later file does not take the place of the first', async () => {
-  const files = [
-    `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`,
-    `Human result,${HEADER}\nham,x,SUCCESS,spam,,,en,${REF}\n`,
-    `Human result,Content,Status,Labels,lang,connector_ref\nham,x,SUCCESS,,en,${REF}\n`,
-  ];
-  const notices: ResultNotice[] = [];
-  const service = scriptedService({
-    download: async function* () {
-      yield Buffer.from(files.shift() ?? '');
-    },
-  });
-  const kind = reviewKind({ topic: 'events', onNotice: (notice) => notices.push(notice) }, service);
-  const results: unknown[] = [];
-  for (let n = 0; n < 3; n++) results.push(decisionOf((await decisions(kind))[0]).result);
-  assert.deepEqual(results, ['spam', 'spam', 'ham']);
-  assert.deepEqual(notices[0], { kind: 'several_result_columns', value: 'Service result' });
-});
-
 test('a Status cell that does not look like a status is not reported: cells may have shifted', async () => {
   const notices: ResultNotice[] = [];
   await decisions(

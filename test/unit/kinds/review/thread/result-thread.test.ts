@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
-import type { ResultFileSettings } from '../../../../../src/kinds/review/results/file-settings.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
 import type {
   ResultFile,
   ResultFileReader,
 } from '../../../../../src/kinds/review/results/result-files.ts';
 import { resultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
+import type { ResultSettings } from '../../../../../src/kinds/review/results/result-reader.ts';
 import { ResultThread } from '../../../../../src/kinds/review/thread/result-thread.ts';
 import { headerList } from '../../../../support/records/headers.ts';
 import { type ItemParts, JOB, type Row, referenceOf } from '../sample.ts';
 
-const SETTINGS: ResultFileSettings = { topic: 'events', resultColumn: undefined };
+const SETTINGS: ResultSettings = { topic: 'events', resultColumn: undefined };
 const FILE: ResultFile = { job: () => JOB, expectedRows: undefined };
 const HEADER = 'Content,Status,Spam result,Labels,lang,connector_ref\r\n';
 const row = (offset: number, parts: ItemParts = {}) =>
@@ -273,25 +273,21 @@ test('notices reach the pipeline of the file; a last row without a line end is a
 test('buffers that are in a thread when it ends are not counted as lent any more', async () => {
   const lost = new BufferPool(1024 * 1024);
   const own = new ResultThread(lost);
-  const text = HEADER + Array.from({ length: 5000 }, (_, n) => row(n)).join('');
-  const endless = async function* () {
-    for (;;) yield* pieces(text, 65_536);
+  const read = own.reader(SETTINGS, () => {});
+  const text = HEADER + Array.from({ length: 500 }, (_, n) => row(n)).join('');
+  const sent = Promise.withResolvers<void>();
+  const job = () => {
+    sent.resolve();
+    return JOB;
   };
   const files = Array.from({ length: 3 }, () =>
-    own
-      .reader(SETTINGS, () => {})(endless(), FILE)
-      [Symbol.asyncIterator](),
+    collect(read, pieces(text, 65_536), { ...FILE, job }),
   );
-  const first = await Promise.all(files.map((file) => file.next()));
-  for (const { value } of first) value?.release();
+  await sent.promise;
   assert.ok(lost.lentBytes > 0);
   await own.close();
-  for (const file of files) {
-    const rest = async () => {
-      for (;;) (await file.next()).value?.release();
-    };
-    await assert.rejects(rest(), /the thread that reads result files ended/);
-  }
+  for (const { error } of await Promise.all(files))
+    assert.match(String(error), /the thread that reads result files ended/);
   assert.equal(lost.lentBytes, 0);
 });
 
@@ -309,10 +305,10 @@ test('a thread that ends fails its files, and the next file has a new one', asyn
   const first = await collect(read, pieces(HEADER + row(1)));
   assert.equal(first.rows.length, 1);
   await own.close();
+  stalled.resolve();
   const { error } = await reading;
   assert.match(String(error), /the thread that reads result files ended/);
   assert.equal(pool.lentBytes, 0);
-  stalled.resolve();
   assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
   await own.close();
 });
