@@ -6,8 +6,6 @@ export interface RowOutcome {
   readonly isError: boolean;
   /** Result of the review, if any. */
   readonly result?: string | undefined;
-  /** Expected result of the event, if any. */
-  readonly expected?: string | undefined;
 }
 
 /** Row with the terminal record of a source record. */

@@ -70,13 +70,12 @@ export class ResultSlice {
   /** Yields all rows as objects: those with a record, whose parts are views, then the others. */
   *[Symbol.iterator](): IterableIterator<ReadRow> {
     for (let row = 0; row < this.length; row++) {
-      const { isError, result, expected } = this.outcome(row);
+      const { isError, result } = this.outcome(row);
       yield {
         partition: this.partition(row),
         offset: this.offset(row),
         status: isError ? 'error' : 'success',
         result,
-        expected,
         record: this.record(row),
       };
     }

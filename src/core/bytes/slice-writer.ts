@@ -32,8 +32,8 @@ export class SliceWriter {
   #rows = 0;
   #numbers = new Float64Array(0);
   #outcomes: RowOutcome[] = [];
-  /** Indexes of the outcomes by status, expected result and result. */
-  readonly #places = [new Map<Text, Map<Text, number>>(), new Map<Text, Map<Text, number>>()];
+  /** Indexes of the outcomes by status and result. */
+  readonly #places = [new Map<Text, number>(), new Map<Text, number>()];
   #others: (MalformedRow | BrokenRow)[] = [];
   /** Size of the previous slice: the next is about as large. */
   #rowsBefore = 0;
@@ -68,22 +68,14 @@ export class SliceWriter {
   /**
    * Adds the row of the record written at `end`.
    * @param result of the review, if any
-   * @param expected expected result of the event, if any
    */
-  add(
-    partition: number,
-    offset: number,
-    isError: boolean,
-    result: Text,
-    expected: Text,
-    end: number,
-  ): void {
+  add(partition: number, offset: number, isError: boolean, result: Text, end: number): void {
     if ((this.#rows + 1) * ROW_NUMBERS > this.#numbers.length) this.#grow();
     const at = this.#rows++ * ROW_NUMBERS;
     this.#numbers[at] = partition;
     this.#numbers[at + 1] = offset;
     this.#numbers[at + 2] = end;
-    this.#numbers[at + 3] = this.#place(isError, result, expected);
+    this.#numbers[at + 3] = this.#place(isError, result);
     this.#end = end;
   }
 
@@ -93,11 +85,11 @@ export class SliceWriter {
       this.#others.push(row);
       return;
     }
-    const { partition, offset, status, result, expected, record } = row;
+    const { partition, offset, status, result, record } = row;
     try {
       const room = this.reserve(sizeOfRecord(record));
       const end = writeRecord(record, room, this.#end);
-      this.add(partition, offset, status === 'error', result, expected, end);
+      this.add(partition, offset, status === 'error', result, end);
     } catch (error) {
       this.#others.push({ partition, offset, poison: internalPoison(error) });
     }
@@ -129,13 +121,12 @@ export class SliceWriter {
     return columns;
   }
 
-  #place(isError: boolean, result: Text, expected: Text): number {
-    const places = this.#places[Number(isError)] as Map<Text, Map<Text, number>>;
-    let place = places.get(expected)?.get(result);
+  #place(isError: boolean, result: Text): number {
+    const places = this.#places[Number(isError)] as Map<Text, number>;
+    let place = places.get(result);
     if (place === undefined) {
-      place = this.#outcomes.push({ isError, result, expected }) - 1;
-      const ofExpected = places.get(expected) ?? new Map<Text, number>();
-      places.set(expected, ofExpected.set(result, place));
+      place = this.#outcomes.push({ isError, result }) - 1;
+      places.set(result, place);
     }
     return place;
   }

@@ -2,7 +2,6 @@
  * Decisions of the rows of one result file. Of a row only status, result, labels and the
  * connector's own column are read, so a service cannot change what a decision says of its event.
  */
-import { parseJson } from '../../../base/json/parse-json.ts';
 import type { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { crashOf, internalPoison } from '../../../core/outcome/internal-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
@@ -26,8 +25,6 @@ export class RowDecisions {
   readonly #onNotice: (notice: ResultNotice) => void;
   readonly #labels = new CellMemo(labelPart, ({ json }) => json.length);
   readonly #results = new CellMemo(resultPart, ({ json }) => json.length);
-  /** Texts of expected results, by their JSON. */
-  readonly #expected = new CellMemo((json) => parseJson(json) as string);
   readonly #part = new EventPart();
   readonly #writer: DecisionWriter;
   #rowKey: string | undefined;
@@ -88,11 +85,6 @@ export class RowDecisions {
     if (!labels.isJson) this.#onNotice({ kind: 'labels_not_json', value: '' });
     const result =
       row.size(header.result) === 0 ? NO_RESULT : this.#results.ofCell(row, header.result);
-    const { expectedStart, expectedEnd } = part;
-    const expected =
-      expectedStart === expectedEnd
-        ? undefined
-        : this.#expected.at(part.bytes, expectedStart, expectedEnd, false);
 
     const writer = this.#writer;
     writer.begin(job);
@@ -104,7 +96,7 @@ export class RowDecisions {
     };
     const to = slice.reserve(writer.room(part, verdict));
     const end = writer.write(part, verdict, to, slice.end);
-    slice.add(part.partition, part.offset, status.isError, result.text, expected, end);
+    slice.add(part.partition, part.offset, status.isError, result.text, end);
     return undefined;
   }
 
