@@ -58,13 +58,13 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'Pauses the type and tries one batch per pause; or dead letters. Its records are read again later, so other types continue, in each partition until `maxInFlight`.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`; or `dead_lettered_total{reason="rejected_type"}`',
-    options: ['review.onRejectedType', 'review.typePause', 'source.maxInFlight'],
+    options: ['review.onRejectedType', 'review.pause', 'source.maxInFlight'],
   },
   {
     event: 'API key refused',
     connector: 'Retries slowly, with one batch of each type and the current key of the file.',
     user: 'Not ready (`/readyz`), `shards_paused{reason="unauthorized"}`',
-    options: ['review.authPause'],
+    options: ['review.pause'],
   },
   {
     event: 'service overloaded or unreachable',
@@ -100,7 +100,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'Sends nothing there (`service.transfer`), and submits the records in a new batch, indefinitely; after five in a row the type pauses.',
     user: 'log line at warn with the host and the option, `shards_paused{reason="type_blocked"}`',
-    options: ['review.typePause'],
+    options: ['review.pause'],
   },
   {
     event: 'upload address expired',
@@ -111,7 +111,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'upload too large for the storage',
     connector:
       'Halves the batch at once; an item that alone is too large gets a decision with status ERROR, or a dead letter (`onFailure`), unless the type pauses before (see below).',
-    options: ['batch.maxBytes', 'review.typePause', 'review.onFailure'],
+    options: ['batch.maxBytes', 'review.pause', 'review.onFailure'],
   },
   {
     event: 'upload refused',
@@ -148,7 +148,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'After five in a row (failed, or less than half settled) the type pauses; then one batch per pause is tried, and only that one counts against its records.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`',
-    options: ['review.typePause'],
+    options: ['review.pause'],
   },
   {
     event: 'batch unknown to the service',
@@ -200,7 +200,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'A web page, a header alone, a missing column, malformed rows: counts as a failing batch of its type (see above). Its records are given up only by the one batch per pause, or if others of the type are decided meanwhile.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
-    options: ['review.typePause', ...RETRY_OPTIONS],
+    options: ['review.pause', ...RETRY_OPTIONS],
   },
   {
     event: 'result rows missing',

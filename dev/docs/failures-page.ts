@@ -69,7 +69,7 @@ The code is the \`reason\` of \`jobs_failed_total\` and the \`error.code\` of ER
 
 ${table(['Code', 'Event', 'Its records'], jobs)}
 
-While all batches of a type fail, only the one that is tried once per \`review.typePause\` counts as an attempt: an
+While all batches of a type fail, only the one that is tried once per \`review.pause\` counts as an attempt: an
 outage of the service is no evidence about content.
 `;
 }

@@ -87,7 +87,7 @@ export class Pipeline {
     const waits = new WaitReasons({ ...about, clock });
     this.#hold = waits.holding('kafka');
     const internal = new InternalErrors(about);
-    const { typePauseMs: pauseMs } = options.review;
+    const { pauseMs } = options.review;
     const { topic } = source;
     const owned = () => this.#ownedPartitions();
     const ends = new EndOffsets({ admin, clock, logger, waits, topic, owned });

@@ -22,17 +22,11 @@ const review = group('Following a batch at the service, and handling its failure
     'For a content type that the service rejects (400, 422 on create): park its records, or make them dead letters.',
     ['pause', 'dead-letter'],
   ),
-  typePause: duration(
-    'Pause of a content type that is rejected, or after five failed batches in a row; then one batch probes it.',
-    '1m',
+  pause: duration(
+    'Pause of a content type that is rejected or has five failed batches in a row, and of calls after a rejected API key (401, 403); then one batch probes.',
+    '30s',
     '100ms',
     '1d',
-  ),
-  authPause: duration(
-    'Pause after a rejected API key (401, 403); then the current key is tried.',
-    '15s',
-    '100ms',
-    '1h',
   ),
   uploadGrace: duration(
     'Time for the service to notice an upload, before a new batch replaces it.',

@@ -28,8 +28,7 @@ export interface PipelineOptions extends EngineLimits {
     readonly onRejectedType: 'pause' | 'dead-letter';
     readonly uploadGraceMs: number;
     readonly missingGraceMs: number;
-    readonly typePauseMs: number;
-    readonly authPauseMs: number;
+    readonly pauseMs: number;
   };
   readonly objective: { readonly ageMs: number };
   readonly kafka: {

@@ -14,6 +14,8 @@ import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 
 /** Failed batches in a row after which a type pauses. */
 export const FAILURES_IN_A_ROW = 5;
+/** Time after which another probe replaces one whose call has no answer. */
+const CALL_MS = 30_000;
 
 /** Permit to create a batch. There is one probe per pause. */
 export type Permit = 'free' | 'probe';
@@ -25,28 +27,26 @@ interface Breaker {
   failing: boolean;
   /** Calls to create a batch, in a row, without a valid answer. */
   unanswered: number;
-  /** Time at which it was last logged that the type keeps failing. */
-  loggedMs: number;
   /** Monotonic clock, ms; 0: not blocked. */
   blockedUntilMs: number;
   reason: WaitReason;
-  /** The probe in flight. */
-  probe: { readonly signal: AbortSignal; readonly unwatch: () => void } | undefined;
   /** In the order of the calls. */
   readonly waiting: Set<() => void>;
   cancelTimer: (() => void) | undefined;
 }
 
+interface BreakerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly waits: WaitReasons;
+  readonly pauseMs: number;
+}
+
 export class TypeBreakers {
-  readonly #deps: {
-    readonly clock: Clock;
-    readonly logger: Logger;
-    readonly waits: WaitReasons;
-    readonly pauseMs: number;
-  };
+  readonly #deps: BreakerDeps;
   readonly #breakers = new Map<string, Breaker>();
 
-  constructor(deps: { clock: Clock; logger: Logger; waits: WaitReasons; pauseMs: number }) {
+  constructor(deps: BreakerDeps) {
     this.#deps = deps;
   }
 
@@ -67,17 +67,16 @@ export class TypeBreakers {
    * its content
    */
   failed(type: string, enough = FAILURES_IN_A_ROW): boolean {
-    const { clock, logger, pauseMs } = this.#deps;
+    const { logger, pauseMs } = this.#deps;
     const breaker = this.#breaker(type);
     const failures = ++breaker.failures;
     if (!breaker.failing && failures < enough) return false;
+    if (!breaker.failing) {
+      const about = { type, failures, pauseMs };
+      logger.error(about, 'batches of this content type keep failing; its records wait');
+    }
     breaker.failing = true;
     this.#block(breaker, 'type_blocked', pauseMs);
-    // Batches that were in flight when the type was blocked fail too.
-    if (clock.monotonic() - breaker.loggedMs < pauseMs) return true;
-    breaker.loggedMs = clock.monotonic();
-    const about = { type, failures, pauseMs };
-    logger.error(about, 'batches of this content type keep failing; its records wait');
     return true;
   }
 
@@ -95,7 +94,7 @@ export class TypeBreakers {
   succeeded(type: string): void {
     const breaker = this.#breakers.get(type);
     this.#breakers.delete(type);
-    if (breaker !== undefined) this.#unblock(breaker);
+    if (breaker !== undefined) wake(breaker);
   }
 
   /** Records that the service created a batch of this type. */
@@ -103,35 +102,25 @@ export class TypeBreakers {
     const breaker = this.#breakers.get(type);
     if (breaker === undefined) return;
     breaker.unanswered = 0;
-    if (!breaker.failing) this.#unblock(breaker);
-    else if (breaker.reason !== 'type_blocked')
-      this.#block(breaker, 'type_blocked', this.#deps.pauseMs);
+    if (breaker.failing) this.#block(breaker, 'type_blocked', this.#deps.pauseMs);
+    else {
+      breaker.blockedUntilMs = 0;
+      wake(breaker);
+    }
   }
 
   /**
    * Returns a permit, called right before a batch is created; undefined while the type is blocked.
-   * A probe blocks the type again.
-   * @param signal when it aborts before the probe was answered, the next batch is the probe
+   * A probe blocks the type again. One that is not used, or is lost with its shard, costs a pause.
    */
-  tryAcquire(type: string, signal: AbortSignal): Permit | undefined {
+  tryAcquire(type: string): Permit | undefined {
     const breaker = this.#breakers.get(type);
     if (breaker === undefined || breaker.blockedUntilMs === 0) return 'free';
-    const nowMs = this.#deps.clock.monotonic();
+    const { clock, pauseMs } = this.#deps;
+    const nowMs = clock.monotonic();
     if (nowMs < breaker.blockedUntilMs) return undefined;
-    breaker.blockedUntilMs = nowMs + this.#deps.pauseMs;
-    const lost = () => this.returned(type, signal);
-    signal.addEventListener('abort', lost, { once: true });
-    breaker.probe = { signal, unwatch: () => signal.removeEventListener('abort', lost) };
+    breaker.blockedUntilMs = nowMs + (breaker.failing ? pauseMs : Math.min(pauseMs, CALL_MS));
     return 'probe';
-  }
-
-  /** Takes back the probe of `signal` if no call was made with it. */
-  returned(type: string, signal: AbortSignal): void {
-    const breaker = this.#breakers.get(type);
-    if (breaker?.probe?.signal !== signal) return;
-    this.#endProbe(breaker);
-    breaker.blockedUntilMs = this.#deps.clock.monotonic();
-    this.#wake(breaker);
   }
 
   /** Returns true if batches of this type may be created freely. */
@@ -150,7 +139,7 @@ export class TypeBreakers {
   async acquire(type: string, signal: AbortSignal): Promise<Permit> {
     for (;;) {
       await this.ready(type, signal);
-      const permit = this.tryAcquire(type, signal);
+      const permit = this.tryAcquire(type);
       if (permit !== undefined) return permit;
     }
   }
@@ -165,15 +154,15 @@ export class TypeBreakers {
       signal.throwIfAborted();
       const breaker = this.#breakers.get(type);
       if (breaker === undefined || breaker.blockedUntilMs <= clock.monotonic()) return;
-      const over = Promise.withResolvers<void>();
-      breaker.waiting.add(over.resolve);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      breaker.waiting.add(resolve);
       this.#arm(breaker);
       const done = waits.begin(breaker.reason, `type ${type}`);
       try {
-        await abortable(over.promise, signal);
+        await abortable(promise, signal);
       } finally {
         done();
-        breaker.waiting.delete(over.resolve);
+        breaker.waiting.delete(resolve);
         this.#arm(breaker);
       }
     }
@@ -193,10 +182,8 @@ export class TypeBreakers {
         failures: 0,
         failing: false,
         unanswered: 0,
-        loggedMs: -Infinity,
         blockedUntilMs: 0,
         reason: 'type_blocked',
-        probe: undefined,
         waiting: new Set(),
         cancelTimer: undefined,
       };
@@ -206,28 +193,12 @@ export class TypeBreakers {
   }
 
   #block(breaker: Breaker, reason: WaitReason, forMs: number): void {
-    const changed = breaker.reason !== reason;
+    const isOther = breaker.reason !== reason;
     breaker.reason = reason;
-    this.#endProbe(breaker);
     breaker.blockedUntilMs = this.#deps.clock.monotonic() + forMs;
     // Waiting batches report the reason.
-    if (changed) this.#wake(breaker);
+    if (isOther) wake(breaker);
     else this.#arm(breaker);
-  }
-
-  #unblock(breaker: Breaker): void {
-    breaker.blockedUntilMs = 0;
-    this.#endProbe(breaker);
-    this.#wake(breaker);
-  }
-
-  #endProbe(breaker: Breaker): void {
-    breaker.probe?.unwatch();
-    breaker.probe = undefined;
-  }
-
-  #wake(breaker: Breaker): void {
-    for (const look of [...breaker.waiting]) look();
   }
 
   /** Sets one timer for all: a failed probe that waits again comes after those that waited before. */
@@ -235,8 +206,11 @@ export class TypeBreakers {
     breaker.cancelTimer?.();
     const waitMs = Math.max(0, breaker.blockedUntilMs - this.#deps.clock.monotonic());
     breaker.cancelTimer =
-      breaker.waiting.size === 0
-        ? undefined
-        : this.#deps.clock.after(waitMs, () => this.#wake(breaker));
+      breaker.waiting.size === 0 ? undefined : this.#deps.clock.after(waitMs, () => wake(breaker));
   }
+}
+
+/** Lets all waiting batches look again, in the order of their calls. */
+function wake({ waiting }: Breaker): void {
+  for (const look of [...waiting]) look();
 }

@@ -135,19 +135,15 @@ export class RereadQueue {
 
   /** @param lease memory of the run, which has room for the rows as well */
   async #handOver(reading: Reading, lease: Lease): Promise<void> {
-    const { breakers, signal } = this.#shard;
     const { request, permit, items } = reading;
     this.#deadLetter(reading);
-    signal.throwIfAborted();
-    let batches = 0;
+    this.#shard.signal.throwIfAborted();
     await request.found(items, permit, async (some) => {
       const batch = await this.#batchOf(request, some);
       if (batch === undefined) return undefined;
-      batches++;
       lease.resize(Math.max(0, lease.bytes - batch.heldBytes));
       return batch;
     });
-    if (batches === 0 && permit === 'probe') breakers.returned(request.type, signal);
   }
 
   #deadLetter({ request, records, left, poisons }: Reading): void {
@@ -195,22 +191,19 @@ export class RereadQueue {
 
   /** Sends a request back to wait if its type was blocked, or the pipeline paused, while memory was awaited. */
   #stillMay({ request, permit }: Ready): boolean {
-    const { breakers, control, signal } = this.#shard;
+    const { breakers, control } = this.#shard;
     const { type, submits } = request;
     const isFree = control.submits && (permit === 'probe' || breakers.isFree(type));
     const may = !submits || isFree;
     if (may) return true;
-    if (permit === 'probe') breakers.returned(type, signal);
     this.add(request);
     return false;
   }
 
   /** Sends a request back to wait if it has records of a partition that cannot be read. */
-  #sendBack(one: Ready, unread: number | undefined): boolean {
-    const { request, permit } = one;
-    const { breakers, clock, options, signal, waits } = this.#shard;
+  #sendBack({ request }: Ready, unread: number | undefined): boolean {
+    const { clock, options, signal, waits } = this.#shard;
     if (unread === undefined || !request.records().hasPartition(unread)) return false;
-    if (permit === 'probe') breakers.returned(request.type, signal);
     this.#shard.spawn('reread', async () => {
       const end = waits.begin('kafka', `partition ${unread} of ${options.source.topic}`);
       await clock.sleep(SENT_BACK_MS, signal).finally(end);

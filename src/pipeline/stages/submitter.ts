@@ -50,7 +50,6 @@ export class Submitter {
     using batch = submission.batch;
     const { type, permit } = submission;
     if (!control.submits || (permit === undefined && breakers.blocks(type))) {
-      this.#giveBack(type, permit);
       this.#stages.park(submission, batch.records);
       return;
     }
@@ -83,14 +82,11 @@ export class Submitter {
 
   /** Creates the batch, journals its job and uploads it. */
   async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<void, NotSubmitted>> {
-    const { breakers, control, signal } = this.#shard;
+    const { breakers, control } = this.#shard;
     const { type } = encoded;
     // The pipeline may have been paused during the wait.
-    if (!control.submits) {
-      this.#giveBack(type, given);
-      return err('blocked');
-    }
-    const permit = given === 'probe' ? given : breakers.tryAcquire(type, signal);
+    if (!control.submits) return err('blocked');
+    const permit = given === 'probe' ? given : breakers.tryAcquire(type);
     if (permit === undefined) return err('unavailable');
     const created = await this.#create(encoded);
     if (!created.ok) return created;
@@ -98,12 +94,6 @@ export class Submitter {
     if (!job.ok) return job;
     await this.#upload(job.value, created.value, encoded.body, permit === 'probe');
     return ok(undefined);
-  }
-
-  /** Gives back a permit that was not used. */
-  #giveBack(type: string, permit: Permit | undefined): void {
-    const { breakers, signal } = this.#shard;
-    if (permit === 'probe') breakers.returned(type, signal);
   }
 
   #deadLetter({ type, from, inFlight, batch: { records } }: Submission): void {
@@ -297,7 +287,7 @@ export class Submitter {
     const { options, random } = this.#shard;
     const baseMs =
       reason === 'unauthorized'
-        ? options.review.authPauseMs
+        ? options.review.pauseMs
         : Math.min(1000, backoffCeilingMs(attempt, BACKOFF));
     return baseMs / 2 + retryWaitMs(attempt, BACKOFF, random, floorMs);
   }

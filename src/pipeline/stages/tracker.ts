@@ -223,8 +223,7 @@ class ServicePause implements Disposable {
     const { options, waits } = this.#shard;
     const { because } = reactionTo('status', error.failure);
     this.#end = waits.begin(because);
-    const { authPauseMs } = options.review;
-    const pauseMs = because === 'unauthorized' ? authPauseMs : UNAVAILABLE_PAUSE_MS;
+    const pauseMs = because === 'unauthorized' ? options.review.pauseMs : UNAVAILABLE_PAUSE_MS;
     return Math.max(pauseMs, error.retryAfterMs ?? 0);
   }
 

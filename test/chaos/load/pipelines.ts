@@ -79,7 +79,7 @@ function pipelineOf(
         poll: { initial: '50ms', max: '500ms' },
         uploadGrace,
         missingGrace: '3s',
-        typePause: '2s',
+        pause: '2s',
         // More than the faults of a run can use up for one record.
         attempts: 20,
         ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),

@@ -14,14 +14,14 @@ const { scene } = await run(
         value: JSON.stringify({ type: 'poisoned', content: n === 11 ? POISON : `text ${n}` }),
       })),
       // Sixteen batches of which nine fail: the type would pause on the way.
-      pipeline: { batch: { maxRows: 16 }, review: { typePause: '100ms' } },
+      pipeline: { batch: { maxRows: 16 }, review: { pause: '100ms' } },
     },
     letters: {
       events: [
         { key: 'poison', value: JSON.stringify({ type: 'letters', content: POISON }) },
         { value: JSON.stringify({ type: 'letters', content: 'fine' }) },
       ],
-      pipeline: { review: { onFailure: 'dead-letter', typePause: '100ms' } },
+      pipeline: { review: { onFailure: 'dead-letter', pause: '100ms' } },
     },
     failing: { faults: [{ operation: 'review', action: 'batch_error' }] },
     cancelled: { faults: [{ operation: 'review', action: 'batch_cancelled' }] },
@@ -32,7 +32,7 @@ const { scene } = await run(
     failed: {
       events: 6,
       faults: [{ operation: 'review', action: 'batch_error', times: 'always' }],
-      pipeline: { batch: { maxRows: 1 }, review: { attempts: 20, typePause: '500ms' } },
+      pipeline: { batch: { maxRows: 1 }, review: { attempts: 20, pause: '500ms' } },
     },
     forgotten: {
       faults: [{ operation: 'get_batch', action: 'answer', status: 404, times: 'always' }],

@@ -13,11 +13,11 @@ const { scene, sandbox } = await run(
   {
     poisoned: {
       events: Array.from({ length: 8 }, (_, n) => record(n === 5 ? POISON : `text ${n}`)),
-      pipeline: { kind: 'import', review: { typePause: '100ms' } },
+      pipeline: { kind: 'import', review: { pause: '100ms' } },
     },
     letters: {
       events: [record(POISON), record('fine')],
-      pipeline: { kind: 'import', review: { typePause: '100ms', onFailure: 'dead-letter' } },
+      pipeline: { kind: 'import', review: { pause: '100ms', onFailure: 'dead-letter' } },
     },
     unknown: { events: [{ value: 'nobody' }], pipeline: lookup({}) },
     unwanted: {

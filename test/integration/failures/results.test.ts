@@ -77,7 +77,7 @@ const { scene } = await run(
         value: JSON.stringify({ type: 'torn', content: n === 5 ? TORN : `text ${n}` }),
       })),
       faults: [{ operation: 'review', action: 'rows', unclosed: TORN, times: 'always' }],
-      pipeline: { batch: { maxRows: 16 }, review: { typePause: '100ms' } },
+      pipeline: { batch: { maxRows: 16 }, review: { pause: '100ms' } },
     },
     malformed: {
       events: 2,

@@ -27,8 +27,7 @@ const PIPELINE = {
   review: {
     poll: { initial: '30ms', max: '150ms' },
     attempts: 2,
-    typePause: '700ms',
-    authPause: '300ms',
+    pause: '700ms',
     uploadGrace: '1500ms',
     missingGrace: '1s',
   },

@@ -94,7 +94,7 @@ for (const [what, failure, reason] of [
 test('a batch whose type is blocked after failures shows that it is retried, and the state at the service', async () => {
   const world = new World({
     service: { review: () => ({ state: 'failed' }) },
-    options: { review: { attempts: 100, typePauseMs: 600_000 } },
+    options: { review: { attempts: 100, pauseMs: 600_000 } },
   });
   const instance = world.start();
   world.produce(5, { types: ['a'] });

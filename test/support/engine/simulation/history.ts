@@ -285,7 +285,7 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
       attempts: shape.attempts,
       uploadGraceMs: 15_000,
       missingGraceMs: MISSING_GRACE_MS,
-      typePauseMs: 4_000,
+      pauseMs: 4_000,
       onRejectedType: shape.rejectedToDeadLetters ? 'dead-letter' : 'pause',
       ...(shape.maxReviewTimeMs === undefined
         ? {}

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  FAILURES_IN_A_ROW,
-  type Permit,
-  TypeBreakers,
-} from '../../../../src/pipeline/limits/type-breakers.ts';
+import { FAILURES_IN_A_ROW, TypeBreakers } from '../../../../src/pipeline/limits/type-breakers.ts';
 import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 import {
@@ -63,7 +59,7 @@ test('five failures in a row block a type, four do not, and after the pause one 
   assert.equal(await blockedMs('a'), 10_000);
   breakers.failed('a');
   assert.equal(await blockedMs('a'), 10_000);
-  assert.equal(logger.lines.length, 2);
+  assert.equal(logger.lines.length, 1);
 });
 
 test('a success between failures restarts the count', async () => {
@@ -108,63 +104,27 @@ test('a type that is blocked again during a wait blocks for the new pause too', 
 
 test('a blocked type lets one batch through per pause, the probe, until something of the type succeeds', async () => {
   const { clock, breakers } = world();
-  assert.equal(breakers.tryAcquire('a', forever), 'free');
+  assert.equal(breakers.tryAcquire('a'), 'free');
   for (let n = 1; n < FAILURES_IN_A_ROW; n++) assert.equal(breakers.failed('a'), false);
-  assert.equal(breakers.tryAcquire('a', forever), 'free');
+  assert.equal(breakers.tryAcquire('a'), 'free');
   assert.equal(breakers.failed('a'), true, 'from now on a failure says nothing about the content');
-  assert.equal(breakers.tryAcquire('a', forever), undefined);
+  assert.equal(breakers.tryAcquire('a'), undefined);
   await clock.advance(10_000);
-  assert.deepEqual(
-    [breakers.tryAcquire('a', forever), breakers.tryAcquire('a', forever)],
-    ['probe', undefined],
-  );
+  assert.deepEqual([breakers.tryAcquire('a'), breakers.tryAcquire('a')], ['probe', undefined]);
   await clock.advance(10_000);
-  assert.deepEqual(
-    [breakers.tryAcquire('a', forever), breakers.tryAcquire('b', forever)],
-    ['probe', 'free'],
-  );
+  assert.deepEqual([breakers.tryAcquire('a'), breakers.tryAcquire('b')], ['probe', 'free']);
   breakers.succeeded('a');
-  assert.deepEqual(
-    [breakers.tryAcquire('a', forever), breakers.tryAcquire('a', forever)],
-    ['free', 'free'],
-  );
+  assert.deepEqual([breakers.tryAcquire('a'), breakers.tryAcquire('a')], ['free', 'free']);
 });
 
 test('a batch that is created unblocks a refused type, but not one whose batches fail', () => {
   const { breakers } = world();
   breakers.rejected('a', 'no');
   breakers.accepted('a');
-  assert.equal(breakers.tryAcquire('a', forever), 'free');
+  assert.equal(breakers.tryAcquire('a'), 'free');
   for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('b');
   breakers.accepted('b');
-  assert.equal(breakers.tryAcquire('b', forever), undefined);
-});
-
-test('a probe that is lost with its shard before the service answered is returned: the next batch is the probe', async () => {
-  const { clock, breakers, blockedMs } = world();
-  breakers.rejected('a', 'no');
-  assert.equal(await blockedMs('a'), 10_000);
-  const lost = new AbortController();
-  assert.equal(breakers.tryAcquire('a', lost.signal), 'probe');
-  let next: Permit | undefined;
-  void breakers.acquire('a', forever).then((permit) => {
-    next = permit;
-  });
-  lost.abort();
-  await clock.advance(1);
-  assert.equal(next, 'probe');
-});
-
-test('a probe that was answered is not returned when its shard is lost later', async () => {
-  const { breakers, blockedMs } = world();
-  breakers.rejected('a', 'no');
-  await blockedMs('a');
-  const lost = new AbortController();
-  assert.equal(breakers.tryAcquire('a', lost.signal), 'probe');
-  breakers.rejected('a', 'no');
-  lost.abort();
-  breakers.returned('a', lost.signal);
-  assert.equal(await blockedMs('a'), 10_000);
+  assert.equal(breakers.tryAcquire('b'), undefined);
 });
 
 test('permits are given in the order of the calls, and a failed probe that waits again comes last', async () => {
@@ -188,7 +148,7 @@ test('fewer failures in a row may be enough, and a batch that is created does no
   assert.equal(breakers.failed('a', 2), false);
   assert.equal(breakers.failed('a', 2), true);
   breakers.accepted('a');
-  assert.equal(breakers.tryAcquire('a', new AbortController().signal), undefined);
+  assert.equal(breakers.tryAcquire('a'), undefined);
 });
 
 test('a pause lasts as long as it should, though the wall clock is set back meanwhile', async () => {
@@ -200,13 +160,4 @@ test('a pause lasts as long as it should, though the wall clock is set back mean
     [...breakers.blocked()].map(({ nextTryMs }) => nextTryMs),
     [clock.now()],
   );
-});
-
-test('a type that keeps failing is logged once per pause, however many of its batches were in flight', async () => {
-  const { clock, breakers, logger } = world();
-  for (let n = 0; n < 3 * FAILURES_IN_A_ROW; n++) breakers.failed('a');
-  assert.equal(logger.lines.length, 1);
-  await clock.advance(10_000);
-  breakers.failed('a');
-  assert.equal(logger.lines.length, 2);
 });

@@ -42,7 +42,7 @@ for (const seed of [1, 2, 3, 4]) {
       budgetBytes: 60_000,
       options: {
         chunk: { maxBytes: 10_000 },
-        review: { uploadGraceMs: 20_000, typePauseMs: 5_000 },
+        review: { uploadGraceMs: 20_000, pauseMs: 5_000 },
       },
       hooks: {
         commitFate: () =>

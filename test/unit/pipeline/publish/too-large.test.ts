@@ -132,7 +132,7 @@ test('a record with a key larger than the output topic takes is not reviewed', a
 test('an ERROR decision that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
   const world = sixRecords({
     service: { review: () => ({ state: 'failed' }) },
-    options: { review: { typePauseMs: 1000, attempts: 1 } },
+    options: { review: { pauseMs: 1000, attempts: 1 } },
     wrap: failing(1),
   });
   await world.untilSettled(30 * MINUTE);

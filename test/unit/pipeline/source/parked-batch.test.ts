@@ -56,7 +56,7 @@ test('a type whose batches fail for hours holds no content while it waits, other
   let failing = true;
   const it = world({
     options: {
-      review: { typePauseMs: 10 * MINUTE, poll: { initialMs: 500, maxMs: 30_000 }, attempts: 100 },
+      review: { pauseMs: 10 * MINUTE, poll: { initialMs: 500, maxMs: 30_000 }, attempts: 100 },
     },
     service: {
       review: ({ type }) => (type === 'bad' && failing ? { afterMs: MINUTE, state: 'failed' } : {}),
@@ -234,7 +234,7 @@ test('records that retention took while their type was held back end with their 
 test('a probe whose records are gone from the source passes its turn on: the next batch of the type need not wait another pause', async () => {
   let refuse = true;
   const it = world({
-    options: { batch: { maxRows: 1 }, review: { typePauseMs: 10 * MINUTE } },
+    options: { batch: { maxRows: 1 }, review: { pauseMs: 10 * MINUTE } },
     service: {
       fault: (operation) =>
         operation === 'create' && refuse ? { failure: 'rejected' } : undefined,

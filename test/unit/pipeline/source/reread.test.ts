@@ -279,7 +279,7 @@ test('a batch that was held back and finds other records at its offsets is refus
     partitions: 1,
     options: {
       batch: { maxRows: 1 },
-      review: { typePauseMs: MINUTE, attempts: 100 },
+      review: { pauseMs: MINUTE, attempts: 100 },
     },
     service: {
       fault: (operation) =>

@@ -42,7 +42,7 @@ test('when the service creates batches again, those that waited behind the first
   let failing = true;
   const world = new World({
     partitions: 1,
-    options: { review: { typePauseMs: 60 * MINUTE } },
+    options: { review: { pauseMs: 60 * MINUTE } },
     // Answers take time: the others find the gate closed behind the first.
     shuffle: true,
     service: {

@@ -53,7 +53,7 @@ test('halving stops at the most batches that one job may cost; what is left then
 
 test('a type that fails for ever still ends: one probe per pause counts, and in the end each item has its ERROR decision', async () => {
   const world = oneBatch(8, {
-    options: { review: { typePauseMs: 1_000 } },
+    options: { review: { pauseMs: 1_000 } },
     service: { review: () => ({ state: 'failed' }) },
   });
   await world.untilSettled(20 * MINUTE);
@@ -63,7 +63,7 @@ test('a type that fails for ever still ends: one probe per pause counts, and in 
 
 test('the bound on halving holds over a restart', async () => {
   const world = oneBatch(64, {
-    options: { review: { typePauseMs: 1_000 }, maxRetryBatches: 9 },
+    options: { review: { pauseMs: 1_000 }, maxRetryBatches: 9 },
     service: { review: () => ({ state: 'failed' }) },
   });
   for (let restart = 0; restart < 10; restart++) {
@@ -252,7 +252,7 @@ test('the most batches that one job may cost holds over a restart too', async ()
   const world = oneBatch(8, {
     options: {
       batch: { maxAgeMs: 1_000 },
-      review: { attempts: 1, typePauseMs: 1_000 },
+      review: { attempts: 1, pauseMs: 1_000 },
       maxRetryBatches: 6,
     },
     service: {

@@ -11,7 +11,7 @@ test('while a type fails as a whole, no batch but the probe counts against its i
   let failing = true;
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 1 }, review: { attempts: 1, typePauseMs: MINUTE } },
+    options: { batch: { maxRows: 1 }, review: { attempts: 1, pauseMs: MINUTE } },
     service: { review: () => ({ afterMs: 20_000, ...(failing ? { state: 'failed' } : {}) }) },
   });
   world.start();
@@ -111,7 +111,7 @@ test('five failures in a row pause the type, and the records wait', async () => 
     partitions: 1,
     options: {
       batch: { maxRows: 1 },
-      review: { typePauseMs: 5 * MINUTE, attempts: 100 },
+      review: { pauseMs: 5 * MINUTE, attempts: 100 },
       concurrency: { transfers: 1 },
     },
     service: { review: ({ type }) => (type === 'bad' && failing ? { state: 'failed' } : {}) },
@@ -138,7 +138,7 @@ test('five failures in a row pause the type, and the records wait', async () => 
 test('while a type fails, one batch is created per pause, also of the halves of the batch that was tried', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 8 }, review: { attempts: 1, typePauseMs: MINUTE } },
+    options: { batch: { maxRows: 8 }, review: { attempts: 1, pauseMs: MINUTE } },
     service: { review: () => ({ state: 'failed' }) },
   });
   world.start();
