@@ -184,10 +184,13 @@ function search<T>(grammar: Grammar<T>, rounds: number, random: SeededRandom): W
 
 /** @returns undefined if the value is refused */
 function shareOf<T>({ decode, reserved }: Grammar<T>, value: Buffer): number | undefined {
-  gc?.();
-  const before = process.memoryUsage().heapUsed;
+  let before: number;
   let decoded: unknown;
   try {
+    // The code that protobufjs compiles for a type takes more than a small value.
+    decode(value);
+    gc?.();
+    before = process.memoryUsage().heapUsed;
     decoded = decode(value);
   } catch {
     return undefined;
