@@ -10,7 +10,7 @@ import { DecisionWriter } from './decision/decision-writer.ts';
 import { EventPart } from './decision/event-part.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
-import type { ColumnOptions } from './metadata/columns.ts';
+import type { ColumnOptions } from './metadata/column-names.ts';
 import type { ResultNotice } from './results/notices.ts';
 import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
 import { CsvRows } from './upload/csv-rows.ts';

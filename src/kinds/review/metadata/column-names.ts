@@ -3,7 +3,16 @@
  * finds it. A key that could be mistaken for another column, or changed in transit, has none.
  */
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../../../service/contract.ts';
-import { type ColumnOptions, REFERENCE_COLUMN } from './columns.ts';
+
+/** Header of the connector's own column. */
+export const REFERENCE_COLUMN = 'connector_ref';
+
+export interface ColumnOptions {
+  /** Metadata keys with a column for policies; undefined: all. */
+  readonly columns?: readonly string[] | undefined;
+  /** Header of the result in result files, if configured: no metadata column may have it. */
+  readonly resultColumn?: string | undefined;
+}
 
 const STANDARD_COLUMNS: ReadonlySet<string> = new Set(
   [...Object.values(RESULT_COLUMNS), REFERENCE_COLUMN].map(foldName),

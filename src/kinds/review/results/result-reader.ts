@@ -2,7 +2,7 @@
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { REFERENCE_COLUMN } from '../metadata/columns.ts';
+import { REFERENCE_COLUMN } from '../metadata/column-names.ts';
 import { LARGE_BYTES, largeRowTurn, maxRowBytes } from './large-rows.ts';
 import type { ResultNotice } from './notices.ts';
 import { PartialRow } from './partial-row.ts';

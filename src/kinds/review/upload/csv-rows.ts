@@ -2,9 +2,9 @@
  * Rows of an upload, written as bytes as soon as an item is known: RFC 4180, UTF-8 without a byte
  * order mark, records end in CRLF.
  *
- * The columns are `Content`, those for policies in order of first appearance, `Expected result` if
- * any item has one, and the connector's own, which alone is read from the results. A row is written
- * with the columns known by then; `finish` inserts the commas of its later, empty cells.
+ * The columns are `Content`, those for policies in order of first appearance, and the connector's
+ * own, which alone is read from the results. A row is written with the columns known by then;
+ * `finish` inserts the commas of its later, empty cells.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { textOfString } from '../../../base/json/json-text.ts';
@@ -12,12 +12,12 @@ import type { BufferPool } from '../../../core/bytes/buffer-pool.ts';
 import type { EncodedBody, RowSink } from '../../../core/bytes/row-sink.ts';
 import { pooledBody, Slabs } from '../../../core/bytes/slabs.ts';
 import type { ContentItem, JsonPart } from '../../../core/record.ts';
-import { CONTENT_COLUMN, RESULT_COLUMNS } from '../../../service/contract.ts';
+import { CONTENT_COLUMN } from '../../../service/contract.ts';
 import { EventPart } from '../decision/event-part.ts';
 import { RowSeal } from '../decision/row-seal.ts';
-import { type ColumnOptions, REFERENCE_COLUMN } from '../metadata/columns.ts';
-import { cellRoom, writeCell, writeJsonCell, writePlainCell } from './cell-bytes.ts';
-import { type PolicyColumn, PolicyColumns } from './policy-columns.ts';
+import { type ColumnOptions, REFERENCE_COLUMN } from '../metadata/column-names.ts';
+import { writeCell, writePlainCell } from './cell-bytes.ts';
+import { PolicyColumns } from './policy-columns.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -43,12 +43,13 @@ export class CsvRows implements RowSink {
   readonly #pool: BufferPool;
   readonly #options: UploadOptions;
   readonly #slabs: Slabs;
-  readonly #columns: PolicyColumns;
+  #columns: PolicyColumns;
+  /** Number of the current row, which may fail. */
+  #row = 0;
   /** Per row, the place where `finish` inserts commas: an offset into the bytes of all rows. */
   #cuts: number[] = [];
-  /** Per row, its commas between `Content` and the reference, without the last one. */
-  #commas: number[] = [];
-  #expected = false;
+  /** Per row, its columns for policies. */
+  #widths: number[] = [];
 
   /**
    * @param rowKey seals the references
@@ -69,22 +70,16 @@ export class CsvRows implements RowSink {
   }
 
   add(item: ContentItem): void {
-    const known = this.#columns.list.length;
-    try {
-      this.#write(item);
-    } catch (error) {
-      this.#slabs.dropRow();
-      this.#columns.drop(known);
-      throw error;
-    }
+    // Of a row that failed, at most an empty column remains.
+    this.#slabs.dropRow();
+    this.#write(item, this.#row++);
   }
 
   async finish(): Promise<EncodedBody> {
     const header = this.#header();
     const cuts = this.#cuts;
     const rows = cuts.length;
-    const most = this.#columns.list.length + (this.#expected ? 1 : 0);
-    const missing = this.#commas.map((commas) => most - commas);
+    const missing = this.#widths.map((width) => this.#columns.list.length - width);
     const inserted = missing.reduce((sum, commas) => sum + commas, 0);
     const pooled = pooledBody(this.#pool, header.length + this.#slabs.length + inserted);
     const { body } = pooled;
@@ -112,39 +107,35 @@ export class CsvRows implements RowSink {
 
   release(): void {
     this.#slabs.release();
-    this.#columns.drop(0);
+    this.#columns = new PolicyColumns(this.#options);
     this.#cuts = [];
-    this.#commas = [];
+    this.#widths = [];
   }
 
-  #write(item: ContentItem): void {
+  #write(item: ContentItem, row: number): void {
     const slabs = this.#slabs;
     const rowStart = slabs.length;
-    const row = this.#cuts.length;
     const { content, expected } = item;
     const part = this.#part;
     part.encode(item, this.#options.includeContent);
-    this.#columns.place(part.metadata, part.bytes, row);
+    const columns = this.#columns;
+    columns.place(part.metadata, part.bytes, row);
+    if (expected !== undefined) columns.placeExpected(row);
     this.#text(content);
-    const columns = this.#columns.list;
-    for (let i = 0; i < columns.length; i++) {
+    for (const column of columns.list) {
       this.#byte(COMMA);
-      const column = columns[i] as PolicyColumn;
-      if (column.row === row) this.#value(part, column.member);
+      if (column.row !== row) continue;
+      if (column === columns.expected) this.#text(expected as JsonPart);
+      else this.#value(part, column.member);
     }
     const cut = slabs.at - slabs.rowStart;
-    if (expected !== undefined || this.#expected) this.#byte(COMMA);
-    if (expected !== undefined) this.#text(expected);
     this.#byte(COMMA);
     this.#reference(part);
     this.#byte(CR);
     this.#byte(LF);
-
-    // Nothing fails from here on.
     slabs.endRow();
-    if (expected !== undefined) this.#expected = true;
     this.#cuts.push(rowStart + cut);
-    this.#commas.push(columns.length + (this.#expected ? 1 : 0));
+    this.#widths.push(columns.list.length);
   }
 
   #byte(byte: number): void {
@@ -155,17 +146,13 @@ export class CsvRows implements RowSink {
 
   /** Writes a JSON string as text, as far as a cell can show it. */
   #text(part: JsonPart): void {
-    const { bytes, start, end, hasEscapes } = part;
-    if (hasEscapes) {
-      const text = textOfString(part);
-      // UTF-8 has no lone surrogates, and many readers of CSV refuse U+0000.
-      const shown = text.toWellFormed().replaceAll('\0', '\ufffd');
-      this.#cell(shown);
+    if (!part.hasEscapes) {
+      this.#cell(part.bytes, part.start + 1, part.end - 1, true);
       return;
     }
-    const slabs = this.#slabs;
-    slabs.room(end - start);
-    slabs.at = writePlainCell(bytes, start + 1, end - 1, slabs.buffer, slabs.at);
+    // UTF-8 has no lone surrogates, and many readers of CSV refuse U+0000.
+    const shown = Buffer.from(textOfString(part).toWellFormed().replaceAll('\0', '\ufffd'));
+    this.#cell(shown, 0, shown.length, false);
   }
 
   /** Writes a value of the metadata: a string as text, others as JSON. */
@@ -173,23 +160,16 @@ export class CsvRows implements RowSink {
     const start = metadata.valueStart(member);
     const end = metadata.valueEnd(member);
     const first = bytes[start];
-    const slabs = this.#slabs;
-    if (first === QUOTE) {
-      const hasEscapes = hasBackslash(bytes, start, end);
-      this.#text({ bytes, start, end, hasEscapes });
-    } else if (first === OPENING || first === OPENING_OBJECT) {
-      slabs.room(2 * (end - start) + 2);
-      slabs.at = writeJsonCell(bytes, start, end, slabs.buffer, slabs.at);
-    } else {
-      slabs.room(end - start + 2);
-      slabs.at = writePlainCell(bytes, start, end, slabs.buffer, slabs.at);
-    }
+    if (first === QUOTE)
+      this.#text({ bytes, start, end, hasEscapes: hasBackslash(bytes, start, end) });
+    else this.#cell(bytes, start, end, first !== OPENING && first !== OPENING_OBJECT);
   }
 
-  #cell(text: string): void {
+  #cell(from: Buffer, start: number, end: number, isPlain: boolean): void {
     const slabs = this.#slabs;
-    slabs.room(cellRoom(text));
-    slabs.at = writeCell(slabs.buffer, text, slabs.at);
+    slabs.room((isPlain ? 1 : 2) * (end - start) + 2);
+    const write = isPlain ? writePlainCell : writeCell;
+    slabs.at = write(from, start, end, slabs.buffer, slabs.at);
   }
 
   /** Writes the sealed part, quoted: a reader skips quoted bytes faster. */
@@ -202,18 +182,14 @@ export class CsvRows implements RowSink {
   }
 
   #header(): Buffer {
-    const names = [CONTENT_COLUMN, ...this.#columns.list.map(({ header }) => header)];
-    if (this.#expected) names.push(RESULT_COLUMNS.expected);
-    names.push(REFERENCE_COLUMN);
-    const bytes = Buffer.allocUnsafe(names.reduce((room, name) => room + cellRoom(name) + 2, 0));
-    let at = 0;
-    for (const name of names) {
-      if (at > 0) bytes[at++] = COMMA;
-      at = writeCell(bytes, name, at);
-    }
-    bytes[at++] = CR;
-    bytes[at++] = LF;
-    return bytes.subarray(0, at);
+    const columns = this.#columns.list.map(({ header }) => header);
+    const cells = [CONTENT_COLUMN, ...columns, REFERENCE_COLUMN].map((name) => {
+      const bytes = Buffer.from(name);
+      const cell = Buffer.allocUnsafe(2 * bytes.length + 2);
+      const write = name.includes('"') ? writeCell : writePlainCell;
+      return cell.toString('utf8', 0, write(bytes, 0, bytes.length, cell, 0));
+    });
+    return Buffer.from(`${cells.join(',')}\r\n`);
   }
 }
 

@@ -1,14 +1,14 @@
-/** Metadata columns of one upload, in order of first appearance. Only policies read them. */
+/** Columns of one upload, in order of first appearance. Only policies read them. */
 import type { CompactObject } from '../../../base/json/compact-object.ts';
 import { textOfString } from '../../../base/json/json-text.ts';
-import { headerFor } from '../metadata/column-names.ts';
-import type { ColumnOptions } from '../metadata/columns.ts';
+import { RESULT_COLUMNS } from '../../../service/contract.ts';
+import { type ColumnOptions, headerFor } from '../metadata/column-names.ts';
 
 export interface PolicyColumn {
   readonly header: string;
-  /** Metadata key as JSON. */
+  /** Metadata key as JSON; empty for the expected result. */
   readonly name: Buffer;
-  /** Number of the last row that has it, and its member there. */
+  /** Number of the last row that has it, and its member of the metadata. */
   row: number;
   member: number;
   /** Column of the next member in a row before, which is likely the next again. */
@@ -22,6 +22,8 @@ const COLUMN_BYTES = 300;
 
 export class PolicyColumns {
   readonly list: PolicyColumn[] = [];
+  /** Column of the expected result, once a row has one. */
+  expected: PolicyColumn | undefined;
   readonly #options: ColumnOptions;
   /** By the bytes of the name. */
   readonly #byName = new Map<string, PolicyColumn>();
@@ -59,17 +61,10 @@ export class PolicyColumns {
     }
   }
 
-  /** Drops the columns after the first `known`, of a row that was not finished. */
-  drop(known: number): void {
-    for (const column of this.list.splice(known)) {
-      this.#byName.delete(column.name.toString('latin1'));
-      this.#heldBytes -= bytesOf(column);
-    }
-    this.#first = undefined;
-    for (const column of this.list) {
-      column.row = -1;
-      column.next = undefined;
-    }
+  /** Assigns the expected result of a row to its column. */
+  placeExpected(row: number): void {
+    this.expected ??= this.#add(RESULT_COLUMNS.expected, Buffer.alloc(0));
+    this.expected.row = row;
   }
 
   /** @returns undefined for a key that has no column */
@@ -82,17 +77,17 @@ export class PolicyColumns {
     if (columns !== undefined && !columns.includes(key)) return undefined;
     const header = headerFor(key, this.#options);
     if (header === undefined) return undefined;
-    const name = Buffer.from(from.subarray(start, end));
-    const column = { header, name, row: -1, member: -1, next: undefined };
-    this.list.push(column);
+    const column = this.#add(header, Buffer.from(from.subarray(start, end)));
     this.#byName.set(bytes, column);
-    this.#heldBytes += bytesOf(column);
     return column;
   }
-}
 
-function bytesOf({ header, name }: PolicyColumn): number {
-  return COLUMN_BYTES + 2 * header.length + 2 * name.length;
+  #add(header: string, name: Buffer): PolicyColumn {
+    const column = { header, name, row: -1, member: -1, next: undefined };
+    this.list.push(column);
+    this.#heldBytes += COLUMN_BYTES + 2 * header.length + 2 * name.length;
+    return column;
+  }
 }
 
 function isAt(from: Buffer, start: number, end: number, name: Buffer): boolean {
