@@ -10,19 +10,11 @@ const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
 const MAX_UNREAD = 3;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
-/** Lag of a pipeline. */
-export interface Lag {
-  /** undefined while it is unknown. */
-  readonly records: number | undefined;
-  /** Time at which it was last known, monotonic, ms; undefined: never. */
-  readonly knownMs: number | undefined;
-}
-
-/** Returns the lag now. @param before the lag a moment ago */
-export function lagOf(reports: readonly WorkerReport[], nowMs: number, before: Lag): Lag {
-  const knownMs = Math.min(nowMs, earliest(reports.map(({ endsHeardMs }) => endsHeardMs)));
-  if (nowMs - knownMs > FRESH_MS) return { records: undefined, knownMs: before.knownMs };
-  return { records: reports.reduce((sum, { lag }) => sum + lag, 0), knownMs };
+/** Returns the lag now; undefined while it is unknown. */
+export function lagOf(reports: readonly WorkerReport[], nowMs: number): number | undefined {
+  const knownMs = earliest(reports.map(({ endsHeardMs }) => endsHeardMs));
+  if (nowMs - knownMs > FRESH_MS) return undefined;
+  return reports.reduce((sum, { lag }) => sum + lag, 0);
 }
 
 /** @param open records that came in and have neither ended nor been released (`Ledger`) */
@@ -30,7 +22,7 @@ export function publishGauges(
   metrics: Metrics,
   labels: Labels,
   reports: readonly WorkerReport[],
-  lag: Lag,
+  lag: number | undefined,
   open: number,
 ): void {
   const sum = (of: (report: WorkerReport) => number) =>
@@ -40,7 +32,7 @@ export function publishGauges(
   metrics.set('balance_items', labels, open - inFlight);
   const buffered = sum((report) => report.buffered);
   metrics.set('items_buffered', labels, buffered);
-  metrics.set('consumer_lag', labels, lag.records);
+  metrics.set('consumer_lag', labels, lag);
   const owned = sum((report) => Number(report.owner));
   metrics.set('shards_owned', labels, owned);
   const eventsMs = reports.map(({ oldestEventMs }) => oldestEventMs);

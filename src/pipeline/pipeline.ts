@@ -7,7 +7,7 @@ import pLimit from 'p-limit';
 import { settledWithin } from '../base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
-import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
+import type { PipelineView } from '../core/ports/pipeline-view.ts';
 import { describe, RefusedError } from './context/errors.ts';
 import { guardedKind } from './context/guarded-kind.ts';
 import { InternalErrors } from './context/internal-errors.ts';
@@ -21,13 +21,7 @@ import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers } from './limits/type-breakers.ts';
 import { TypeLimit } from './limits/type-limit.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
-import {
-  type Lag,
-  lagOf,
-  publishGauges,
-  publishReadiness,
-  publishShards,
-} from './pipeline-metrics.ts';
+import { lagOf, publishGauges, publishReadiness, publishShards } from './pipeline-metrics.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { ChunkSize } from './publish/chunk-size.ts';
 import { Losses } from './shard/losses.ts';
@@ -61,7 +55,8 @@ export class Pipeline {
   #cancelReport: (() => void) | undefined;
   /** Sets the partitions that wait because they cannot be read. */
   #hold: ((who: readonly string[]) => void) | undefined;
-  #lag: Lag = { records: undefined, knownMs: undefined };
+  /** undefined while it is unknown. */
+  #lag: number | undefined;
 
   /** @param onRefused called when the pipeline must not go on; the process should end with the error */
   constructor(
@@ -147,7 +142,7 @@ export class Pipeline {
   }
 
   /** Current state for the console. Costs time in proportion to the live jobs. */
-  view(limits: ViewLimits): PipelineView {
+  view(): PipelineView {
     const slots = [...this.#assigned.keys()]
       .sort((a, b) => a - b)
       .map((shard) => ({ shard, ...this.#slots.get(shard) }));
@@ -158,7 +153,7 @@ export class Pipeline {
       lag: this.#lag,
       slots,
     };
-    return viewPipeline(seen, limits);
+    return viewPipeline(seen);
   }
 
   #joined(assignment: Assignment): void {
@@ -300,10 +295,9 @@ export class Pipeline {
   }
 
   /** Unknown while a shard has no worker: it was lost, and is about to be claimed again. */
-  #lagNow(reports: readonly WorkerReport[]): Lag {
+  #lagNow(reports: readonly WorkerReport[]): number | undefined {
     const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
-    if (!isWorkedOn) return { ...this.#lag, records: undefined };
-    return lagOf(reports, this.#ports.clock.monotonic(), this.#lag);
+    return isWorkedOn ? lagOf(reports, this.#ports.clock.monotonic()) : undefined;
   }
 
   #report(): void {

@@ -1,22 +1,10 @@
 /**
- * View of one pipeline of an instance for people (the console). Times are wall clock, ms. Without
- * content, keys and addresses (I6), and bounded by ViewLimits.
+ * View of one pipeline of an instance for people (the console), of bounded size. Times are wall
+ * clock, ms. Without content, keys and addresses (I6).
  */
 
 /** Phase of a live job. */
 export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
-
-export interface ViewLimits {
-  /** The oldest jobs are shown, the others counted. */
-  readonly jobs: number;
-  readonly shards: number;
-  /** Source partitions, over all shards. */
-  readonly positions: number;
-  /** Blocked content types, and held ones. */
-  readonly breakers: number;
-  /** Waiters that each reason names. */
-  readonly waiters: number;
-}
 
 export interface PipelineView {
   readonly name: string;
@@ -25,13 +13,8 @@ export interface PipelineView {
   readonly sourceTopic: string;
   /** Id of this process in the owner records of the journal; null before the start is complete. */
   readonly instance: string | null;
-  /** Records not read yet. */
-  readonly lag: {
-    /** null while it is unknown. */
-    readonly records: number | null;
-    /** Time at which it was last known; null: never. */
-    readonly knownMs: number | null;
-  };
+  /** Records not read yet; null while it is unknown. */
+  readonly lag: number | null;
   /** Records in flight by stage. `creating`: in sealed batches that are not created yet, or to be published. */
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
   /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
@@ -60,9 +43,8 @@ export interface ShardView {
   readonly inFlight: number;
   /** null while it is unknown. */
   readonly lag: number | null;
-  /** State of the shard by an operator's command. */
-  readonly control: 'running' | 'paused' | 'draining' | 'drained';
   readonly partitions: number;
+  /** The first few of them. */
   readonly positions: readonly PositionView[];
 }
 
@@ -72,8 +54,6 @@ interface PositionView {
   readonly watermark: number;
   /** Position of intake. */
   readonly position: number;
-  /** End of the log when last fetched. */
-  readonly end: number | null;
 }
 
 export interface JobView {
@@ -91,8 +71,6 @@ export interface JobView {
   /** State at the service as it last answered, in its spelling. */
   readonly remoteState: string | null;
   readonly askedMs: number | null;
-  /** A reason of `waits`; `review`: the service is at it; null: it is being worked on here. */
-  readonly waitsFor: string | null;
 }
 
 export interface WaitView {

@@ -1,6 +1,6 @@
 /** State of the connector as /api/state answers it. Times are wall clock, ms since the epoch. */
 import type { BrokersView } from '../../core/ports/brokers-view.ts';
-import type { PipelineView, ViewLimits } from '../../core/ports/pipeline-view.ts';
+import type { PipelineView } from '../../core/ports/pipeline-view.ts';
 import type { Health } from '../health/health.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
 import type { GroupReadings } from './group-reading.ts';
@@ -8,16 +8,6 @@ import type { LetterRates } from './letter-rate.ts';
 import type { RecentProblems } from './recent-problems.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
-/** Keeps a response below 100 kB at 200 shards with thousands of batches, without the group's report. */
-export const LIMITS: ViewLimits = {
-  jobs: 50,
-  shards: 256,
-  positions: 256,
-  breakers: 20,
-  waiters: 8,
-};
-/** For the tabs: the waits and a few of the breakers, without batches and shards. */
-const SUMMARY: ViewLimits = { jobs: 0, shards: 0, positions: 0, breakers: 5, waiters: 4 };
 const MAX_REASONS = 4;
 const MAX_CONDITIONS = 50;
 const MAX_STUCK = 20;
@@ -42,7 +32,7 @@ export interface ConsoleSources {
   readonly now: () => number;
   readonly health: Pick<Health, 'liveness' | 'readiness'>;
   readonly memory: { readonly usedBytes: number; readonly totalBytes: number };
-  readonly pipelines: readonly { view(limits: ViewLimits): PipelineView }[];
+  readonly pipelines: readonly { view(): PipelineView }[];
   readonly metrics: Pick<PromMetrics, 'values'>;
   readonly problems: Pick<RecentProblems, 'list'>;
   readonly brokers: () => BrokersView;
@@ -66,12 +56,12 @@ export async function consoleState(
   heldReading?: string,
 ) {
   const { version, program, configFile, startedMs, health, memory, metrics } = sources;
-  const views = sources.pipelines.map((one) => one.view(SUMMARY));
+  const views = sources.pipelines.map((one) => one.view());
   const at = Math.max(
     0,
     views.findIndex(({ name }) => name === pipeline),
   );
-  const detail = (sources.pipelines[at] as ConsoleSources['pipelines'][number]).view(LIMITS);
+  const detail = views[at] as PipelineView;
   const { ok, conditions } = health.readiness();
   return {
     version,

@@ -70,7 +70,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     assert.equal(await page.locator('#t-batches tbody tr').count(), 12);
     assert.match(
       await text(page, '#t-batches tbody tr:nth-child(2)'),
-      /^batch_\w+ image-caption in review the review “processing” .*863 1 1 1:82104$/,
+      /^batch_\w+ image-caption in review “processing” .*863 1 1 1:82104$/,
     );
     await page.locator('#more-batches').click();
     assert.equal(await page.locator('#t-batches tbody tr').count(), 15);
@@ -125,7 +125,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     );
     assert.match(
       await text(page, '#t-batches tbody tr:nth-child(1)'),
-      /the API key “processing” 5 min/,
+      /in review “processing” 5 min/,
     );
     shown.metrics.set('balance_items', { pipeline: 'comments' }, 3);
     await page.locator('#attention', { hasText: 'comments is out of balance by 3' }).waitFor();

@@ -6,7 +6,6 @@ import type {
   JobView,
   PipelineView,
   ShardView,
-  ViewLimits,
   WaitView,
 } from '../../../src/core/ports/pipeline-view.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
@@ -62,7 +61,7 @@ export function scene(
     health,
     memory: { usedBytes: 23 * 2 ** 20, totalBytes: 64 * 2 ** 20 },
     pipelines: pipelines.map((held) => ({
-      view: (limits: ViewLimits) => bounded(held.view, limits),
+      view: () => bounded(held.view),
     })),
     metrics,
     problems,
@@ -77,11 +76,11 @@ export function scene(
 }
 
 /** As the engine bounds what it shows. */
-function bounded(view: PipelineView, limits: ViewLimits): PipelineView {
+function bounded(view: PipelineView): PipelineView {
   return {
     ...view,
-    jobs: view.jobs.slice(0, limits.jobs),
-    shards: view.shards.slice(0, limits.shards),
+    jobs: view.jobs.slice(0, 50),
+    shards: view.shards.slice(0, 256),
   };
 }
 
@@ -97,7 +96,7 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     sourceTopic: name,
     instance: '7f3a91c0-4e0b-4a58-9f55-6d1f0c9b2e11',
     shardCount: 8,
-    lag: { records: 0, knownMs: null },
+    lag: 0,
     records: { buffered: 0, creating: 0, uploading: 0, reviewing: 0, settling: 0, retrying: 0 },
     assigned: changes.shards?.length ?? 0,
     shards: [],
@@ -127,7 +126,6 @@ export function jobView(nowMs: number, at: number, changes: Partial<JobView> = {
     first: { partition: at % 8, offset: 81_204 + at * 900 },
     remoteState: 'processing',
     askedMs: nowMs - ((at * 700) % 4_000),
-    waitsFor: 'review',
     ...changes,
   };
 }
@@ -146,16 +144,8 @@ export function shardView(
     jobs: 2,
     inFlight: 1_740 + shard * 31,
     lag: shard * 17,
-    control: 'running',
     partitions: 1,
-    positions: [
-      {
-        partition: shard,
-        watermark,
-        position: watermark + 1_952,
-        end: watermark + 1_952 + shard * 17,
-      },
-    ],
+    positions: [{ partition: shard, watermark, position: watermark + 1_952 }],
     ...changes,
   };
 }
@@ -177,7 +167,7 @@ export function past(
   if (held !== undefined)
     held.view = {
       ...held.view,
-      lag: { records: 90 + (shape.slow ?? 0) * 36_000, knownMs: nowMs },
+      lag: 90 + (shape.slow ?? 0) * 36_000,
       records: {
         buffered: Math.round(perSecond * 1.6),
         creating: perSecond,
@@ -220,14 +210,12 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
     left: 412,
     rows: 1_000,
     remoteState: 'completed',
-    waitsFor: null,
   });
   const uploading = jobView(nowMs, 15, {
     phase: 'uploading',
     createdMs: nowMs - 2_000,
     remoteState: null,
     askedMs: null,
-    waitsFor: null,
   });
   const shards = [0, 1, 2, 3].map((shard) => shardView(nowMs, shard));
   const made = scene(
@@ -263,13 +251,11 @@ export function troubleScene(nowMs = Date.now()): Scene {
     jobView(nowMs, at, {
       createdMs: nowMs - 34 * MINUTE + at * 100 * SECOND,
       oldestEventMs: nowMs - 37 * MINUTE + at * 100 * SECOND,
-      waitsFor: 'unauthorized',
       askedMs: nowMs - 5 * MINUTE,
       ...(at % 4 === 2
         ? {
             phase: 'retrying',
             attempt: 2 + (at % 3),
-            waitsFor: 'type_blocked',
             remoteState: 'failed',
           }
         : {}),

@@ -6,7 +6,6 @@ import { changed } from './changed.ts';
 import { type Instance, TOPICS, type World, type WrapPorts } from './world.ts';
 
 const OLDEST = 'oldest_unsettled_timestamp_seconds';
-const ALL = { jobs: 0, shards: 1_000, positions: 1_000, breakers: 0, waiters: 0 };
 
 /**
  * Fails a report in which the gauge is there without a record in flight, or missing with one, or later than the oldest record that
@@ -55,7 +54,7 @@ export function oldestTakenMs({ kafka: { cluster } }: World, { pipeline }: Insta
       settled.add(place(terminalCoordinate(record)));
   let oldestMs = Number.POSITIVE_INFINITY;
   for (const { partition, position } of pipeline
-    .view(ALL)
+    .view()
     .shards.flatMap(({ positions }) => positions)) {
     for (const record of cluster.log(TOPICS.source, partition).committed())
       if (record.offset < position && !settled.has(place(record)) && !isSkipped(record))

@@ -304,9 +304,7 @@ export class World {
   #assertSilent(): void {
     for (const { logger, metrics, health, tracer, pipeline } of this.instances) {
       const said = [
-        JSON.stringify(
-          pipeline.view({ jobs: 100, shards: 100, positions: 100, breakers: 100, waiters: 100 }),
-        ),
+        JSON.stringify(pipeline.view()),
         logger.text(),
         tracer.text(),
         ...metrics.counters.keys(),

@@ -1,8 +1,8 @@
-/** @typedef {{ level: 'warn' | 'calm', runbook: string, short: string, title: string, text: string }} Reason */
+/** @typedef {{ level: 'warn' | 'calm', runbook: string, title: string, text: string }} Reason */
 
-/** @param {Reason['level']} level @returns {(page: string, short: string, title: string, text: string) => Reason} */
-const reason = (level) => (page, short, title, text) => ({
-  ...{ level, runbook: `ContentReview${page}`, short, title, text },
+/** @param {Reason['level']} level @returns {(page: string, title: string, text: string) => Reason} */
+const reason = (level) => (page, title, text) => ({
+  ...{ level, runbook: `ContentReview${page}`, title, text },
 });
 const warn = reason('warn');
 const calm = reason('calm');
@@ -15,63 +15,47 @@ const calm = reason('calm');
 export const REASONS = {
   memory: calm(
     'IntakePaused',
-    'memory',
     'Work is waiting for memory',
     'The budget is used up: the service is slower than the source. Normal while catching up; if it lasts, raise memory.budget.',
   ),
   in_flight: warn(
     'IntakePaused',
-    'records under review',
     'A partition is waiting for records under review',
     'It has as many records in flight as source.maxInFlight allows: check the oldest batches below.',
   ),
   unauthorized: warn(
     'Unauthorized',
-    'the API key',
     'The service refuses the API key',
     'It responds with 401 or 403. Check the key; a rotated key file is reloaded automatically.',
   ),
   service: warn(
     'ServiceUnavailable',
-    'the service',
     'The service is unavailable',
     'It is unreachable, overloaded or sends unusable responses. The log names the call and the error. Calls are retried.',
   ),
   type_blocked: warn(
     'TypePaused',
-    'its type',
     'A content type is blocked',
     'The service refuses it, or its batches keep failing. One batch at a time is tried.',
   ),
   transfer: calm(
     'BatchStuck',
-    'a transfer',
     'Transfers are slow',
     'An upload, download or encoding takes long, or as many calls are in flight as service.concurrency allows. Normal for large batches; otherwise check the storage.',
   ),
   schema_registry: warn(
     'SchemaRegistryUnavailable',
-    'schemas',
     'The schema registry is unavailable',
     'It is unreachable or refuses this connector. Requests are retried.',
   ),
   kafka: warn(
     'KafkaSilent',
-    'Kafka',
     'Kafka is slow',
     'A request, a claim or a confirmed membership takes seconds, or a partition has no leader.',
   ),
   paused: calm(
     'IntakeStopped',
-    'an operator',
     'Held by an operator',
     'The pipeline or a content type is paused or drained; resume continues it.',
   ),
 };
-
-/** Wait reason of a batch, in words. @param {string | null} reason */
-export function waitsFor(reason) {
-  if (reason === null) return '';
-  if (reason === 'review') return 'the review';
-  return REASONS[reason]?.short ?? reason;
-}

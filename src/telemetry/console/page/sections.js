@@ -2,7 +2,6 @@
 import { commandLine } from './command.js';
 import { attr, body, cell, each, el, fill, make, row, say } from './dom.js';
 import { age, ago, clock, count, counted, placeOf } from './format.js';
-import { waitsFor } from './reasons.js';
 import { calmWaits } from './verdicts.js';
 
 /**
@@ -57,12 +56,6 @@ export function showBatches(state) {
     (job) => `${job.shard} ${job.remoteId}`,
     () => row('t-batches'),
     (tr, job) => {
-      // The results are ready; the download has no wait reason before it is slow.
-      const waits =
-        job.waitsFor === null && job.phase === 'reviewing' && job.askedMs !== null
-          ? 'the download'
-          : waitsFor(job.waitsFor);
-      const held = job.waitsFor !== null && job.waitsFor !== 'review';
       const heard =
         job.remoteState === null || job.askedMs === null
           ? ''
@@ -70,8 +63,7 @@ export function showBatches(state) {
       fill(tr, [
         job.remoteId,
         job.type,
-        [PHASES[job.phase], '', job.phase === 'retrying' ? 'warn' : ''],
-        [waits === '' ? '–' : waits, heard, held ? 'warn' : ''],
+        [PHASES[job.phase], heard, job.phase === 'retrying' ? 'warn' : ''],
         [
           age(nowMs - job.createdMs),
           job.createdMs - job.oldestEventMs > 60_000
@@ -83,8 +75,7 @@ export function showBatches(state) {
         String(job.shard),
         job.first === null ? '–' : placeOf(job.first),
       ]);
-      attr(cell(tr, 3), 'class', waits === '' ? 'none' : '');
-      attr(cell(tr, 6), 'class', job.attempt > 1 ? 'n warn' : 'n');
+      attr(cell(tr, 5), 'class', job.attempt > 1 ? 'n warn' : 'n');
     },
   );
 }

@@ -123,18 +123,12 @@ export function showVerdicts(verdicts, state) {
 
 /** Record of the oldest batch that a verdict concerns. @param {State['detail']['jobs']} jobs @param {readonly string[]} keys */
 function oldestOf(jobs, keys) {
-  const reasons = {
-    service: ['service'],
-    key: ['unauthorized'],
-    storage: ['transfer'],
-  };
   const [key = ''] = keys;
-  const named =
-    reasons[/** @type {keyof typeof reasons} */ (key)] ??
-    keys.map((one) => one.replace('wait/', ''));
-  const job =
-    jobs.find(({ waitsFor, type }) => named.includes(waitsFor ?? '') || key === `type/${type}`) ??
-    (key in reasons ? jobs[0] : undefined);
+  const job = key.startsWith('type/')
+    ? jobs.find(({ type }) => key === `type/${type}`)
+    : ['service', 'key', 'storage'].includes(key) || key.startsWith('wait/')
+      ? jobs[0]
+      : undefined;
   return job?.first ?? null;
 }
 
@@ -179,12 +173,11 @@ export function showFigures(state) {
         ? 'all records accounted for'
         : 'records not accounted for',
   );
-  say(el('f-lag'), lag.records === null ? 'unknown' : count(lag.records));
-  attr(el('f-lag'), 'class', lag.records === null ? 'unknown' : '');
-  const known = lag.knownMs === null ? 'not known yet' : `since ${clock(lag.knownMs, nowMs)}`;
+  say(el('f-lag'), lag === null ? 'unknown' : count(lag));
+  attr(el('f-lag'), 'class', lag === null ? 'unknown' : '');
   say(
     el('n-lag'),
-    lag.records === null ? known : lag.records === 0 ? 'caught up' : 'records not read yet',
+    lag === null ? 'not known now' : lag === 0 ? 'caught up' : 'records not read yet',
   );
   say(el('f-flight'), count(inFlight));
   const stages = /** @type {(keyof typeof STAGES)[]} */ (Object.keys(STAGES))

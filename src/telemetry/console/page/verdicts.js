@@ -55,7 +55,7 @@ export function conclusion(state, verdicts) {
     return { level: 'warn', text: 'Waiting for a response from the service' };
   const busy =
     state.detail.jobCount > 0 ||
-    state.pipelines.some(({ inFlight, lag }) => inFlight > 0 || lag.records !== 0);
+    state.pipelines.some(({ inFlight, lag }) => inFlight > 0 || lag !== 0);
   // The state of other group members is not known here.
   const alone = state.pipelines.every(
     ({ shardCount, assigned }) => shardCount === null || assigned >= shardCount,

@@ -26,8 +26,6 @@ const ODD_TIMES = [
   -(2 ** 63),
 ];
 
-const VIEW_LIMITS = { jobs: 0, shards: 100, positions: 0, breakers: 0, waiters: 0 };
-
 export interface Stage {
   readonly world: World;
   readonly cast: Cast;
@@ -93,7 +91,7 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
     case 'compact': {
       // Tombstones outlive every replay that is not thrown away: they may go when none is under way.
       const replays = cast.alive.some(({ pipeline }) =>
-        pipeline.view(VIEW_LIMITS).shards.some(({ state }) => state === 'claiming'),
+        pipeline.view().shards.some(({ state }) => state === 'claiming'),
       );
       for (let shard = 0; shard < cluster.partitions(TOPICS.journal); shard++)
         compact(world, shard, action.share, action.dropTombstones && !replays);

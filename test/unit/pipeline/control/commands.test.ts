@@ -10,10 +10,9 @@ import { Gate } from '../counterexamples/story.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
-const LIMITS = { jobs: 50, shards: 64, positions: 64, breakers: 8, waiters: 4 };
 const SLOW = { review: () => ({ afterMs: MINUTE }) };
 
-const viewOf = (instance: Instance) => instance.pipeline.view(LIMITS);
+const viewOf = (instance: Instance) => instance.pipeline.view();
 const journalOf = (world: World, key: string) =>
   world.kafka.cluster
     .log(TOPICS.journal, 0)
@@ -41,12 +40,8 @@ test('a paused pipeline takes nothing in and creates no batch; what is under rev
   assert.equal(instance.gauge('control', { state: 'paused' }), 2);
   assert.equal(instance.gauge('shards_paused', { reason: 'paused' }), 2);
   assert.deepEqual([...instance.health.complaints], []);
-  const { control, shards: views } = viewOf(instance);
+  const { control } = viewOf(instance);
   assert.deepEqual([control?.state, control?.by], ['paused', 'ann@host']);
-  assert.deepEqual(
-    views.map((one) => one.control),
-    ['paused', 'paused'],
-  );
   await command(world, 'resume');
   await end(world);
   assert.equal(instance.gauge('control', { state: 'paused' }), 0);
@@ -68,8 +63,6 @@ test('a paused pipeline submits no failed batch again, and holds what it buffere
   await world.clock.advance(5 * MINUTE);
   assert.equal(world.service.batches.size, batches);
   assert.equal(viewOf(instance).jobs[0]?.phase, 'retrying');
-  await world.clock.advance(10 * SECOND);
-  assert.equal(viewOf(instance).jobs[0]?.waitsFor, 'paused');
   assert.equal(instance.budget.pool.lentBytes, 0);
   await command(world, 'resume');
   await end(world);
@@ -291,10 +284,6 @@ test('a command that only one shard was given is replaced by the next, whatever 
     const isRead = revision > 0;
     const note =
       'the command of shard(s) 1 cannot be read or is not the newest, since something else has written to the journal: give the newest again';
-    assert.deepEqual(
-      viewOf(instance).shards.map(({ control }) => control),
-      ['running', isRead ? 'paused' : 'running'],
-    );
     assert.equal(viewOf(instance).control?.by, isRead ? 'x' : undefined);
     const { notes } = await world.through(journalReport(inspectionOf(world)));
     assert.deepEqual(notes, [note]);

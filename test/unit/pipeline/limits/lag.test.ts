@@ -51,12 +51,6 @@ test('the lag of a partition that is paused grows with what is produced', async 
   for (let n = 0; n < 5_000; n++) world.event(0);
   await world.clock.advance(20 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 5_000);
-  const limits = { jobs: 0, shards: 1, positions: 1, breakers: 0, waiters: 0 };
-  assert.equal(
-    instance.pipeline.view(limits).shards[0]?.positions[0]?.end,
-    5_030,
-    'and the console shows the same end',
-  );
 });
 
 test('records behind a transaction that a producer left open are lag, until they can be read', async () => {
@@ -163,18 +157,16 @@ test('an answer that fails ends no shard: the question is asked again later', as
   assert.equal(instance.metrics.counter('claims_total'), 1);
 });
 
-test('the lag is unknown once an end is not known any more, for the pipeline, for its shard, and since when', async () => {
+test('the lag is unknown once an end is not known any more, for the pipeline and for its shard', async () => {
   const { world, questions } = watched({ partitions: 2, options: { journal: { partitions: 2 } } });
   const instance = world.start();
   await world.clock.advance(MINUTE);
-  const limits = { jobs: 0, shards: 2, positions: 0, breakers: 0, waiters: 0 };
-  const view = () => instance.pipeline.view(limits);
+  const view = () => instance.pipeline.view();
   assert.deepEqual(
-    [view().lag.records, view().shards.map(({ lag }) => lag), instance.gauge('consumer_lag')],
+    [view().lag, view().shards.map(({ lag }) => lag), instance.gauge('consumer_lag')],
     [0, [0, 0], 0],
   );
   questions.answers = false;
-  const silentMs = world.clock.now();
   // Partition 0 is heard of by what is fetched.
   for (let n = 0; n < 10; n++) {
     world.event(0);
@@ -182,10 +174,9 @@ test('the lag is unknown once an end is not known any more, for the pipeline, fo
   }
   const { lag, shards } = view();
   assert.deepEqual(
-    [lag.records, shards.map(({ lag }) => lag), instance.gauge('consumer_lag')],
+    [lag, shards.map(({ lag }) => lag), instance.gauge('consumer_lag')],
     [null, [0, null], undefined],
   );
-  assert.ok(Math.abs((lag.knownMs ?? 0) - silentMs) <= 3 * SECOND);
 });
 
 test('nobody asks once the pipeline has stopped', async () => {

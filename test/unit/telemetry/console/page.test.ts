@@ -87,7 +87,7 @@ test('the verdict of a replica without all shards is limited to itself', async (
       assigned,
       shardCount: 4,
       inFlight: jobCount,
-      lag: { records: 0, knownMs: state.nowMs },
+      lag: 0,
     })),
     detail: { ...state.detail, jobCount },
   });
