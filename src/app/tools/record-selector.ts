@@ -6,7 +6,6 @@ import { parseKeepingDigits } from '../../base/json/parse-json.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { EventInput } from '../../events/expression/index.ts';
-import { withQuotedNumbers } from '../../events/expression/syntax.ts';
 import {
   type EventFormat,
   hasValue,
@@ -72,6 +71,17 @@ export async function recordSelector(
     }
     return { matches, failures };
   };
+}
+
+/** A quoted part, or a number right after a comparison. */
+const COMPARED =
+  /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|([=<>]\s*)(-?\d+(?:\.\d+)?)(?![\w.])/gs;
+
+/** Returns an expression with the backticks that JMESPath requires around a compared number: x == `42`. */
+export function withQuotedNumbers(text: string): string {
+  return text.replace(COMPARED, (all, before?: string, number?: string) =>
+    before === undefined ? all : `${before}\`${number}\``,
+  );
 }
 
 function compiled(where: string, input: EventInput): () => boolean {

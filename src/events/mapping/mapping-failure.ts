@@ -3,13 +3,13 @@ import type { ScannedValue } from '../../base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../../core/record.ts';
 import { FALSE, NULL, TRUE, typeOfFound } from '../expression/found.ts';
-import { MAX_TEXT, writtenUnits } from '../expression/functions.ts';
 import {
   compileExpression,
+  type Evaluate,
   EvaluationProblem,
   type EventInput,
-  type Expression,
 } from '../expression/index.ts';
+import { MAX_TEXT, writtenUnits } from '../expression/values.ts';
 
 /** Failure of a mapping: the record becomes a dead letter. Messages never show its content (I6). */
 export class MappingFailure extends Error {
@@ -30,19 +30,20 @@ export class MappedPart {
   readonly option: string;
   readonly #text: string;
   readonly #input: EventInput;
-  readonly #evaluate: Exclude<Expression['evaluate'], undefined> | undefined;
-  /** Number of its path. */
-  readonly #path: number;
+  readonly #evaluate: Evaluate | undefined;
+  /** Number of its path, if it is one. */
+  readonly #path: number = -1;
 
   /** @param input event that it is evaluated for @throws RangeError on an invalid expression */
   constructor(text: string, option: string, input: EventInput) {
-    const { path, evaluate } = compileExpression(text);
     this.option = option;
     this.#text = text;
     this.#input = input;
-    this.#evaluate = evaluate;
-    this.#path = path === undefined ? -1 : input.addPath(path);
-    if (evaluate !== undefined) input.isParsed = true;
+    const expression = compileExpression(text);
+    if (typeof expression === 'function') {
+      this.#evaluate = expression;
+      input.isParsed = true;
+    } else this.#path = input.addPath(expression);
   }
 
   /** True if the value that it finds is part of the event. */

@@ -1,11 +1,8 @@
 /** Content type of an event, which reviews and imports share. */
-import { isAbsent, writtenText } from '../../base/json/json-text.ts';
-import { keepNumber } from '../../base/json/kept-number.ts';
+import { isAbsent, textOfString, writtenText } from '../../base/json/json-text.ts';
 import { LITERAL, NUMBER, type ScannedValue, STRING } from '../../base/json/scanner.ts';
-import { asDouble } from '../expression/exact-number.ts';
 import { typeOfFound } from '../expression/found.ts';
 import type { EventInput } from '../expression/index.ts';
-import { LastTexts } from './last-texts.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 export type TypeSource =
@@ -45,21 +42,16 @@ function finder(source: TypeSource, input: EventInput): () => string {
   if ('constant' in source) return () => source.constant;
   const { map, otherwise, field } = source;
   const part = new MappedPart(field, `${OPTION}.field`, input);
-  const texts = new LastTexts();
-  if (map === undefined) {
-    return () => {
-      const found = part.find();
-      const wanted = 'a non-empty string';
-      if (found.type !== STRING) throw part.mismatch('no_type', wanted, found);
-      const type = texts.textOf(found);
-      if (type === '') throw part.failure('no_type', `must be ${wanted}, but is empty`);
-      part.limit(type.length, MAX_TYPE_LENGTH, 'characters', 'of a content type');
-      return type;
-    };
-  }
   return () => {
     const found = part.find();
-    const text = found.type === STRING ? texts.textOf(found) : scalarText(found);
+    const text = scalarText(found);
+    if (map === undefined) {
+      if (found.type !== STRING || text === undefined)
+        throw part.mismatch('no_type', 'a non-empty string', found);
+      if (text === '') throw part.failure('no_type', 'must be a non-empty string, but is empty');
+      part.limit(text.length, MAX_TYPE_LENGTH, 'characters', 'of a content type');
+      return text;
+    }
     const type = text !== undefined && Object.hasOwn(map, text) ? map[text] : otherwise;
     if (type !== undefined) return type;
     const is = typeOfFound(found);
@@ -69,10 +61,9 @@ function finder(source: TypeSource, input: EventInput): () => string {
   };
 }
 
-/** Returns a number, true or false as text; undefined for anything else. 10.00 is 10 here. */
+/** Returns a string, a number, true or false as text; undefined for anything else. 10.00 is 10 here. */
 function scalarText(found: ScannedValue): string | undefined {
-  if (found.type === LITERAL && !isAbsent(found)) return writtenText(found);
-  return found.type === NUMBER
-    ? JSON.stringify(asDouble(keepNumber(writtenText(found))))
-    : undefined;
+  if (found.type === STRING) return textOfString(found);
+  if (found.type === NUMBER) return String(Number(writtenText(found)));
+  return found.type === LITERAL && !isAbsent(found) ? writtenText(found) : undefined;
 }

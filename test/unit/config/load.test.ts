@@ -347,7 +347,7 @@ htpp: {}
     [
       'a path with an empty step',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {content: a..b}'),
-      /column 3: \. is not expected here/,
+      /column 3: unexpected token/,
     ],
     [
       'a result column that holds something else',

@@ -33,8 +33,10 @@ export function inputOf(json: string, over: Partial<SourceRecord> = {}): TestInp
 
 /** JSON text of what an expression finds; undefined when a path leads nowhere. */
 export function found(expression: string, { input, begin }: TestInput): string | undefined {
-  const { path, evaluate } = compileExpression(expression);
-  return path === undefined ? JSON.stringify(evaluate(input)) : foundAt(path, begin);
+  const compiled = compileExpression(expression);
+  return typeof compiled === 'function'
+    ? JSON.stringify(compiled(input))
+    : foundAt(compiled, begin);
 }
 
 /** JSON text of the value at a path; undefined when it leads nowhere. */

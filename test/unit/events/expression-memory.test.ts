@@ -29,15 +29,13 @@ function evaluated(expression: string, json: string): string {
 
 const NUMBERS = 'JSON.stringify({ a: Array.from({ length: 200000 }, (_, n) => n % 10) })';
 const BLANKS = "JSON.stringify({ text: ' '.repeat(16000000) })";
-const HANS = "pad_left('', `15000000`, '\u4e00')";
+const HANS = "JSON.stringify({ text: '\u4e00'.repeat(4000000) })";
 
 for (const [name, expression, json] of [
   ['a list of lists', `length([${Array.from({ length: 300 }, () => 'a').join(', ')}][])`, NUMBERS],
-  ['the characters of a text', `length(split(${HANS}, '')) > \`0\``, '{}'],
-  ['the first characters of a text', `length(split(${HANS}, '', \`14000000\`)) > \`0\``, '{}'],
+  ['the characters of a text', "length(split(text, ''))", HANS],
   ['the parts of a text', "length(split(text, ' '))", BLANKS],
   ['replaced blanks', "length(replace(text, ' ', '_'))", BLANKS],
-  ['some replaced blanks', "length(replace(text, ' ', '_', `100000`))", BLANKS],
 ] as const)
   test(`what would take too much is refused before it is made: ${name}`, () => {
     assert.match(
@@ -46,15 +44,10 @@ for (const [name, expression, json] of [
     );
   });
 
-test('a text that pads is not taken apart', () => {
-  const padded = evaluated(`pad_left('', \`1\`, ${HANS})`, '{}');
-  assert.match(padded, /^EvaluationProblem: what pads must be one character/);
-});
-
-test('half a million parts are within the budget', () => {
-  const text = "JSON.stringify({ text: 'ab '.repeat(500000) })";
-  assert.equal(evaluated("length(split(text, ' '))", text), '500001');
-  assert.equal(evaluated("length(replace(text, ' ', ''))", text), '1000000');
+test('300,000 parts are within the budget', () => {
+  const text = "JSON.stringify({ text: 'ab '.repeat(300000) })";
+  assert.equal(evaluated("length(split(text, ' '))", text), '300001');
+  assert.equal(evaluated("length(replace(text, ' ', ''))", text), '600000');
   assert.equal(evaluated("replace('abc', '', '-')", '{}'), '"a-b-c"');
   assert.equal(evaluated('length([[`1`, `2`], `3`][])', '{}'), '3');
 });

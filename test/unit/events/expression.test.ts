@@ -14,7 +14,7 @@ import { found, inputOf } from './event-input.ts';
 const DIGITS = '12345678901234567890';
 const input = inputOf(
   `{"a":{"b":[3,20,1]},"one":1,"n":1.0,"zero":-0,"id":${DIGITS},"ids":[${DIGITS},12345678901234567891],"huge":1e400,` +
-    '"list":[{"k":"b","v":2},{"k":"a","v":10}],"__proto__":{"x":1},"s":" \\n x\\u0085 ","empty":"","groups":[{"g":"__proto__"},{"g":"constructor"}]}',
+    '"prices":[10.00,2.50],"list":[{"k":"b","v":2},{"k":"a","v":10}],"__proto__":{"x":1},"own":{"__proto__":1},"s":" \\n x ","empty":""}',
   {
     headers: headerList({
       a: 'x',
@@ -41,35 +41,33 @@ const fails = (cases: Readonly<Record<string, RegExp>>) => {
 
 test('every mistake in an expression is reported with its place before a record comes', () => {
   const problems: Readonly<Record<string, RegExp | undefined>> = {
-    'a..b': /^column 3: \. is not expected here$/,
+    'a..b': /^column 3: unexpected token: \.\(Dot\)$/,
     '': /^column 1: it ends too early$/,
     'foo(': /^column 5: it ends too early$/,
-    'a)': /^column 2: \) is not expected here$/,
-    '{a b}': /^column 4: b is not expected here, but :$/,
-    'length(a, b)': /^length\(\) takes 1 argument, but has 2$/,
+    'a)': /^column 2: unexpected token type: Rparen, value: \)$/,
+    '{a b}': /^column 4: expected Colon/,
+    'a == 5': /^column 6: /,
+    'length(a, b)': /^length\(\) takes 1 arguments, but has 2$/,
+    'merge()': /^merge\(\) takes 1 or more arguments, but has 0$/,
     'lenght(a)': /^there is no function lenght\(\); did you mean length\(\)\?$/,
     'toString()': /^there is no function toString\(\)/,
-    'user-id': /^column 1: user-id would be user minus id; put a name in quotes, "user-id"/,
+    'user-id': /^column 5: there is no arithmetic; a name with a dash is put in quotes, "user-id"/,
+    'a * b': /^there is no arithmetic$/,
     "type = 'x'": /^column 6: = compares nothing; write ==$/,
-    "a == 'abc": /^column 6: a text begins here and has no end$/,
-    '"abc': /^column 1: a name in quotes begins here/,
-    'a == `1': /^column 6: a literal begins here/,
-    'a\\.b': /^column 2: a name with a dot.* is put in quotes: "a\.b"\.c/,
-    ключ: /^column 1: "к" is not allowed here; a name with anything but .* is put in quotes/,
-    'id == `12345678901234567890`': /^column 7: a number has more digits/,
+    '"abc': /^column 1: /,
+    'a\\.b': /^column 2: unknown character: \\$/,
+    ключ: /^column 1: unknown character: к$/,
     'map(a, b)': /argument 1 of map\(\) is an expression: write & before it/,
     'length(&a)': /argument 1 of length\(\) is a value: leave out the &/,
     '&a': /& stands only before an argument/,
-    $x: /there is no variable \$x/,
-    'let $x = a in $y': /there is no variable \$y/,
+    'let $x = a in $x': /^column 5: there are no variables$/,
     'a[::0]': /step of a slice/,
     'header("x")': /header\(\) takes a name in single quotes/,
     [`${'!'.repeat(200)}a`]: /nested deeper than 100 levels/,
     [`a || ${'b'.repeat(5000)}`]: /5005 characters/,
-    'a - b': undefined,
     "'it\\'s'": undefined,
-    'let $x = a in map(&[$x, @], b)': undefined,
-    'sort_by(a, &b)[0].c || `{"a": "="}`': undefined,
+    'map(&[a, @], b)': undefined,
+    'sort_by(a, &b)[0].c || `{"a": "=", "type": "Function"}`': undefined,
   };
   for (const [expression, problem] of Object.entries(problems)) {
     if (problem === undefined) assert.equal(expressionProblem(expression), undefined, expression);
@@ -78,29 +76,16 @@ test('every mistake in an expression is reported with its place before a record 
   }
 });
 
-test('a text or literal without its end is reported without trying every way to read its backslashes', () => {
-  // A further backslash took one and a half times as long: 45 of them many seconds.
-  const began = performance.now();
-  for (const [quote, kind] of Object.entries({ "'": 'a text', '`': 'a literal' }))
-    assert.equal(
-      expressionProblem(`a == ${quote}${'\\'.repeat(45)}${quote}`),
-      `column 6: ${kind} begins here and has no end`,
-    );
-  assert.ok(performance.now() - began < 2_000);
-});
-
-test('a mistake at the end of the longest expressions is found at once', {
+test('a mistake in the longest expressions is found in time', {
   timeout: 10_000,
 }, () => {
   for (const [expression, problem] of [
     ['['.repeat(4_000), /^it is nested deeper than 100 levels$/],
-    ['('.repeat(4_000), /^it is nested deeper than 100 levels$/],
     ['!'.repeat(4_000), /^it is nested deeper than 100 levels$/],
-    [`${'('.repeat(1_900)}a${')'.repeat(1_901)}`, /^column 3802: \) is not expected here$/],
-    [`${'a.'.repeat(2_000)}a]`, /^column 4002: \] is not expected here$/],
-    [`join(${'a,'.repeat(1_500)}|)`, /^column 3006: \| is not expected here$/],
+    [`a..${'a.'.repeat(2_000)}b`, /^column 3: unexpected token/],
+    [`${'a.'.repeat(2_000)}a]`, /^column 4002: unexpected token/],
+    [`join(${'a,'.repeat(1_500)}|)`, /^column 3006: invalid token/],
     ['{a:'.repeat(1_300), /^column 3901: it ends too early$/],
-    ['a[?'.repeat(1_300), /^column 3901: it ends too early$/],
   ] as const)
     assert.match(expressionProblem(expression) ?? '', problem);
 });
@@ -112,20 +97,16 @@ test('inherited members are not visible, and __proto__ is a name like any other'
     'a.b.length': undefined,
     '(a.b).length': 'null',
     '"__proto__".x': '1',
-    '{"__proto__": one}': '{"__proto__":1}',
-    'merge({a: one}, {"__proto__": one})': '{"a":1,"__proto__":1}',
-    'group_by(groups, &g)': '{"__proto__":[{"g":"__proto__"}],"constructor":[{"g":"constructor"}]}',
+    'merge({a: one}, own)': '{"a":1,"__proto__":1}',
   });
 });
 
-test('numbers that a double cannot hold are selected, compared and written with all of their digits', () => {
+test('numbers keep their digits where they are selected, and are doubles where they are compared', () => {
   gives({
     id: DIGITS,
     '{x: {y: id}}': `{"x":{"y":${DIGITS}}}`,
-    'ids[?@ == $.id]': `[${DIGITS}]`,
-    'ids[?@ != $.id]': '[12345678901234567891]',
-    'ids[?@ > $.id]': '[12345678901234567891]',
-    'huge > id && id > `1` && -one < id': 'true',
+    'ids[?@ == $.id]': `[${DIGITS},12345678901234567891]`,
+    'huge > id && id > `1`': 'true',
     'contains(ids, id)': 'true',
     'contains(ids, one)': 'false',
     'to_string(id)': `"${DIGITS}"`,
@@ -136,58 +117,29 @@ test('numbers that a double cannot hold are selected, compared and written with 
     'id.rawJSON': undefined,
     '(id).rawJSON': 'null',
     'id.*': 'null',
-  });
-});
-
-test('numbers keep their text, and are calculated with as what they are', () => {
-  gives({ 'n == one': 'true', 'to_string(n)': '"1.0"', 'n + one': '2', 'sum([n, one])': '2' });
-});
-
-test('a decimal keeps its scale when it is selected and converted, and is a plain number in comparisons and arithmetic', () => {
-  const event = '{"price":10.00,"prices":[10.00,2.50],"huge":1e400}';
-  const input = inputOf(event);
-  const expected = {
-    price: '10.00',
-    '@': '{"price":10.00,"prices":[10.00,2.50],"huge":1e400}',
-    '{x: price}': '{"x":10.00}',
-    'not_null(none, price)': '10.00',
-    'to_string(price)': '"10.00"',
-    'price == `10`': 'true',
-    'price > `9.5` && price <= prices[0]': 'true',
+    'n == one': 'true',
+    'to_string(n)': '"1.0"',
+    'sum([n, one])': '2',
+    'not_null(none, n)': '1.0',
     'prices[?@ == `2.5`]': '[2.50]',
     'contains(prices, `10`)': 'true',
-    'price + `1`': '11',
-    '-price': '-10',
-    'sum(prices)': '12.5',
-    'sort(prices)': '[2.5,10]',
-    'max(prices)': '10',
+    'sort(prices)': '[2.50,10.00]',
+    'max(prices)': '10.00',
     'floor(prices[1])': '2',
     'sort_by(prices, &@)': '[2.50,10.00]',
-  };
-  for (const [expression, result] of Object.entries(expected))
-    assert.equal(found(expression, input), result, expression);
-  assert.throws(
-    () => found('sum([price, huge])', input),
-    /sum\(\) was given a number with more digits/,
-  );
+    'map(&@, prices)': '[10.00,2.50]',
+  });
   const own = new EventInput('events');
   const typeOf = compileType({ field: 'price', map: { 10: 'ten' } }, undefined, own);
-  input.begin(own);
+  inputOf('{"price":10.00}').begin(own);
   assert.equal(typeOf(false), 'ten');
 });
 
-test('arithmetic with exact numbers is refused, and so is a result that is not a number of JSON', () => {
+test('a result that is not a number of JSON is refused, and so is an argument of another type', () => {
   fails({
-    'id + `1`': /more digits than can be calculated with/,
-    '-id': /more digits/,
-    'sum(ids)': /sum\(\) was given a number with more digits/,
-    'sort(ids)': /sort\(\)/,
-    'abs(id)': /abs\(\)/,
-    'keys(id)': /keys\(\) was given a number/,
-    'sort_by(ids, &@)': /to order by/,
-    'one / `0`': /divide by zero/,
-    'one % `0`': /too large for a number, or none/,
-    '`1e308` * `10`': /too large for a number, or none/,
+    'sum([huge, one])': /too large for a number/,
+    'keys(id)': /keys\(\) expected argument 1 .* received type number instead$/,
+    'sort_by(list, &@)': /only numbers, or only texts, can be ordered/,
     'length(missing)': /expected argument 1 .* received type null instead$/,
   });
 });
@@ -201,15 +153,11 @@ test('functions follow the language where the library does not', () => {
     'max(a.b)': '20',
     'min([`"b"`, `"a"`])': '"a"',
     'max(`[]`)': 'null',
-    "contains(list, {k: 'a', v: `10`})": 'true',
     "to_number('')": 'null',
     'trim(s)': '"x"',
-    "trim_left('xxaxx', 'x')": '"axx"',
-    "trim_right('xxaxx', 'x')": '"xxa"',
-    "replace('aaa', 'a', 'b', `2`)": '"bba"',
-    "pad_left('7', `3`, '0')": '"007"',
-    'let $f = one in map(&[$f, k], list)': '[[1,"b"],[1,"a"]]',
-    'let $f = one in let $g = $f in $g': '1',
+    "replace('aaa', 'a', '$&b')": '"$&b$&b$&b"',
+    "split('a,b', ',')": '["a","b"]',
+    "length('\ud83d\ude00')": '1',
   });
 });
 
@@ -229,18 +177,10 @@ test('functions give access to the record around the value', () => {
 });
 
 test('every evaluation ends, whatever record and expression are', {
-  timeout: 30_000,
+  timeout: 20_000,
 }, () => {
   const members = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
-  // Each differs from the others in its last entry alone.
-  const alike = (last: number) =>
-    Array.from({ length: 1_200 }, () => [...Array.from({ length: 70 }, () => 1), last]);
-  const lists = JSON.stringify({
-    items: Array.from({ length: 20_000 }, (_, id) => ({ id })),
-    alike: alike(1),
-    others: alike(2),
-  });
   const json = JSON.stringify({
     items: Array.from({ length: 20_000 }, (_, id) => ({ id })),
     text: `${' '.repeat(300_000)}x`,
@@ -249,14 +189,18 @@ test('every evaluation ends, whatever record and expression are', {
     sought: `${' '.repeat(50_000)}x${' '.repeat(50_000)}`,
   });
   const many = () => inputOf(json);
-  for (const [expression, message, headers] of [
+  for (const [expression, message, headers = [], key = 'k'] of [
     ['merge(object, object, object, object, object)', /takes too long/],
     [
       `{${Array.from({ length: 100 }, (_, n) => `k${n}: merge(some)`).join(', ')}}`,
       /takes too long/,
     ],
-    ['let $others = others in alike[?contains($others, @)]', /takes too long/],
-    ['let $one = alike, $two = alike[*] in items[?$one == $two]', /takes too long/],
+    ['items[?$.items == $.items[*]]', /takes too long/],
+    ['items[?$.object == $.some]', /takes too long/],
+    ['items[?$.some == $.object]', /takes too long/],
+    ['max_by(items, &$.sought)', /takes too long/],
+    ['contains(map(&$.text, items), sought)', /takes too long/],
+    ['items[].key()', /takes too long/, [], 'k'.repeat(1_000_000)],
     ['contains(text, sought)', /takes too long/],
     ["replace(text, sought, '')", /takes too long/],
     [
@@ -268,15 +212,12 @@ test('every evaluation ends, whatever record and expression are', {
     ['items[].to_string($)', /takes too long/],
     [`to_string(@${' | [@, @]'.repeat(40)})`, /text of more than/],
     ['items[].[$.items[], $.text[::2]]', /takes too long/],
-    ["pad_left('a', `1000000000`)", /text of more than/],
     ['join(text, items[].to_string(id))', /text of more than/],
     ["replace(text, ' ', text)", /text of more than/],
-    ["replace('a', 'a', 'b', `1e9`)", /a count must be/],
   ] as const) {
     assert.throws(
       () => {
-        const text = expression.includes('alike') ? lists : json;
-        found(expression, headers === undefined ? inputOf(text) : inputOf(text, { headers }));
+        found(expression, inputOf(json, { headers, key: Buffer.from(key) }));
       },
       (error) => error instanceof EvaluationProblem && message.test(error.message),
       expression,
@@ -284,7 +225,6 @@ test('every evaluation ends, whatever record and expression are', {
   }
   // The library's own takes minutes over these blanks.
   assert.equal(found('trim(text)', many()), '"x"');
-  assert.equal(found('length(trim_right(text))', many()), '300001');
 });
 
 test('the expressions for one record share a budget, and each record has a new one', () => {
@@ -302,32 +242,11 @@ test('the expressions for one record share a budget, and each record has a new o
   assert.equal(found('length(items[?@ > `1`])', inputOf(json)), '99998');
 });
 
-test('texts are in the order of their code points, long ones alike at the beginning too', () => {
-  const start = 'x'.repeat(1_000);
-  const list = Array.from(
-    { length: 1_000 },
-    (_, n) => start + String.fromCodePoint(0xe000 + ((n * 79) % 1_000) * 50),
-  );
-  const byCodePoints = (one: string, two: string) =>
-    (one.codePointAt(1_000) as number) - (two.codePointAt(1_000) as number);
-  assert.equal(
-    found('sort(list)', inputOf(JSON.stringify({ list }))),
-    JSON.stringify([...list].sort(byCodePoints)),
-  );
-  const halves = ['\ud83d', '\ud83d\ude00', '\ud83d\ue000', '\ue000', ''];
-  const expected = ['', '\ud83d', '\ud83d\ue000', '\ue000', '\ud83d\ude00'];
-  assert.equal(
-    found('sort(list)', inputOf(JSON.stringify({ list: halves }))),
-    JSON.stringify(expected),
-  );
-});
-
 test('nesting is evaluated to the depth that an event may have', () => {
   const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
   const event = inputOf(`{"one":1,"deep":${deep(990)},"other":${deep(990)}}`);
   assert.equal(found('one || two', event), '1');
   assert.equal(found('deep == other', event), 'true');
-  assert.equal(found('contains([deep], other)', event), 'true');
 });
 
 test('an event of more values than an expression may cost is refused before it is parsed', () => {
@@ -337,14 +256,4 @@ test('an event of more values than an expression may cost is refused before it i
     () => found('one || two', event(MAX_VALUES)),
     (error) => error instanceof EvaluationProblem && error.reason === 'too_large',
   );
-});
-
-test('members named like the elements of a list take no more memory than others', () => {
-  const list = Array.from({ length: 20_000 }, () => ['900', 1]);
-  const event = inputOf(JSON.stringify({ list }));
-  const before = process.memoryUsage().heapUsed;
-  const result = found('map(&from_items([@]), list)', event) ?? '';
-  assert.equal(result.length, 20_000 * 10 + 1);
-  // A list with room for 900 others takes over 7,000 bytes.
-  assert.ok(process.memoryUsage().heapUsed - before < 60_000_000);
 });
