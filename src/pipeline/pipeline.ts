@@ -15,7 +15,6 @@ import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
 import { EndOffsets } from './limits/end-offsets.ts';
-import { FirstBatch } from './limits/first-batch.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
 import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers } from './limits/type-breakers.ts';
@@ -85,7 +84,7 @@ export class Pipeline {
     const { pauseMs } = options.review;
     const { topic } = source;
     const owned = () => this.#ownedPartitions();
-    const ends = new EndOffsets({ admin, clock, logger, waits, topic, owned });
+    const ends = new EndOffsets({ admin, clock, logger, topic, owned });
     this.#context = {
       ...this.#ports,
       kind: guardedKind(kind, internal),
@@ -98,7 +97,6 @@ export class Pipeline {
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
       typeLimit: new TypeLimit(options.maxTypes),
-      firstBatch: new FirstBatch(options.firstBatchRows),
       limits: {
         // One thread encodes: a second body at a time would only take more memory.
         encodes: pLimit(1),

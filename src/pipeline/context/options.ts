@@ -51,7 +51,7 @@ interface EngineLimits {
   readonly maxRetryBatches: number;
   /** Further downloads of an unreadable or short result file, before its rows count as missing. */
   readonly downloadRetries: number;
-  /** Rows of the first batch after a start. */
+  /** Rows of the first batch of a shard. */
   readonly firstBatchRows: number;
   /** Encoded offsets of one job. */
   readonly maxOffsetBytes: number;

@@ -11,7 +11,6 @@ import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
 import type { Tracer } from '../../core/ports/tracing.ts';
 import type { EndOffsets } from '../limits/end-offsets.ts';
-import type { FirstBatch } from '../limits/first-batch.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { LimitName } from '../limits/shard-waits.ts';
 import type { TypeBreakers } from '../limits/type-breakers.ts';
@@ -44,7 +43,6 @@ export interface PipelineContext extends PipelinePorts {
   readonly internal: InternalErrors;
   readonly breakers: TypeBreakers;
   readonly typeLimit: TypeLimit;
-  readonly firstBatch: FirstBatch;
   readonly ends: EndOffsets;
   readonly waits: WaitReasons;
   readonly limits: Readonly<Record<LimitName, LimitFunction>>;

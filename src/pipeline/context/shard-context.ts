@@ -49,10 +49,7 @@ export interface ServiceAccess extends Pick<PipelineContext, 'kind' | 'breakers'
 
 /** The source topic, and memory for its records. */
 export interface SourceAccess
-  extends Pick<
-      PipelineContext,
-      'admin' | 'reader' | 'ends' | 'group' | 'budget' | 'typeLimit' | 'firstBatch'
-    >,
+  extends Pick<PipelineContext, 'admin' | 'reader' | 'ends' | 'group' | 'budget' | 'typeLimit'>,
     Pick<PipelineContext, 'kind' | 'metrics'> {
   /**
    * Begins a batch, whose rows go into buffers of the process.

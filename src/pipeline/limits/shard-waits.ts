@@ -16,17 +16,11 @@ export class ShardWaits {
   readonly #deps: ShardWaitsDeps;
   readonly #who: string;
   readonly #signal: AbortSignal;
-  #overdue = 0;
 
   constructor(deps: ShardWaitsDeps, shard: number, signal: AbortSignal) {
     this.#deps = deps;
     this.#who = `shard ${shard}`;
     this.#signal = signal;
-  }
-
-  /** True while work is overdue. */
-  get isOverdue(): boolean {
-    return this.#overdue > 0;
   }
 
   /** @param who default: the shard. @returns what ends the wait */
@@ -39,12 +33,18 @@ export class ShardWaits {
     return work.finally(this.begin(reason, this.#partOf(part)));
   }
 
-  /**
-   * Settles as `work` does; if that takes long, the shard waits.
-   * @param atMostMs for work that depends on nothing outside: it is overdue after that
-   */
-  during<T>(reason: WaitReason, work: Promise<T>, atMostMs?: number): Promise<T> {
-    return this.#during(reason, this.#who, work, atMostMs);
+  /** Settles as `work` does; if that takes long, the shard, or a part of it, waits. */
+  async during<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
+    let end: (() => void) | undefined;
+    const cancel = this.#deps.clock.after(LONG_MS, () => {
+      end = this.#deps.waits.begin(reason, this.#partOf(part), LONG_MS);
+    });
+    try {
+      return await work;
+    } finally {
+      cancel();
+      end?.();
+    }
   }
 
   /** Yields what `source` yields; while the next item takes long, the shard waits. */
@@ -73,7 +73,7 @@ export class ShardWaits {
     const start = () => started.resolve();
     signal.addEventListener('abort', start, { once: true });
     const reason = limit === 'claims' ? 'kafka' : 'transfer';
-    void this.#during(reason, this.#partOf(limit), started.promise);
+    void this.during(reason, started.promise, limit);
     try {
       return await this.#deps.limits[limit](() => {
         start();
@@ -82,33 +82,6 @@ export class ShardWaits {
       });
     } finally {
       signal.removeEventListener('abort', start);
-    }
-  }
-
-  async #during<T>(
-    reason: WaitReason,
-    who: string,
-    work: Promise<T>,
-    atMostMs = Infinity,
-  ): Promise<T> {
-    const { clock, waits } = this.#deps;
-    let end: (() => void) | undefined;
-    const cancelLong = clock.after(LONG_MS, () => {
-      end = waits.begin(reason, who, LONG_MS);
-    });
-    let isOverdue = false;
-    const overdue = () => {
-      isOverdue = true;
-      this.#overdue++;
-    };
-    const cancelOverdue = atMostMs === Infinity ? undefined : clock.after(atMostMs, overdue);
-    try {
-      return await work;
-    } finally {
-      cancelLong();
-      end?.();
-      cancelOverdue?.();
-      if (isOverdue) this.#overdue--;
     }
   }
 

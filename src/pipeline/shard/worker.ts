@@ -62,8 +62,6 @@ export class ShardWorker {
   /** Running transaction of the shard that was owned. */
   #committing: InFlightCount | undefined;
   #cancelTick: (() => void) | undefined;
-  /** True if overdue work was reported; health gets no beat from then on. */
-  #stuck = false;
   #over = false;
   #drained: Promise<void> = Promise.resolve();
 
@@ -231,16 +229,12 @@ export class ShardWorker {
     const { clock, health, options } = this.#context;
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const nowMs = clock.monotonic();
-    const isOverdue = this.#owned !== undefined && this.#waits.isOverdue;
     const transactionMs = this.#transactionMs;
     // A transaction has its own timeouts: one that outlives them twice is stuck.
     if (transactionMs !== undefined) {
       if (transactionMs > 0) health.waiting(this.#loop, 'a Kafka transaction', transactionMs);
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
-    else if (!isOverdue) health.beat(this.#loop);
-    else if (!this.#stuck)
-      health.waiting(this.#loop, 'encoding a batch: stuck without an outside cause', 0);
-    this.#stuck = isOverdue;
+    else health.beat(this.#loop);
     if (this.#owned === undefined) return;
     this.#owned.acknowledge();
     const { progressIntervalMs, ownershipCheckIntervalMs } = options.kafka;

@@ -14,18 +14,25 @@ export class OpenBatches implements Disposable {
   readonly #stages: ShardStages;
   readonly #buffers: ItemBuffers;
   #cancelTimer: (() => void) | undefined;
+  /**
+   * The first batch is small. With a backlog all shards fill theirs at the same time, with code that
+   * is not compiled yet, so a full one would take many times as long as later, and so would its
+   * decisions.
+   */
+  #isFirst = true;
 
   constructor(shard: Shard, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
-    const { budget, clock, firstBatch, options, state, typeLimit } = shard;
+    const { budget, clock, options, state, typeLimit } = shard;
     typeLimit.recovered(state, clock.monotonic());
-    const { batch, maxOffsetBytes } = options;
+    const { batch, firstBatchRows, maxOffsetBytes } = options;
+    const maxRows = () => (this.#isFirst ? Math.min(firstBatchRows, batch.maxRows) : batch.maxRows);
     const limits = {
       ...batch,
       maxOffsetBytes,
       get maxRows() {
-        return firstBatch.rows(batch.maxRows);
+        return maxRows();
       },
     };
     this.#buffers = new ItemBuffers(
@@ -81,9 +88,9 @@ export class OpenBatches implements Disposable {
   }
 
   #submit(batch: ItemBatch): void {
-    const { firstBatch, inFlight } = this.#shard;
+    const { inFlight } = this.#shard;
     const { type, bytes, length, records } = batch;
-    firstBatch.submitted();
+    this.#isFirst = false;
     inFlight.buffered -= length;
     this.#stages.submit({
       type,

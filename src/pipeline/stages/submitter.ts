@@ -20,8 +20,6 @@ import { writtenBetween } from '../source/reread.ts';
 import type { ShardStages } from './shard-stages.ts';
 
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
-/** Far more than the largest batch takes; nothing outside can delay it. */
-const MAX_ENCODE_MS = 60_000;
 
 /**
  * Reason for a batch that was not submitted: its type is blocked or paused, the call failed for now,
@@ -110,7 +108,7 @@ export class Submitter {
   async #encode({ batch, from }: Submission, span: Span): Promise<EncodedBody> {
     const { report, waits } = this.#shard;
     if (from === undefined) report.since('buffer', batch.sinceMs);
-    const body = await waits.during('transfer', batch.encode(), MAX_ENCODE_MS);
+    const body = await waits.during('transfer', batch.encode());
     report.observe('batch_rows', body.rows);
     report.observe('batch_bytes', body.body.length);
     span.set({

@@ -77,20 +77,6 @@ test('work that takes long says what it waits for, and no longer than it takes',
   assert.deepEqual([gauge('kafka'), clock.timers], [0, 0]);
 });
 
-test('work that needs nobody outside is overdue after its time, until it ends', async () => {
-  const { clock, shard } = world();
-  const [one, two] = [shard(1), shard(2)];
-  const work = Promise.withResolvers<void>();
-  const result = one.during('transfer', work.promise, 60_000);
-  await clock.advance(59_999);
-  assert.equal(one.isOverdue, false);
-  await clock.advance(1);
-  assert.deepEqual([one.isOverdue, two.isOverdue], [true, false]);
-  work.resolve();
-  await result;
-  assert.equal(one.isOverdue, false);
-});
-
 test('a permit that is long in coming is a wait, what runs with it is not, and a caller that was aborted waits no more and runs nothing', async () => {
   const { clock, waits, gauge, shard, turn } = world();
   const abort = new AbortController();

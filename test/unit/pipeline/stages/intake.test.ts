@@ -67,7 +67,7 @@ test('a batch whose offsets no longer fit one journal record is sealed before', 
   assert.ok(sizes.length >= 2 && sizes.every((size) => size > 1_000 && size <= 4_096), `${sizes}`);
 });
 
-test('the first batch of a pipeline after a start is small, and the others are not', async () => {
+test('the first batch of a shard after a start is small, and the others are not', async () => {
   const world = new World({
     partitions: 2,
     budgetBytes: 100_000_000,
@@ -77,8 +77,8 @@ test('the first batch of a pipeline after a start is small, and the others are n
   world.produce(4_100);
   await world.clock.advance(5_000);
   const sizes = [...world.service.batches.values()].map(({ rows }) => rows?.length ?? 0);
-  assert.equal(sizes[0], 100);
-  assert.ok(sizes.length > 2 && sizes.slice(1).every((size) => size === 1_000), `${sizes}`);
+  assert.deepEqual(sizes.slice(0, 2), [100, 100]);
+  assert.ok(sizes.length > 2 && sizes.slice(2).every((size) => size === 1_000), `${sizes}`);
 });
 
 test('records that another owner has settled or put into a job are not taken again, and gaps between them are passed', async () => {
