@@ -36,8 +36,8 @@ class Evaluator extends Interpreter {
       spend: (steps) => this.#spend(steps),
     });
     for (const [name, run] of Object.entries(functions)) {
-      const types = name in SIGNATURES ? SIGNATURES[name as keyof typeof SIGNATURES] : undefined;
-      const _signature = types?.map((type) => ({ types: [type] })) ?? table[name]?._signature ?? [];
+      const _signature =
+        SIGNATURES[name]?.map((type) => ({ types: [type] })) ?? table[name]?._signature ?? [];
       table[name] = { _func: run as (args: unknown) => never, _signature };
     }
 

@@ -4,7 +4,7 @@
  * (docs/mapping.md, "The library").
  */
 import { isUtf8 } from 'node:buffer';
-import { TYPE_ARRAY, TYPE_STRING } from '@jmespath-community/jmespath';
+import { type InputSignature, TYPE_ARRAY, TYPE_STRING } from '@jmespath-community/jmespath';
 import { isKeptNumber, isNumberText } from '../../base/json/kept-number.ts';
 import { objectOf } from '../../base/json/members.ts';
 import { parseKeepingDigits } from '../../base/json/parse-json.ts';
@@ -16,7 +16,7 @@ import { asDouble, MAX_TEXT, sizeOf, writtenUnits } from './values.ts';
 export const LEFT_OUT = /^(?:find_|pad_|trim_|from_items$|group_by$)/;
 
 /** Signatures that the library does not have, or with more arguments. */
-export const SIGNATURES = {
+export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
   header: [TYPE_STRING],
   key: [],
   offset: [],
@@ -27,7 +27,7 @@ export const SIGNATURES = {
   timestamp: [],
   topic: [],
   trim: [TYPE_STRING],
-} as const;
+};
 
 /** Parts that a text is taken apart into; more take more steps than an event may have. */
 const MAX_PARTS = 2_000_000;

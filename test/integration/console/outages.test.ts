@@ -129,7 +129,7 @@ describe('the console during an outage', { timeout: 150_000, concurrency: 4 }, (
         seen,
         /One thing needs attention No Kafka broker has responded for \d\d s 127\.0\.0\.1:\d+/,
       );
-      assert.match(seen, /Lag unknown since \d\d:\d\d:\d\d/);
+      assert.match(seen, /Lag unknown no recent measurement/);
       assert.match(seen, /In flight 20 20 in review/);
       assert.ok((await replica.metric('kafka_silent_seconds')) > 20);
     } finally {

@@ -177,7 +177,7 @@ export function showFigures(state) {
   attr(el('f-lag'), 'class', lag === null ? 'unknown' : '');
   say(
     el('n-lag'),
-    lag === null ? 'not known now' : lag === 0 ? 'caught up' : 'records not read yet',
+    lag === null ? 'no recent measurement' : lag === 0 ? 'caught up' : 'records not read yet',
   );
   say(el('f-flight'), count(inFlight));
   const stages = /** @type {(keyof typeof STAGES)[]} */ (Object.keys(STAGES))
