@@ -84,7 +84,7 @@ export class Pipeline {
     const { pauseMs } = options.review;
     const { topic } = source;
     const owned = () => this.#ownedPartitions();
-    const ends = new EndOffsets({ admin, clock, logger, topic, owned });
+    const ends = new EndOffsets({ admin, clock, logger, waits, topic, owned });
     this.#context = {
       ...this.#ports,
       kind: guardedKind(kind, internal),

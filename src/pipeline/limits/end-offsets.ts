@@ -5,6 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
+import type { WaitReasons } from './wait-reasons.ts';
 
 const INTERVAL_MS = 2_000;
 /** An end that was heard within this time is not queried. */
@@ -16,6 +17,7 @@ interface EndOffsetsDeps {
   readonly admin: ClusterAdmin;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly waits: WaitReasons;
   readonly topic: string;
   /** Partitions of the owned shards, while the brokers can be queried. */
   readonly owned: () => readonly number[];
@@ -24,11 +26,13 @@ interface EndOffsetsDeps {
 export class EndOffsets {
   readonly #deps: EndOffsetsDeps;
   readonly #ends = new Map<number, { readonly offset: number; readonly heardMs: number }>();
+  readonly #leaderless: (who: readonly string[]) => void;
   #cancel: (() => void) | undefined;
   #stopped = false;
 
   constructor(deps: EndOffsetsDeps) {
     this.#deps = deps;
+    this.#leaderless = deps.waits.holding('kafka');
   }
 
   /** End of the log as last reported; undefined if unknown. */
@@ -55,6 +59,7 @@ export class EndOffsets {
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();
+    this.#leaderless([]);
   }
 
   async #query(): Promise<void> {
@@ -64,6 +69,9 @@ export class EndOffsets {
     try {
       const ends = partitions.length === 0 ? new Map() : await admin.ends(topic, partitions);
       for (const [partition, end] of ends) this.#set(partition, end);
+      const leaderless = partitions.filter((partition) => !ends.has(partition));
+      if (!this.#stopped)
+        this.#leaderless(leaderless.map((partition) => `partition ${partition} of ${topic}`));
     } catch (error) {
       if (!this.#stopped)
         logger.debug({ error: String(error) }, 'could not query the end of the source; retrying');
