@@ -19,8 +19,8 @@ import type { ContentItem, Header, JsonPart, RecordHeaders } from '../../../core
 import { keyJson, MAX_DATE_MS } from '../../terminal-parts.ts';
 import { copied } from './byte-writer.ts';
 
-/** Bytes left free before the body, for the key with which it is hashed. */
-export const BODY_START = 64;
+/** Size of the key with which a body is hashed: the room for it is before the body. */
+export const BODY_START = 16;
 /** Room of the numbers and lengths. */
 const NUMBERS_BYTES = 64;
 /** Memory for bodies: at first, and the most that is kept for the next body. */
