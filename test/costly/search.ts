@@ -20,7 +20,7 @@ const KEPT = 6;
 
 /**
  * Greatest processor time of a decoder, ms: for each MiB of the value, and for any value. The JSON of
- * a small binary value may have 22 MiB.
+ * a small binary value may have 14 MiB.
  */
 const MS_A_MIB = 250;
 const MS = 300;

@@ -18,7 +18,7 @@ const LEAST_TEXT = 64 * 1024;
 const TEXT_FACTOR = 128;
 /** Bytes of JSON that a large value may have for each of its own: of control characters, six. */
 const LARGE_FACTOR = 6;
-const LARGE_TEXT = 16 * 1024 * 1024;
+const LARGE_TEXT = 8 * 1024 * 1024;
 
 /** Returns the greatest length of the JSON of a value. @param length of the value, bytes */
 export function maxTextBytes(length: number): number {

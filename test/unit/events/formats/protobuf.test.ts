@@ -200,7 +200,7 @@ test('empty messages are limited, as each becomes an object with a member for ev
   for (let at = 0; at < many.length; at += 2) many[at] = 10;
   assert.equal(
     jsonOrPoison(protobufReader(text)(many)),
-    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 17977216',
+    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 9588608',
   );
   assert.equal(protobufReader(text)(many.subarray(0, 100)).poison, undefined);
 });
@@ -287,7 +287,7 @@ test('empty messages take no memory for the lists and maps that they might have'
     return read(text, Buffer.alloc(200_000, Buffer.of(10, 0)));`);
   assert.equal(
     message,
-    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 17977216',
+    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 9588608',
   );
 });
 
