@@ -98,12 +98,14 @@ export interface ResultFileKind extends KindSteps {
   /**
    * Streams the results, a slice of rows at a time; the caller releases each slice.
    * @param job called once per slice: it has the time of the decision
+   * @param onHeld called with the bytes held for a large row whose end has not arrived, 0 after it
    * @throws ServiceError after the slices that could be read
    */
   results(
     status: RemoteStatus,
     job: () => JobContext,
     signal: AbortSignal,
+    onHeld?: (bytes: number) => void,
   ): AsyncIterable<ResultSlice>;
 }
 

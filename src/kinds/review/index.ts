@@ -68,7 +68,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       }
     },
 
-    async *results({ resultUrl, expectedRows }, job, signal) {
+    async *results({ resultUrl, expectedRows }, job, signal, onHeld) {
       if (resultUrl === undefined)
         throw new ServiceError('protocol', 'the batch has no download address', {
           operation: 'download',
@@ -77,7 +77,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       const enough = new AbortController();
       try {
         const call = { signal: AbortSignal.any([signal, enough.signal]) };
-        yield* read(await service.download(resultUrl, call), { job, expectedRows });
+        yield* read(await service.download(resultUrl, call), { job, expectedRows, onHeld });
       } finally {
         enough.abort();
       }

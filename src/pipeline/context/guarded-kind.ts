@@ -105,8 +105,8 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
   if ('results' in kind)
     return {
       ...steps,
-      results: (status, job, signal) =>
-        stream(job, signal, () => kind.results(status, job, signal)),
+      results: (status, job, signal, onHeld) =>
+        stream(job, signal, () => kind.results(status, job, signal, onHeld)),
     };
   return {
     ...steps,

@@ -66,14 +66,15 @@ class ResultFile implements JobSettler {
     const { budget, options, report, signal, waits } = this.#shard;
     const { left } = this.#job;
     const bytes = MEMORY_PER_CHUNK * options.chunk.maxBytes;
-    using _lease = await waits.during('memory', budget.reserve('work', bytes, signal));
+    using lease = await waits.during('memory', budget.reserve('work', bytes, signal));
+    const onHeld = (held: number) => lease.resize(bytes + held);
     using settlement = new Settlement(this.#shard, this.#writer, this.#job, 'settle');
     // Also for log lines after the span of the batch has ended.
     const fields = report.fieldsOf(this.#job);
     const rows = new DownloadedRows(this.#shard, this.#job, fields);
     const before = left.size;
     this.#downloads++;
-    const cut = await this.#download(status, rows, settlement);
+    const cut = await this.#download(status, rows, settlement, onHeld);
     // Also after a cut: these rows are valid, and the next download skips them.
     await settlement.end();
 
@@ -93,6 +94,7 @@ class ResultFile implements JobSettler {
     status: RemoteStatus,
     rows: DownloadedRows,
     settlement: Settlement,
+    onHeld: (bytes: number) => void,
   ): Promise<ServiceError | undefined> {
     const { clock, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
@@ -100,7 +102,7 @@ class ResultFile implements JobSettler {
     const isWanted = (partition: number, offset: number) => rows.isWanted(partition, offset);
     const read = async () => {
       const decided = () => jobContext(this.#job, clock.now());
-      const slices = this.#kind.results(status, decided, signal);
+      const slices = this.#kind.results(status, decided, signal, onHeld);
       for await (const slice of waits.each('transfer', slices)) {
         rows.count(slice);
         await settlement.take(slice, isWanted);

@@ -55,9 +55,9 @@ function inFormat(row: ResultRow, encode: Encode): ItemRow {
 function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
   return {
     ...kind,
-    async *results(status, job, signal) {
+    async *results(...of) {
       const writer = new SliceWriter();
-      for await (const slice of kind.results(status, job, signal)) {
+      for await (const slice of kind.results(...of)) {
         try {
           for (const one of slice) writer.addRow('record' in one ? inFormat(one, encode) : one);
         } finally {

@@ -10,6 +10,8 @@ export interface ResultFile {
   readonly job: () => JobContext;
   /** Rows reported by the service; undefined if it reports none. */
   readonly expectedRows: number | undefined;
+  /** Called with the bytes held for a large row, after each piece. */
+  readonly onHeld?: ((bytes: number) => void) | undefined;
 }
 
 /**
@@ -33,19 +35,20 @@ const PIECE_BYTES = 64 * 1024;
 /** Reads in the caller's thread. */
 export const resultFileReader: CreateResultFileReader = (settings, onNotice) => {
   const lastRows = new LastRows();
-  return (source, { job, expectedRows }) =>
-    slicesOf(source, job, () => new ResultReader(settings, lastRows, expectedRows), onNotice);
+  return (source, file) =>
+    slicesOf(source, file, () => new ResultReader(settings, lastRows, file.expectedRows), onNotice);
 };
 
 /** Reads a file piece by piece, with one piece in its reader at a time. */
 export async function* slicesOf(
   source: AsyncIterable<Buffer>,
-  job: () => JobContext,
+  { job, onHeld }: ResultFile,
   open: () => Pick<ResultReader, 'read' | 'end' | 'close'>,
   onNotice: (notice: ResultNotice) => void,
   release?: (slice: ResultSlice) => void,
 ): AsyncGenerator<ResultSlice, void, undefined> {
-  function* rowsOf({ rows, notices, problem }: ReadRows): Generator<ResultSlice> {
+  function* rowsOf({ rows, held, notices, problem }: ReadRows): Generator<ResultSlice> {
+    onHeld?.(held);
     for (const notice of notices) onNotice(notice);
     if (rows !== undefined) {
       const slice: ResultSlice = new ResultSlice(rows, () => release?.(slice));

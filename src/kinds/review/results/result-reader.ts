@@ -16,6 +16,9 @@ const LINE_END = Buffer.from('\n');
 /** Rows up to this size are scanned again with each piece; larger ones when they have doubled. */
 const RESCANNED_BYTES = 128 * 1024;
 
+/** Memory of a partial row per byte of it: its buffer doubles when it is full. */
+const HELD_PER_BYTE = 3;
+
 /** Settings of all result files of a pipeline: plain values, which can be sent to a thread. */
 export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
   /** The source topic. */
@@ -25,6 +28,8 @@ export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
 /** Rows of a piece, and the problem that ended the file in it. */
 export interface ReadRows {
   readonly rows: ResultColumns | undefined;
+  /** Memory of a large row whose end has not arrived, bytes; 0 if there is none. */
+  readonly held: number;
   /** Deviations from the interface, each once. */
   readonly notices: readonly ResultNotice[];
   /** Reason to stop reading, a ServiceError or a bug; undefined if there is none. */
@@ -101,7 +106,9 @@ export class ResultReader {
     }
     const notices = [...this.#notices.values()];
     this.#notices.clear();
-    return { rows: this.#slice.finish(), notices, problem };
+    const { length } = this.#partial;
+    const held = length > LARGE_BYTES ? HELD_PER_BYTE * length : 0;
+    return { rows: this.#slice.finish(), held, notices, problem };
   }
 
   #read(piece: Buffer, limit: number): void {

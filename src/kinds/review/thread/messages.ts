@@ -31,6 +31,7 @@ export type ToThread = { readonly file: number } & (
 export interface ReadMessage {
   readonly file: number;
   readonly rows: ResultColumns | undefined;
+  readonly held: number;
   readonly notices: readonly ResultNotice[];
   readonly problem: FileProblem | undefined;
   /** Buffers that are no longer needed. */

@@ -35,9 +35,9 @@ export class ResultThread {
   readonly reader: CreateResultFileReader = (settings, onNotice) => {
     const pipeline = this.#pipelines++;
     this.#running();
-    return (source, { job, expectedRows }) => {
-      const open = () => this.#running().open(pipeline, settings, expectedRows);
-      return slicesOf(source, job, open, onNotice, ({ bytes }) => this.#pool.give(bytes));
+    return (source, file) => {
+      const open = () => this.#running().open(pipeline, settings, file.expectedRows);
+      return slicesOf(source, file, open, onNotice, ({ bytes }) => this.#pool.give(bytes));
     };
   };
 
@@ -123,8 +123,8 @@ class Thread {
     const answer = Promise.withResolvers<ReadMessage>();
     this.#waiting.set(message.file, answer);
     this.#post(message, transfer);
-    const { rows, notices, problem } = await answer.promise;
-    return { rows, notices, problem: problem && errorOf(problem) };
+    const { rows, held, notices, problem } = await answer.promise;
+    return { rows, held, notices, problem: problem && errorOf(problem) };
   }
 
   #post(message: ToThread, transfer: ArrayBuffer[] = []): void {

@@ -65,13 +65,21 @@ port.on('message', async (message: ToThread) => {
     return;
   }
   if (is === 'piece') rooms.put(message.room);
-  const { rows, notices, problem } =
+  const { rows, held, notices, problem } =
     is === 'piece'
       ? await reader.read(Buffer.from(message.bytes, 0, message.length), message.job)
       : await reader.end();
   if (is === 'piece') rooms.put(message.bytes);
   const { spare, madeBytes } = rooms.drain();
-  const read: ReadMessage = { file, rows, notices, problem: shown(problem), spare, madeBytes };
+  const read: ReadMessage = {
+    file,
+    rows,
+    held,
+    notices,
+    problem: shown(problem),
+    spare,
+    madeBytes,
+  };
   port.postMessage(read, rows ? [rows.numbers.buffer, rows.bytes, ...spare] : spare);
 });
 
