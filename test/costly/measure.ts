@@ -14,7 +14,7 @@ export interface MeasureRequest {
 export interface Measured {
   /** Item, or reason of the dead letter. */
   readonly outcome: string;
-  /** Processor time of the thread, ms. */
+  /** Processor time of the thread, ms; of a slow or busy machine as much as a usual one would take. */
   readonly ms: number;
   /** Growth of the memory in use, with garbage, at its peak, bytes. */
   readonly peakBytes: number;
@@ -37,23 +37,45 @@ const usedNow = () => {
   return used({ usedHeapSize, externalMemory });
 };
 
+const REFERENCE = JSON.stringify(
+  Array.from({ length: 20_000 }, (_, at) => ({ [`key ${at}`]: at })),
+);
+/** Processor time of the reference work on a usual machine, ms. */
+const REFERENCE_MS = 15;
+
+function timeOf(work: () => void): number {
+  const started = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(started);
+  return (user + system) / 1_000;
+}
+
+/** How many times slower the machine is now than a usual one, at least 1. */
+function slowness(): number {
+  const times = Array.from({ length: 3 }, () => timeOf(() => JSON.parse(REFERENCE)));
+  return Math.max(1, Math.min(...times) / REFERENCE_MS);
+}
+
 function measured({ format, value }: MeasureRequest): Measured {
   const { decode, reserved } = decoders[format];
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   const reservedBytes = reserved(bytes);
+  const slow = slowness();
   collect();
   const before = usedNow();
   const profiler = new GCProfiler();
   profiler.start();
-  const started = process.threadCpuUsage();
-  const outcome = decode(bytes);
-  const { user, system } = process.threadCpuUsage(started);
+  let outcome = '';
+  const ms =
+    timeOf(() => {
+      outcome = decode(bytes);
+    }) / slow;
   // What is in use when a collection begins includes what it is going to free.
   const peaks = (profiler.stop()?.statistics ?? []).map((one) =>
     used(one.beforeGC.heapStatistics as HeapSizes),
   );
   const peakBytes = Math.max(usedNow(), ...peaks) - before;
-  return { outcome, ms: (user + system) / 1_000, peakBytes, reservedBytes };
+  return { outcome, ms, peakBytes, reservedBytes };
 }
 
 // Once each, so that a measurement does not include a module that is loaded at first use.
