@@ -50,7 +50,7 @@ function timeOf(work: () => void): number {
   return (user + system) / 1_000;
 }
 
-/** How many times slower the machine is now than a usual one, at least 1. */
+/** Returns the slowness of the machine at the moment: 2 for half the speed of a usual one; at least 1. */
 function slowness(): number {
   const times = Array.from({ length: 3 }, () => timeOf(() => JSON.parse(REFERENCE)));
   return Math.max(1, Math.min(...times) / REFERENCE_MS);

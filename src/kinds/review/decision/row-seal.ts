@@ -71,8 +71,8 @@ export class RowSeal {
 
   /**
    * Returns the hash of key and body, of which the first `CODE_LENGTH` characters are the code.
-   * Hashing once instead of twice (HMAC) is safe, since nobody can extend a hash of which 160 bits
-   * are not shown.
+   * One hash instead of two (HMAC) is safe, since a hash cannot be extended while 160 of its bits
+   * stay secret.
    */
   #codeOf({ bytes, end }: EventPart): string {
     this.#key.copy(bytes);

@@ -45,7 +45,11 @@ test('the code of a cell is the beginning of a SHA-256 of key and body', () => {
     fc.property(key, item, (rowKey, of) => {
       const cell = referenceOf(of, { rowKey: rowKey.toString('base64url') });
       const body = Buffer.from(cell.slice(17), 'base64url');
-      const code = createHash('sha256').update(rowKey).update(body).digest('base64url').slice(0, 16);
+      const code = createHash('sha256')
+        .update(rowKey)
+        .update(body)
+        .digest('base64url')
+        .slice(0, 16);
       assert.equal(cell, `a${code}${body.toString('base64url')}`);
       assert.match(cell, /^a[A-Za-z0-9_-]+$/);
     }),
