@@ -138,6 +138,19 @@ async function endsWhole(one: Scene): Promise<void> {
   assert.equal(one.batches.length, 1, 'nothing was submitted again');
 }
 
+// First: each pause that passes meanwhile costs the records of a probe an attempt.
+test('result files that settle nothing: the type pauses, no record is given up, and all are decided once the service recovers', async () => {
+  const pausesAndRecovers = async (name: string): Promise<void> => {
+    const spoiled = scene(name);
+    await spoiled.untilLogged(/"level":"error".*batches of this content type keep failing/);
+    await spoiled.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value >= 1);
+    assert.equal(await spoiled.metric('decisions_total', { status: 'ERROR' }), 0, name);
+    spoiled.lift();
+    await spoiled.endsWell();
+  };
+  await Promise.all(Object.keys(SPOILED).map(pausesAndRecovers));
+});
+
 test('download address expired: the batch is requested again, which returns a new address', async () => {
   const stale = scene('stale');
   await stale.untilLogged(/download at [^"]* answered 403 AccessDenied/);
@@ -167,17 +180,6 @@ test('download cut or unreadable: a row that breaks its file is finally alone, a
   const torn = outcomes(await scene('torn').ends());
   assert.match(torn[5] ?? '', /^ERROR (results_unreadable|rows_malformed)$/);
   assert.deepEqual(torn.toSpliced(5, 1), new Array(15).fill('SUCCESS'));
-});
-
-test('result files that settle nothing: the type pauses, no record is given up, and all are decided once the service recovers', async () => {
-  for (const name of Object.keys(SPOILED)) {
-    const spoiled = scene(name);
-    await spoiled.untilLogged(/"level":"error".*batches of this content type keep failing/);
-    await spoiled.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value >= 1);
-    assert.equal(await spoiled.metric('decisions_total', { status: 'ERROR' }), 0, name);
-    spoiled.lift();
-  }
-  for (const name of Object.keys(SPOILED)) await scene(name).endsWell();
 });
 
 test('storage overloaded during a download: Retry-After is respected, and rows never count as missing', async () => {
