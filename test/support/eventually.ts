@@ -13,7 +13,7 @@ export async function eventually<T>(
   what: string,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
   {
-    deadlineMs = 15_000,
+    deadlineMs = 60_000,
     everyMs,
   }: { readonly deadlineMs?: number; readonly everyMs?: number } = {},
 ): Promise<T> {

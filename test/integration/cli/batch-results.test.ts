@@ -20,7 +20,7 @@ const POLICY: SandboxOptions['policy'] = {
   review: { rules: [{ when: { contains: ['buy now'] }, result: 'rejected' }] },
 };
 
-describe('batch get and batch results', { timeout: 120_000 }, () => {
+describe('batch get and batch results', { timeout: 600_000 }, () => {
   it('show the state as text, JSON and exit code', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const submit = async () =>

@@ -28,7 +28,7 @@ function assertNothingSent({ sandbox }: Bench): void {
   assert.deepEqual([sandbox.batches(), sandbox.imports()], [[], []]);
 }
 
-describe('batch submit', { timeout: 120_000 }, () => {
+describe('batch submit', { timeout: 600_000 }, () => {
   it('sends the file unchanged, and prints only the id on standard output', async (t) => {
     const service = await bench(t, nextDirectory());
     const { code, out, err } = await service.run(

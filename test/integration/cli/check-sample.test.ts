@@ -75,7 +75,7 @@ const checked = (pipeline: string | undefined, value: unknown, ...more: string[]
 const EVENT =
   '{"visibility":"public","post":{"kind":1,"body":"Hi, \\"you\\"","id":12345678901234567890,"author":{"id":"007"}}}';
 
-describe('check --sample, without Kafka, a service or its key', { timeout: 120_000 }, () => {
+describe('check --sample, without Kafka, a service or its key', { timeout: 600_000 }, () => {
   it('shows the CSV row to upload, and the decision of the event', async () => {
     const { code, out, err } = await checkedBy(
       runCliProcess,

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { runCliProcess, startCli } from './cli-process.ts';
 
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 600_000 };
 
 let directory: string;
 before(async () => {

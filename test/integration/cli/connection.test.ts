@@ -10,7 +10,7 @@ const DIRECTORY = temporaryDirectory();
 let benches = 0;
 const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
-describe('the connection', { timeout: 120_000 }, () => {
+describe('the connection', { timeout: 600_000 }, () => {
   it('comes from the command line, a configuration, or the environment, in this order', async (t) => {
     const service = await bench(t, nextDirectory());
     const { baseUrl } = service.sandbox;

@@ -14,7 +14,7 @@ const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
 const JSONL = '{"type":"user","data":{"id":1}}\n{"type":"order","data":{"total":1.50}}\n';
 
-describe('import', { timeout: 120_000 }, () => {
+describe('import', { timeout: 600_000 }, () => {
   it('sends the file unchanged, and waits until it is processed', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', `\ufeff${JSONL}`);
@@ -107,7 +107,7 @@ describe('import', { timeout: 120_000 }, () => {
   });
 });
 
-describe('decision get', { timeout: 120_000 }, () => {
+describe('decision get', { timeout: 600_000 }, () => {
   it('shows the decision as text and JSON, and ends with the exit code of its state', async (t) => {
     const service = await bench(t, nextDirectory());
     const labels = [{ name: 'prize', applied: true, explanation: 'Speaks of\u001b[2J a prize.' }];
@@ -192,7 +192,7 @@ describe('decision get', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a file that changes after it was checked', { timeout: 120_000 }, () => {
+describe('a file that changes after it was checked', { timeout: 600_000 }, () => {
   it('in place is not sent, even with the same size and name', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);

@@ -41,7 +41,7 @@ async function runPrinted(
   return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } });
 }
 
-describe('SIGUSR1', { timeout: 120_000 }, () => {
+describe('SIGUSR1', { timeout: 600_000 }, () => {
   it('opens no inspector, in which the key could be read, whatever the command', async (t) => {
     const { service, start } = await stage(t);
     const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
@@ -58,7 +58,7 @@ describe('SIGUSR1', { timeout: 120_000 }, () => {
   });
 });
 
-describe('Ctrl-C', { timeout: 120_000 }, () => {
+describe('Ctrl-C', { timeout: 600_000 }, () => {
   it('while standard input is read sends nothing and leaves nothing', async (t) => {
     const { service, start, leftovers } = await stage(t);
     const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
@@ -179,7 +179,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
   });
 });
 
-describe('pipes', { timeout: 120_000 }, () => {
+describe('pipes', { timeout: 600_000 }, () => {
   it('carry the file and the results, with messages on standard error only', async (t) => {
     const { start, leftovers } = await stage(t);
     const { child, ended } = start(

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { MAX_RSS_MIB, peakOf, startMeasured, wideService, writePieces } from './large-files.ts';
 
 const TMPDIR = temporaryDirectory();
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 600_000 };
 
 test(
   '200 MB of records from standard input are checked and sent in little memory, byte for byte',

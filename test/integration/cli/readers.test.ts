@@ -40,7 +40,7 @@ async function written({ stdout }: ReturnType<typeof spawn>): Promise<void> {
   await once(stdout as NodeJS.ReadableStream, 'readable');
 }
 
-test('a slow reader receives the whole of a long answer', { timeout: 120_000 }, async () => {
+test('a slow reader receives the whole of a long answer', { timeout: 600_000 }, async () => {
   const child = check();
   const closed = once(child, 'close');
   await written(child);
@@ -53,7 +53,7 @@ test('a slow reader receives the whole of a long answer', { timeout: 120_000 }, 
 });
 
 test('a reader that goes away causes no error, and does not change the exit code', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const child = check();
   const closed = once(child, 'close');

@@ -22,7 +22,7 @@ const NEVER_REVIEWED = {
 const shared = await testKafka();
 const frozen = await exclusiveKafka();
 
-describe('the console during an outage', { timeout: 150_000, concurrency: 4 }, () => {
+describe('the console during an outage', { timeout: 600_000, concurrency: 4 }, () => {
   let browser: Browser;
   before(async () => {
     browser = await startBrowser();

@@ -22,7 +22,7 @@ const PHONE = { width: 360, height: 740 };
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
 
 // They wait for answers most of the time.
-describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
+describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
   let browser: Browser;
   before(async () => {
     browser = await startBrowser();

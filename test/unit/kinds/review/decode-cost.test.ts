@@ -15,7 +15,7 @@ import { sourceRecord } from './sample.ts';
 const HEAP_MB = 160;
 
 test('expensive values are items where they are not used, and dead letters where they would be parsed', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const fates = await fatesWithin(HEAP_MB);
   for (const { shape, mapping, fate, cost } of fates) {
