@@ -17,7 +17,7 @@ const REPORTER_TOTALS =
 /** Characters of an error in the summary. */
 const MAX_MESSAGE = 2_000;
 /** Niceness of files that only compute: files that wait for a clock take precedence. */
-const COMPUTE_NICENESS = 5;
+const COMPUTE_NICENESS = 10;
 
 export interface FileOutcome {
   readonly plan: Plan;

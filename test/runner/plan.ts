@@ -36,9 +36,7 @@ const ALL = 1_000;
 /** Measured: processor time by time, a little more where a file suffers from its neighbours. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
-  ['test/nemeses/one-broker', 50],
   // Alike, so that each has room as soon as another of them ends.
-  ['test/nemeses/', 75],
   ['test/chaos/kill', 75],
   ['test/chaos/crash-points', 75],
   ['test/integration/upgrade/', 75],
@@ -50,15 +48,19 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/integration/connector/shutdown', ALL],
   ['test/integration/connector/restart', ALL],
   ['test/integration/hostile/', ALL],
+  ['test/nemeses/', ALL],
 ];
 /**
  * Files that begin first, the one with a broker of its own before the one that waits for the shared broker. They leave
  * no room for others of the usual lane, which would hold them back until nothing is left to compute beside them.
  */
-const FIRST = ['test/integration/connector/shutdown', 'test/integration/connector/restart'];
+const FIRST = [
+  'test/integration/connector/shutdown',
+  'test/integration/connector/restart',
+  'test/nemeses/',
+];
 /** Files that begin before the rest of the usual lane, the longest first: otherwise one runs alone at the end. */
 const LONG = [
-  'test/nemeses/',
   'test/chaos/kill',
   'test/chaos/crash-points',
   'test/integration/upgrade/',

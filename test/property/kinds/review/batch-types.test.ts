@@ -16,7 +16,8 @@ const fold = (name: string) => name.trim().toLowerCase();
 test('a batch under another name is foreign, unless it was reported as sent, or three others of its type are foreign since another was', () => {
   const seen = { foreign: 0, own: 0, renamed: 0 };
   fc.assert(
-    fc.property(fc.array(poll, { maxLength: 60 }), (polls) => {
+    // Long, so that types are renamed in any run.
+    fc.property(fc.array(poll, { minLength: 40, maxLength: 80 }), (polls) => {
       const types = new BatchTypes();
       const own = new Set<string>();
       const inARow = new Map<string, Set<string>>();
