@@ -71,21 +71,17 @@ export function schemaRegistrySuite(
     assert.equal((await registry().lookup(subject, FIRST, SIGNAL))?.version, 1);
   });
 
-  test('a schema that only an older version forbids is incompatible by a transitive rule alone, and checked as it is registered', async () => {
-    for (const [rule, compatible] of [
-      ['BACKWARD', true],
-      ['BACKWARD_TRANSITIVE', false],
-    ] as const) {
+  test('a schema that only an older version forbids passes the check, and a transitive rule refuses to register it', async () => {
+    for (const rule of ['BACKWARD', 'BACKWARD_TRANSITIVE'] as const) {
       const subject = newSubject();
       await registry().register(subject, FIRST, SIGNAL);
       await setRule(subject, rule);
       await registry().register(subject, GROWN, SIGNAL);
       // What the first version wrote has no b, and no default stands in for it.
       const found = await registry().compatibility(subject, DEMANDING, SIGNAL);
-      assert.equal(found.compatible, compatible, rule);
-      assert.equal(found.messages.length > 0, !compatible, rule);
+      assert.deepEqual(found, { compatible: true, messages: [] }, rule);
       const registered = registry().register(subject, DEMANDING, SIGNAL);
-      if (compatible) await registered;
+      if (rule === 'BACKWARD') await registered;
       else
         await assert.rejects(
           registered,

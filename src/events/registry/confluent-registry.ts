@@ -1,5 +1,5 @@
 /** The part of Confluent's registry API that the connector needs. https://docs.confluent.io/platform/current/schema-registry/develop/api.html */
-import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
+import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import { RegistryHttp, type RegistryRequest } from './http.ts';
 import type {
   Compatibility,
@@ -16,7 +16,6 @@ import type { RegistrySettings } from './settings.ts';
 
 /** References of references. */
 const MAX_IMPORTS = 1_000;
-const COMPATIBLE: Compatibility = { compatible: true, messages: [] };
 
 export class ConfluentRegistry implements SchemaRegistry {
   readonly settings: RegistrySettings;
@@ -58,58 +57,20 @@ export class ConfluentRegistry implements SchemaRegistry {
     return found && subjectVersion(subject, { ...asked, ...found });
   }
 
-  /**
-   * Confluent checks the versions that the subject's rule names, as registering does. Apicurio
-   * checks all of them whatever the rule: when the latest alone would accept the schema, the rule
-   * decides.
-   */
   async compatibility(
     subject: string,
     schema: NewSchema,
     signal: AbortSignal,
   ): Promise<Compatibility> {
-    const judge = async (version: string): Promise<Compatibility> => {
-      const path = `/compatibility${subjectPath(subject)}/versions${version}?verbose=true`;
-      const request = { operation: 'compatibility', path, body: bodyOf(schema) } as const;
-      const found = await this.#find(request, signal);
-      if (found === undefined) return COMPATIBLE;
-      const { is_compatible: compatible, messages, reason } = found;
-      if (typeof compatible !== 'boolean') throw notARegistry();
-      const reasons = Array.isArray(messages) ? messages : [reason];
-      return { compatible, messages: reasons.filter((one) => typeof one === 'string') };
-    };
-
-    let all: Compatibility;
-    try {
-      all = await judge('');
-    } catch (error) {
-      // Registries that know no more than one version at a time.
-      if (error instanceof RegistryUnavailable && error.code === NO_SUCH_PATH)
-        return await judge('/latest');
-      throw error;
-    }
-    if (all.compatible || !(await judge('/latest')).compatible) return all;
-    const rule = await this.#rule(subject, signal);
-    return rule === undefined || rule.endsWith('_TRANSITIVE') ? all : COMPATIBLE;
-  }
-
-  /** The subject's own or the registry's, such as BACKWARD; undefined where reading it is refused. */
-  async #rule(subject: string, signal: AbortSignal): Promise<string | undefined> {
-    const levelAt = async (path: string): Promise<string | undefined> => {
-      const found = await this.#find({ operation: 'config', path }, signal);
-      const level = found?.compatibilityLevel;
-      return typeof level === 'string' ? level : undefined;
-    };
-    try {
-      const own = await levelAt(`/config/${encodeURIComponent(subject)}`);
-      // Apicurio reports NONE for a subject without a rule of its own.
-      return own === undefined || own === 'NONE' ? ((await levelAt('/config')) ?? own) : own;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof RegistryUnavailable || error instanceof RegistryRefused)
-        return undefined;
-      throw error;
-    }
+    // Of one version, so that all registries judge alike: Apicurio checks all whatever the rule.
+    const path = `/compatibility${subjectPath(subject)}/versions/latest?verbose=true`;
+    const request = { operation: 'compatibility', path, body: bodyOf(schema) } as const;
+    const found = await this.#find(request, signal);
+    if (found === undefined) return { compatible: true, messages: [] };
+    const { is_compatible: compatible, messages, reason } = found;
+    if (typeof compatible !== 'boolean') throw notARegistry();
+    const reasons = Array.isArray(messages) ? messages : [reason];
+    return { compatible, messages: reasons.filter((one) => typeof one === 'string') };
   }
 
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {

@@ -15,12 +15,6 @@ export class RegistryUnavailable extends Error {
   }
 }
 
-/**
- * RegistryUnavailable.code of a 404 or 405 that is not about a schema: a wrong address, or a
- * registry that lacks this part of the API.
- */
-export const NO_SUCH_PATH = 'no_such_path';
-
 /** 4xx with an error code of the registry: permanent. */
 export class RegistryRefused extends Error {
   override readonly name = 'RegistryRefused';

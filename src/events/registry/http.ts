@@ -2,7 +2,7 @@
 import { abortable } from '../../base/abortable.ts';
 import { parseJson } from '../../base/json/parse-json.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
-import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable } from './errors.ts';
+import { RegistryRefused, RegistryUnavailable } from './errors.ts';
 import type { RegistryOperation, RegistrySettings } from './settings.ts';
 
 export interface RegistryRequest {
@@ -153,8 +153,8 @@ function understood(status: number, text: string): unknown {
   const answer = parsed(text);
   if (status >= 200 && status < 300 && answer !== undefined) return answer;
   const { error_code: code, message } = Object(answer) as Readonly<Record<string, unknown>>;
+  // 404 or 405 alone means that the path is not one of a registry's.
   const missing = status === 404 || status === 405;
-  // 404 alone means that the path is not one of a registry's.
   const known = typeof code === 'number' && (!missing || (code >= 40_400 && code < 40_500));
   if (status >= 400 && known) {
     const reason = typeof message === 'string' ? message.slice(0, 2_000) : `status ${status}`;
@@ -162,7 +162,7 @@ function understood(status: number, text: string): unknown {
   }
   // A proxy, or a wrong path: no reason to give up a record.
   throw new RegistryUnavailable(
-    missing ? NO_SUCH_PATH : 'bad_answer',
+    'bad_answer',
     `the answer (status ${status}) is not a schema registry's: does schemaRegistry.urls end with the path of its Confluent API?`,
   );
 }

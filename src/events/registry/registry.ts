@@ -66,8 +66,8 @@ export interface SchemaRegistry {
     signal: AbortSignal,
   ): Promise<SubjectVersion | undefined>;
   /**
-   * Checks if the schema may become the subject's next version, by the subject's rule, as
-   * `register` judges it. A subject without versions accepts any.
+   * Checks the schema against the subject's latest version, by the subject's rule; under a
+   * transitive rule `register` checks the others too. A subject without versions accepts any.
    */
   compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility>;
   /**

@@ -22,13 +22,7 @@ export interface RegistryObserver {
   available(): void;
 }
 
-export type RegistryOperation =
-  | 'schema'
-  | 'version'
-  | 'lookup'
-  | 'compatibility'
-  | 'register'
-  | 'config';
+export type RegistryOperation = 'schema' | 'version' | 'lookup' | 'compatibility' | 'register';
 
 export interface RegistrySettings {
   /** http(s) addresses that the paths of the API are relative to; the last that answered is first. */

@@ -79,7 +79,7 @@ export class MemoryRegistry implements SchemaRegistry {
     signal: AbortSignal,
   ): Promise<Compatibility> {
     this.#called(`compatibility ${subject}`, signal);
-    return this.#judged(subject, schema);
+    return this.#judged(this.#subjects.get(subject)?.slice(-1) ?? [], subject, schema);
   }
 
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
@@ -90,7 +90,8 @@ export class MemoryRegistry implements SchemaRegistry {
     if (this.readOnly)
       throw new RegistryRefused(422, 42_205, `Subject ${subject} is in read-only mode`);
     const latest = versions.at(-1);
-    if (!this.#judged(subject, schema).compatible)
+    const transitive = this.#rules.get(subject) === 'BACKWARD_TRANSITIVE';
+    if (!this.#judged(transitive ? versions : versions.slice(-1), subject, schema).compatible)
       throw new RegistryRefused(409, 409, 'Schema is incompatible');
     const id = this.#ids.get(meaning(schema)) ?? this.#ids.size + 1;
     this.#ids.set(meaning(schema), id);
@@ -107,10 +108,8 @@ export class MemoryRegistry implements SchemaRegistry {
     this.#rules.set(subject, rule);
   }
 
-  #judged(subject: string, schema: NewSchema): Compatibility {
-    const versions = this.#subjects.get(subject) ?? [];
+  #judged(against: readonly SubjectVersion[], subject: string, schema: NewSchema): Compatibility {
     const rule = this.#rules.get(subject);
-    const against = rule === 'BACKWARD_TRANSITIVE' ? versions : versions.slice(-1);
     const found = against.map((one) =>
       rule === undefined ? this.judge(one, schema) : readable(one, schema),
     );

@@ -74,7 +74,7 @@ test("a 404 without a registry's error code does not make a schema unknown, so t
   for (const body of bodies) {
     server.instead = (_, response) => response.writeHead(404).end(body);
     const { code, message } = await unavailable(registry.byId(1, signal));
-    assert.equal(code, 'no_such_path');
+    assert.equal(code, 'bad_answer');
     assert.match(message, /does schemaRegistry\.urls end with the path/);
   }
   server.instead = (_, response) => response.writeHead(200).end('<html>welcome</html>');
@@ -125,58 +125,20 @@ test('a lookup is sent to every address, a registration to one', async () => {
   await other.close();
 });
 
-test('compatibility is checked with the versions that the rule names, or with the latest if the registry checks only one', async () => {
-  const all = '/compatibility/subjects/s/versions';
-  const latest = `${all}/latest`;
-  const no = { is_compatible: false, messages: ['b is missing'] };
-  const refused = { compatible: false, messages: ['b is missing'] };
-  const taken = { compatible: true, messages: [] };
-  const judge = async (
-    answers: Record<string, unknown>,
-    lacking?: { readonly status: number; readonly body: string },
-  ) => {
-    await using server = await fakeRegistry(answers);
-    if (lacking !== undefined)
-      server.instead = (request, response) => {
-        if (request.url?.startsWith(`${all}?`))
-          response.writeHead(lacking.status).end(lacking.body);
-        else response.end(JSON.stringify(answers[(request.url ?? '').replace(/\?.*/, '')]));
-      };
-    const registry = new ConfluentRegistry(registrySettings([server.url]));
+test("compatibility is the registry's verdict against the latest version, with its reasons", async () => {
+  const path = '/compatibility/subjects/s/versions/latest';
+  await using server = await fakeRegistry();
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  for (const [answer, compatible, messages] of [
+    [{ is_compatible: true }, true, []],
+    [{ is_compatible: false, messages: ['b is missing'] }, false, ['b is missing']],
+    [{ is_compatible: false, reason: 'b is missing' }, false, ['b is missing']],
+  ] as const) {
+    server.answers[path] = answer;
     const found = await registry.compatibility('s', { type: 'AVRO', text: '"string"' }, signal);
-    await registry.close();
-    return found;
-  };
-  const yes = { is_compatible: true };
-  assert.deepEqual(await judge({ [all]: yes }), taken);
-  assert.deepEqual(await judge({ [all]: no, [latest]: no }), refused);
-  const level = (compatibilityLevel: string) => ({ compatibilityLevel });
-  // Which of the two decides is the rule's to say, the subject's before the registry's.
-  const torn = { [all]: no, [latest]: yes };
-  assert.deepEqual(await judge({ ...torn, '/config/s': level('FULL_TRANSITIVE') }), refused);
-  assert.deepEqual(
-    await judge({ ...torn, '/config/s': level('BACKWARD'), '/config': level('FULL_TRANSITIVE') }),
-    taken,
-  );
-  assert.deepEqual(await judge({ ...torn, '/config': level('FULL_TRANSITIVE') }), refused);
-  assert.deepEqual(
-    await judge({ ...torn, '/config/s': level('NONE'), '/config': level('FULL_TRANSITIVE') }),
-    refused,
-  );
-  assert.deepEqual(
-    await judge({ ...torn, '/config/s': level('NONE'), '/config': level('BACKWARD') }),
-    taken,
-  );
-  assert.deepEqual(await judge(torn), refused);
-  // Karapace and old ones know one version at a time.
-  for (const lacking of [
-    { status: 404, body: '{"error_code":404,"message":"HTTP 404 Not Found"}' },
-    { status: 405, body: '{"error_code":405,"message":"HTTP 405 Method Not Allowed"}' },
-    { status: 404, body: 'Not Found' },
-  ]) {
-    assert.deepEqual(await judge({ [latest]: no }, lacking), refused);
-    assert.deepEqual(await judge({ [latest]: yes }, lacking), taken);
+    assert.deepEqual(found, { compatible, messages });
   }
+  await registry.close();
 });
 
 test('an address that has just failed to answer is skipped when another does not know an id', async () => {
