@@ -25,15 +25,7 @@ export function typeOfFound(value: ScannedValue): string {
   return isNull ? 'null' : (NAMES[value.type] as string);
 }
 
-/** Value that is not there. */
-export const NOTHING: ScannedValue = scalar(MISSING, '');
-export const NULL: ScannedValue = scalar(LITERAL, 'null');
-export const TRUE: ScannedValue = scalar(LITERAL, 'true');
-export const FALSE: ScannedValue = scalar(LITERAL, 'false');
-export const EMPTY_OBJECT: ScannedValue = { ...scalar(OBJECT, '{}'), levels: 1 };
-
-function scalar(type: number, json: string): ScannedValue {
-  const bytes = Buffer.from(json);
-  const counts = { levels: 0, members: 0, values: 0 };
-  return { type, bytes, start: 0, end: bytes.length, hasEscapes: false, ...counts };
-}
+export const EMPTY_OBJECT: ScannedValue = {
+  ...{ type: OBJECT, bytes: Buffer.from('{}'), start: 0, end: 2 },
+  ...{ hasEscapes: false, levels: 1, members: 0, values: 0 },
+};

@@ -2,7 +2,7 @@
 import type { ScannedValue } from '../../base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../../core/record.ts';
-import { FALSE, NULL, TRUE, typeOfFound } from '../expression/found.ts';
+import { typeOfFound } from '../expression/found.ts';
 import {
   compileExpression,
   type Evaluate,
@@ -61,8 +61,6 @@ export class MappedPart {
     if (this.#evaluate === undefined) return this.#input.valueAt(this.#path);
     try {
       const found = this.#evaluate(this.#input) ?? null;
-      if (found === null) return NULL;
-      if (typeof found === 'boolean') return found ? TRUE : FALSE;
       // An expression may name the same large part of an event a million times.
       if (writtenUnits(found, maxBytes) > maxBytes) throw this.tooLarge(maxBytes);
       const json = Buffer.from(JSON.stringify(found));

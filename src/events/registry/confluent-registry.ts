@@ -27,10 +27,15 @@ export class ConfluentRegistry implements SchemaRegistry {
     this.http = new RegistryHttp(settings);
   }
 
-  async byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined> {
+  /** @param wanted the type that it must have. @throws UnusableSchema also if it has another */
+  async byId(
+    id: number,
+    signal: AbortSignal,
+    wanted?: SchemaType,
+  ): Promise<ResolvedSchema | undefined> {
     const found = await this.#find({ operation: 'schema', path: `/schemas/ids/${id}` }, signal);
     if (found === undefined) return undefined;
-    const schema = schemaText(found);
+    const schema = schemaText(found, wanted);
     const imports: ImportedSchema[] = [];
     await this.#collect(schema.references, imports, new Set(), signal);
     return { id, ...schema, imports };
@@ -140,12 +145,18 @@ function subjectVersion(subject: string, answer: Answer): SubjectVersion {
   return { subject, version, id, ...schemaText(answer) };
 }
 
-/** Returns the schema in an answer. @throws RegistryUnavailable when it has no schema */
-export function schemaText(answer: unknown): SchemaText {
+/**
+ * Returns the schema in an answer. @throws RegistryUnavailable when it has no schema, and
+ * UnusableSchema when its type is not the one that is wanted
+ */
+export function schemaText(answer: unknown, wanted?: SchemaType): SchemaText {
   const { schema, schemaType, references } = Object(answer) as Answer;
   if (typeof schema !== 'string') throw notARegistry();
+  const type = String(schemaType ?? 'AVRO') as SchemaType;
+  if (wanted !== undefined && type !== wanted)
+    throw new UnusableSchema(`it is ${type}, but the source is configured as ${wanted}`);
   return {
-    type: String(schemaType ?? 'AVRO') as SchemaType,
+    type,
     text: schema,
     references: Array.isArray(references) ? references : [],
   };

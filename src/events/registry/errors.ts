@@ -34,7 +34,14 @@ export class RegistryRefused extends Error {
   }
 }
 
+/** Part of a library's message that is shown: it may quote the schema. */
+const MAX_MESSAGE_CHARACTERS = 300;
+
 /** A schema that cannot be used: of another type, not understood, or with a missing import. */
 export class UnusableSchema extends Error {
   override readonly name = 'UnusableSchema';
+
+  constructor(message: string) {
+    super(message.slice(0, MAX_MESSAGE_CHARACTERS));
+  }
 }

@@ -6,20 +6,21 @@
  * Not used of it: `register`, which may change a subject's compatibility rule; Protobuf, whose
  * message indexes it does not write.
  */
-import { SchemaRegistry as Library, SchemaType } from '@kafkajs/confluent-schema-registry';
+import {
+  SchemaType as LIBRARY_TYPES,
+  SchemaRegistry as Library,
+} from '@kafkajs/confluent-schema-registry';
 import { schemaText } from './confluent-registry.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryHttp } from './http.ts';
+import type { SchemaType } from './registry.ts';
 
 type LibraryArguments = ConstructorParameters<typeof Library>;
 export type LibraryOptions = NonNullable<LibraryArguments[1]>;
 type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 
 /** The library's names of the types of schemas. */
-export const LIBRARY_TYPES = SchemaType;
-
-/** Part of the library's own errors that is shown: it may quote the schema. */
-const MAX_MESSAGE_CHARACTERS = 300;
+export { LIBRARY_TYPES };
 
 /**
  * Loader of schemas by id, as the library understands them; undefined when the registry does not
@@ -40,10 +41,8 @@ export function schemaLibrary(http: RegistryHttp, type: 'AVRO', options: Library
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RegistryUnavailable || error instanceof UnusableSchema) throw error;
-      if (!(error instanceof RegistryRefused)) {
-        const message = error instanceof Error ? error.message : 'it is not understood';
-        throw new UnusableSchema(message.slice(0, MAX_MESSAGE_CHARACTERS));
-      }
+      if (!(error instanceof RegistryRefused))
+        throw new UnusableSchema(error instanceof Error ? error.message : 'it is not understood');
       if (error.isUnknown) return undefined;
       throw error;
     }
@@ -58,7 +57,7 @@ interface LibraryRequest {
 
 async function answer(
   http: RegistryHttp,
-  wanted: string,
+  wanted: SchemaType,
   request: LibraryRequest,
   signal: AbortSignal,
 ): Promise<{ data(): unknown }> {
@@ -67,9 +66,7 @@ async function answer(
   const operation = id === undefined ? 'version' : 'schema';
   try {
     const found = await http.ask({ operation, path }, signal);
-    const { type } = schemaText(found);
-    if (type !== wanted)
-      throw new UnusableSchema(`it is ${type}, but the source is configured as ${wanted}`);
+    schemaText(found, wanted);
     return { data: () => found };
   } catch (error) {
     if (!(error instanceof RegistryRefused && error.isUnknown) || id !== undefined) throw error;

@@ -47,7 +47,7 @@ interface SchemaLoad {
 }
 
 /** Loads a schema: undefined for an unknown id. Rejects as SchemaRegistry does. */
-type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | undefined>;
+export type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | undefined>;
 
 export class SchemaCache<T> {
   readonly #load: LoadSchema<T>;

@@ -7,7 +7,6 @@ import {
   FRAME_BYTES,
   LIBRARY_TYPES,
   type LibraryOptions,
-  SchemaCache,
   schemaLibrary,
   UnusableSchema,
 } from '../../registry/index.ts';
@@ -44,11 +43,11 @@ function withoutDefaults(schema: unknown): undefined {
 export function avroFormat(registry: ConfluentRegistry): EventFormat {
   const options = { [LIBRARY_TYPES.AVRO]: AVSC_OPTIONS } as LibraryOptions;
   const load = schemaLibrary(registry.http, 'AVRO', options);
-  const cache = new SchemaCache(async (id, signal) => {
-    const type = (await load(id, signal)) as avsc.Type | undefined;
-    return type === undefined ? undefined : { type, write: readerOf(type) };
-  }, registry.settings);
-  return registryFormat('avro', cache, {
+  return registryFormat('avro', registry.settings, {
+    async load(id, signal) {
+      const type = (await load(id, signal)) as avsc.Type | undefined;
+      return type === undefined ? undefined : { type, write: readerOf(type) };
+    },
     cost: binaryCost,
     read: (value, { write }) => readAvroValue(value, FRAME_BYTES, write),
     judge: ({ type }) => verdictOn(type),

@@ -9,9 +9,15 @@ import type {
   SchemaVerdict,
   ValuedRecord,
 } from '../../format.ts';
-import { readFrame, type SchemaCache } from '../../registry/index.ts';
+import {
+  type LoadSchema,
+  type RegistrySettings,
+  readFrame,
+  SchemaCache,
+} from '../../registry/index.ts';
 
 interface SchemaUse<T> {
+  readonly load: LoadSchema<T>;
   /** As `EventFormat.cost`. */
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a framed value with its schema. Never throws. */
@@ -21,9 +27,10 @@ interface SchemaUse<T> {
 
 export function registryFormat<T>(
   name: string,
-  cache: SchemaCache<T>,
-  { read, judge, cost }: SchemaUse<T>,
+  settings: RegistrySettings,
+  { load, read, judge, cost }: SchemaUse<T>,
 ): EventFormat {
+  const cache = new SchemaCache(load, settings);
   return {
     name,
     ...(cost && { cost }),

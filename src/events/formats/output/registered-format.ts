@@ -16,10 +16,9 @@ import {
   type RegistryFormatName,
   type TerminalCodec,
 } from './contract.ts';
-import type { OutputFormat } from './with-output-format.ts';
 
 /** The id is looked up once, at the start: encoding needs no registry. */
-export class RegisteredFormat implements OutputFormat {
+export class RegisteredFormat {
   readonly name: RegistryFormatName;
   readonly codec: ContractCodec;
   readonly subject: string;
@@ -36,7 +35,7 @@ export class RegisteredFormat implements OutputFormat {
     this.#id = id;
   }
 
-  /** @throws Error before `writeWith` too */
+  /** Keeps the key. @param record as a kind renders it. @throws Error for another, and before `writeWith` */
   encode(record: OutgoingRecord): OutgoingRecord {
     if (this.#id === undefined)
       throw new Error(`the schema of subject ${this.subject} has not been looked up`);

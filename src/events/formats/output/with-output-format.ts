@@ -1,6 +1,6 @@
 /** Kinds with another format of terminal records than the JSON that they render. Dead letters keep theirs. */
 import { parseJson } from '../../../base/json/parse-json.ts';
-import type { ItemRow, ResultRow } from '../../../core/bytes/result-row.ts';
+import type { ItemRow, ReadRow, ResultRow } from '../../../core/bytes/result-row.ts';
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
@@ -10,12 +10,9 @@ import type {
   ResultFileKind,
 } from '../../../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, Poison } from '../../../core/record.ts';
+import type { RegisteredFormat } from './registered-format.ts';
 
-export interface OutputFormat {
-  readonly name: 'json-schema' | 'avro' | 'protobuf';
-  /** Keeps the key. @param record as a kind renders it. @throws Error when it is no terminal record */
-  encode(record: OutgoingRecord): OutgoingRecord;
-}
+export type OutputFormat = Pick<RegisteredFormat, 'name' | 'encode'>;
 
 /** Called with a record that could not be encoded, and is published as a failure (I6). */
 type OnUnencodable = (eventId: string, error: unknown) => void;
@@ -37,19 +34,17 @@ export function withOutputFormat(
     : { ...ofItems(kind, encode), failure };
 }
 
+/** The status is that of a record which is an error only because it could not be encoded. */
 type Encoded =
-  | {
-      readonly record: OutgoingRecord;
-      /** True if it is an error only because it could not be encoded. */
-      readonly failed: boolean;
-    }
+  | (Pick<ResultRow, 'record'> & { readonly status?: 'error' })
   | { readonly poison: Poison };
 type Encode = (record: OutgoingRecord) => Encoded;
 
-function inFormat(row: ResultRow, encode: Encode): ItemRow {
+function inFormat<R extends ReadRow>(row: R, encode: Encode): R | ItemRow {
+  if (!('record' in row)) return row;
+  const { partition, offset } = row;
   const encoded = encode(row.record);
-  if ('poison' in encoded) return { partition: row.partition, offset: row.offset, ...encoded };
-  return { ...row, record: encoded.record, status: encoded.failed ? 'error' : row.status };
+  return 'poison' in encoded ? { partition, offset, ...encoded } : { ...row, ...encoded };
 }
 
 function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
@@ -59,7 +54,7 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
       const writer = new SliceWriter();
       for await (const slice of kind.results(...of)) {
         try {
-          for (const one of slice) writer.addRow('record' in one ? inFormat(one, encode) : one);
+          for (const one of slice) writer.addRow(inFormat(one, encode));
         } finally {
           slice.release();
         }
@@ -71,15 +66,15 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
 }
 
 function ofItems(kind: PerItemKind, encode: Encode): PerItemKind {
-  const outcome = (one: ItemRow): ItemRow => ('record' in one ? inFormat(one, encode) : one);
   return {
     ...kind,
     async *outcomes(...args) {
-      for await (const some of kind.outcomes(...args)) yield some.map(outcome);
+      for await (const some of kind.outcomes(...args))
+        yield some.map((one) => inFormat(one, encode));
     },
     outcomeOf(...args) {
       const one = kind.outcomeOf(...args);
-      return one && outcome(one);
+      return one && inFormat(one, encode);
     },
   };
 }
@@ -92,7 +87,7 @@ function ofItems(kind: PerItemKind, encode: Encode): PerItemKind {
 function encoderOf(format: OutputFormat, onUnencodable: OnUnencodable): Encode {
   return (record) => {
     try {
-      return { record: format.encode(record), failed: false };
+      return { record: format.encode(record) };
     } catch (error) {
       const encoded = attempt(() => {
         const plain = withoutParts(String(record.value), format.name);
@@ -101,7 +96,7 @@ function encoderOf(format: OutputFormat, onUnencodable: OnUnencodable): Encode {
       });
       if ('poison' in encoded) return encoded;
       onUnencodable(encoded.made.id, error);
-      return { record: encoded.made.record, failed: true };
+      return { record: encoded.made.record, status: 'error' };
     }
   };
 }

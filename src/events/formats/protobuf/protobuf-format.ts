@@ -10,13 +10,7 @@ import {
   type ReadEvent,
   type SchemaVerdict,
 } from '../../format.ts';
-import {
-  type ConfluentRegistry,
-  FRAME_BYTES,
-  readMessageIndexes,
-  SchemaCache,
-  UnusableSchema,
-} from '../../registry/index.ts';
+import { type ConfluentRegistry, FRAME_BYTES, readMessageIndexes } from '../../registry/index.ts';
 import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { decodedBytes } from './counting-reader.ts';
@@ -31,16 +25,17 @@ interface ProtobufFile {
 }
 
 export function protobufFormat(registry: ConfluentRegistry): EventFormat {
-  const cache = new SchemaCache<ProtobufFile>(async (id, signal) => {
-    const schema = await registry.byId(id, signal);
-    if (schema === undefined) return undefined;
-    if (schema.type !== 'PROTOBUF') {
-      throw new UnusableSchema(`it is ${schema.type}, but the source is configured as PROTOBUF`);
-    }
-    const { types, messages } = schemaRoot(schema);
-    return { messages, readers: new MessageReaders(types) };
-  }, registry.settings);
-  return registryFormat('protobuf', cache, { cost: protobufCost, read, judge: verdictOn });
+  return registryFormat<ProtobufFile>('protobuf', registry.settings, {
+    async load(id, signal) {
+      const schema = await registry.byId(id, signal, 'PROTOBUF');
+      if (schema === undefined) return undefined;
+      const { types, messages } = schemaRoot(schema);
+      return { messages, readers: new MessageReaders(types) };
+    },
+    cost: protobufCost,
+    read,
+    judge: verdictOn,
+  });
 }
 
 function verdictOn({ messages }: ProtobufFile): SchemaVerdict {

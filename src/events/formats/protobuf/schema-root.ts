@@ -10,7 +10,6 @@ const ANNOTATIONS =
   /^(?:confluent\/meta|google\/api\/[a-z_]+|buf\/validate\/[a-z_/]+|validate\/validate|gogoproto\/gogo)\.proto$/;
 /** Beside those that protobufjs has at hand. */
 const GOOGLE_FILES = /^google\/protobuf\/(?:api|descriptor|source_context|type)\.proto$/;
-const MAX_MESSAGE_CHARACTERS = 300;
 
 const load = createRequire(import.meta.url);
 
@@ -29,9 +28,7 @@ export function schemaRoot(schema: ResolvedSchema): SchemaRoot {
     if (error instanceof UnusableSchema) throw error;
     // Some broken texts end in a TypeError of protobufjs's own.
     const told = error instanceof Error && !(error instanceof TypeError) ? error.message : '';
-    throw new UnusableSchema(
-      told.slice(0, MAX_MESSAGE_CHARACTERS) || 'it is not a valid .proto file',
-    );
+    throw new UnusableSchema(told || 'it is not a valid .proto file');
   }
 }
 
