@@ -1,11 +1,15 @@
 /** Writer of JSON text into bytes that grow, up to a limit. */
 import { isUtf8 } from 'node:buffer';
+import { MalformedError } from '../varint-reader.ts';
 
 /** Room that stays allocated between two texts. */
 export const KEPT_BYTES: number = 64 * 1024;
 
 /** Bytes that become base64 at once; a multiple of three. */
 const BASE64_PART = 48 * 1024;
+
+/** Levels of nesting: those that write recurse. */
+export const MAX_WRITTEN_LEVELS = 500;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -84,11 +88,24 @@ export class JsonWriter {
   #bytes: Buffer<ArrayBuffer> = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #at = 0;
   #limit = 0;
+  #level = 0;
 
   /** Begins a text. @param limit its greatest size, bytes; other methods throw TextTooLong */
   begin(limit: number): void {
     this.#at = 0;
     this.#limit = limit;
+    this.#level = 0;
+  }
+
+  /** Begins a level of the value. @throws MalformedError beyond MAX_WRITTEN_LEVELS */
+  enter(): void {
+    if (++this.#level > MAX_WRITTEN_LEVELS)
+      throw new MalformedError(`the data is nested more than ${MAX_WRITTEN_LEVELS} levels deep`);
+  }
+
+  /** Ends a level. */
+  leave(): void {
+    this.#level--;
   }
 
   /** Writes a byte of ASCII. */

@@ -48,22 +48,22 @@ interface Step {
 }
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
+export const COMMA = 0x2c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
-const COLON = 0x3a;
-const OPENING = 0x5b;
+export const COLON = 0x3a;
+export const OPENING = 0x5b;
 const BACKSLASH = 0x5c;
-const CLOSING = 0x5d;
+export const CLOSING = 0x5d;
 const LOWER_E = 0x65;
 const LOWER_F = 0x66;
 const LOWER_N = 0x6e;
 const LOWER_T = 0x74;
 const LOWER_U = 0x75;
-const OPENING_OBJECT = 0x7b;
-const CLOSING_OBJECT = 0x7d;
+export const OPENING_OBJECT = 0x7b;
+export const CLOSING_OBJECT = 0x7d;
 
 /** Classes of the bytes of a string: plain, not ASCII, or an end of the run. */
 const STOP = 2;

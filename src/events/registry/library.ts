@@ -7,37 +7,31 @@
  * message indexes it does not write.
  */
 import {
-  SchemaType as LIBRARY_TYPES,
   SchemaRegistry as Library,
+  SchemaType as LibraryType,
 } from '@kafkajs/confluent-schema-registry';
 import { schemaText } from './confluent-registry.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryHttp } from './http.ts';
-import type { SchemaType } from './registry.ts';
 
-type LibraryArguments = ConstructorParameters<typeof Library>;
-export type LibraryOptions = NonNullable<LibraryArguments[1]>;
 type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 
-/** The library's names of the types of schemas. */
-export { LIBRARY_TYPES };
-
 /**
- * Loader of schemas by id, as the library understands them; undefined when the registry does not
- * know the id. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the
+ * Loader of Avro schemas by id, as the library understands them; undefined when the registry does
+ * not know the id. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the
  * signal's reason.
  */
-export function schemaLibrary(http: RegistryHttp, type: 'AVRO', options: LibraryOptions) {
+export function schemaLibrary(http: RegistryHttp, options: object) {
   return async (id: number, signal: AbortSignal): Promise<LibrarySchema | undefined> => {
     const bridge = () => ({
       response: (_next: unknown, _renew: unknown, request: LibraryRequest) =>
-        answer(http, type, request, signal) as Promise<never>,
+        answer(http, request, signal) as Promise<never>,
     });
     // One for each schema: it would keep all of them permanently, and SchemaCache keeps them too.
     // The host is never looked up: nothing goes past the bridge.
     const client = { host: 'http://registry.invalid', middlewares: [bridge] };
     try {
-      return await new Library(client, options).getSchema(id);
+      return await new Library(client, { [LibraryType.AVRO]: options }).getSchema(id);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RegistryUnavailable || error instanceof UnusableSchema) throw error;
@@ -57,7 +51,6 @@ interface LibraryRequest {
 
 async function answer(
   http: RegistryHttp,
-  wanted: SchemaType,
   request: LibraryRequest,
   signal: AbortSignal,
 ): Promise<{ data(): unknown }> {
@@ -66,7 +59,7 @@ async function answer(
   const operation = id === undefined ? 'version' : 'schema';
   try {
     const found = await http.ask({ operation, path }, signal);
-    schemaText(found, wanted);
+    schemaText(found, 'AVRO');
     return { data: () => found };
   } catch (error) {
     if (!(error instanceof RegistryRefused && error.isUnknown) || id !== undefined) throw error;

@@ -1,17 +1,15 @@
 /** Avro with a schema registry: the frame names the writer's schema. */
 import type avsc from 'avsc';
 import { err, ok } from '../../../base/result.ts';
+import { MalformedError } from '../../../base/varint-reader.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
-  LIBRARY_TYPES,
-  type LibraryOptions,
   schemaLibrary,
   UnusableSchema,
 } from '../../registry/index.ts';
 import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
-import { BrokenBytes } from '../binary/limits.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { ByteReader, type WriteAvro } from './byte-reader.ts';
 import { LOGICAL_TYPES } from './logical-types.ts';
@@ -41,8 +39,7 @@ function withoutDefaults(schema: unknown): undefined {
 }
 
 export function avroFormat(registry: ConfluentRegistry): EventFormat {
-  const options = { [LIBRARY_TYPES.AVRO]: AVSC_OPTIONS } as LibraryOptions;
-  const load = schemaLibrary(registry.http, 'AVRO', options);
+  const load = schemaLibrary(registry.http, OPTIONS);
   return registryFormat('avro', registry.settings, {
     async load(id, signal) {
       const type = (await load(id, signal)) as avsc.Type | undefined;
@@ -59,7 +56,7 @@ export function readAvroValue(value: Buffer, start: number, write: WriteAvro): R
   return binaryEvent('Avro', value.length, (out) => {
     const bytes = new ByteReader(value, start);
     write(bytes, out);
-    if (bytes.left > 0) throw new BrokenBytes('bytes are left over');
+    if (bytes.left > 0) throw new MalformedError('bytes are left over');
   });
 }
 

@@ -1,23 +1,20 @@
 /** Position in the bytes of an Avro value. */
 import type { JsonWriter } from '../../../base/json/json-writer.ts';
-import { VarintReader } from '../../../base/varint-reader.ts';
-import { BrokenBytes, Nesting } from '../binary/limits.ts';
+import { MalformedError, VarintReader } from '../../../base/varint-reader.ts';
 
-/** Writes the value at the position of `bytes` as JSON. @throws BrokenBytes, TextTooLong */
+/** Writes the value at the position of `bytes` as JSON. @throws MalformedError, TextTooLong */
 export type WriteAvro = (bytes: ByteReader, out: JsonWriter) => void;
 
 export class ByteReader extends VarintReader {
-  readonly nesting = new Nesting();
-
   /** @param start of the value within `bytes` */
   constructor(bytes: Buffer, start: number) {
     super();
     this.reset(bytes, start, bytes.length);
   }
 
-  /** Passes `length` bytes. @returns where they begin. @throws BrokenBytes, as all others */
+  /** Passes `length` bytes. @returns where they begin. @throws MalformedError, as all others */
   take(length: number): number {
-    if (!(length >= 0 && length <= this.left)) throw new BrokenBytes('the data ends too early');
+    if (!(length >= 0 && length <= this.left)) throw new MalformedError('the data ends too early');
     this.at += length;
     return this.at - length;
   }
@@ -32,14 +29,14 @@ export class ByteReader extends VarintReader {
     const from = this.at;
     const value = this.varlong();
     if (this.at - from === 10 && (this.bytes[this.at - 1] as number) > 1)
-      throw new BrokenBytes('an integer has more than 64 bits');
+      throw new MalformedError('an integer has more than 64 bits');
     return Number.isSafeInteger(value) ? value : this.exactVarlong(from);
   }
 
   /** An Avro int: 32 bits. */
   int(): number {
     const value = this.varlong();
-    if ((value | 0) !== value) throw new BrokenBytes('an int has more than 32 bits');
+    if ((value | 0) !== value) throw new MalformedError('an int has more than 32 bits');
     return value;
   }
 
@@ -57,6 +54,6 @@ export class ByteReader extends VarintReader {
   /** Writes the text that comes next. */
   writeText(out: JsonWriter): void {
     const start = this.take(this.length());
-    if (!out.utf8(this.bytes, start, this.at)) throw new BrokenBytes('a text is not UTF-8');
+    if (!out.utf8(this.bytes, start, this.at)) throw new MalformedError('a text is not UTF-8');
   }
 }

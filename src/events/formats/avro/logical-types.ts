@@ -5,6 +5,7 @@
  */
 import avsc from 'avsc';
 import type { JsonWriter } from '../../../base/json/json-writer.ts';
+import { MalformedError } from '../../../base/varint-reader.ts';
 import {
   dateText,
   decimalJson,
@@ -13,7 +14,6 @@ import {
   timestampText,
   timeText,
 } from '../binary/json-values.ts';
-import { BrokenBytes } from '../binary/limits.ts';
 import type { ByteReader, WriteAvro } from './byte-reader.ts';
 
 interface LogicalDefinition {
@@ -96,7 +96,7 @@ function bigDecimal(bytes: ByteReader, out: JsonWriter): void {
   const end = bytes.at + size;
   const unscaled = bytes.slice(bytes.length());
   out.ascii(decimalJson(unscaled, bytes.int()));
-  if (bytes.at !== end) throw new BrokenBytes('the length of a big-decimal is wrong');
+  if (bytes.at !== end) throw new MalformedError('the length of a big-decimal is wrong');
 }
 
 function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
@@ -109,7 +109,7 @@ function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
 }
 
 function timeOfDay(units: number | bigint, digits: number): string {
-  if (!isTimeOfDay(units, digits)) throw new BrokenBytes('a time of day is outside of a day');
+  if (!isTimeOfDay(units, digits)) throw new MalformedError('a time of day is outside of a day');
   return `"${timeText(units, digits)}"`;
 }
 

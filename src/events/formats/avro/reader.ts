@@ -5,17 +5,18 @@
  */
 import type avsc from 'avsc';
 import type { JsonWriter } from '../../../base/json/json-writer.ts';
+import {
+  CLOSING,
+  CLOSING_OBJECT,
+  COLON,
+  COMMA,
+  OPENING,
+  OPENING_OBJECT,
+} from '../../../base/json/scanner.ts';
+import { MalformedError } from '../../../base/varint-reader.ts';
 import { doubleJson, floatJson } from '../binary/json-values.ts';
-import { BrokenBytes } from '../binary/limits.ts';
 import type { ByteReader, WriteAvro } from './byte-reader.ts';
 import { LogicalType } from './logical-types.ts';
-
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPENING = 0x5b;
-const CLOSING = 0x5d;
-const OPENING_OBJECT = 0x7b;
-const CLOSING_OBJECT = 0x7d;
 
 /** @throws Error for a type that Avro does not have */
 export function avroReader(type: avsc.Type): WriteAvro {
@@ -39,7 +40,7 @@ const SCALARS: Readonly<Record<string, WriteAvro>> = {
   null: (_bytes, out) => out.ascii('null'),
   boolean(bytes, out) {
     const byte = bytes.bytes[bytes.take(1)] as number;
-    if (byte > 1) throw new BrokenBytes('a boolean is neither 0 nor 1');
+    if (byte > 1) throw new MalformedError('a boolean is neither 0 nor 1');
     out.ascii(byte === 1 ? 'true' : 'false');
   },
   int: (bytes, out) => out.ascii(String(bytes.int())),
@@ -100,7 +101,7 @@ const json = (value: string): Buffer => Buffer.from(JSON.stringify(value));
 function choice<T>(of: readonly T[], index: number, what: string): T {
   const chosen = of[index];
   if (chosen === undefined)
-    throw new BrokenBytes(`${what} is chosen that the schema does not have`);
+    throw new MalformedError(`${what} is chosen that the schema does not have`);
   return chosen;
 }
 
@@ -109,7 +110,7 @@ function choice<T>(of: readonly T[], index: number, what: string): T {
  * item without bytes ends at the limit of the text.
  */
 function blocks(bytes: ByteReader, out: JsonWriter, item: WriteAvro): void {
-  bytes.nesting.open();
+  out.enter();
   let isFirst = true;
   for (;;) {
     const signed = bytes.length();
@@ -122,7 +123,7 @@ function blocks(bytes: ByteReader, out: JsonWriter, item: WriteAvro): void {
       item(bytes, out);
     }
   }
-  bytes.nesting.close();
+  out.leave();
 }
 
 function record(
@@ -134,7 +135,7 @@ function record(
     write: reader(type),
   }));
   return (bytes, out) => {
-    bytes.nesting.open();
+    out.enter();
     if (members.length === 0) out.mark(OPENING_OBJECT);
     for (let i = 0; i < members.length; i++) {
       const { name, write } = members[i] as (typeof members)[number];
@@ -142,6 +143,6 @@ function record(
       write(bytes, out);
     }
     out.mark(CLOSING_OBJECT);
-    bytes.nesting.close();
+    out.leave();
   };
 }

@@ -1,5 +1,5 @@
 /** Values of binary formats as JSON text: numbers with all their digits, dates and times as ISO 8601. */
-import { BrokenBytes } from './limits.ts';
+import { MalformedError } from '../../../base/varint-reader.ts';
 
 /** JSON has no NaN and no infinities: they become texts, as in Protobuf's JSON. */
 export function doubleJson(value: number): string {
@@ -33,13 +33,13 @@ export const MAX_SCALE = 2_466;
 
 /**
  * A decimal with every digit of its scale: 10.00. @param bytes its unscaled value, a big-endian
- * integer in two's complement. @throws BrokenBytes beyond all use
+ * integer in two's complement. @throws MalformedError beyond all use
  */
 export function decimalJson(bytes: Uint8Array, scale: number): string {
   if (bytes.length > MAX_DECIMAL_BYTES)
-    throw new BrokenBytes(`a decimal has more than ${MAX_DECIMAL_BYTES} bytes`);
+    throw new MalformedError(`a decimal has more than ${MAX_DECIMAL_BYTES} bytes`);
   if (!(Math.abs(scale) <= MAX_SCALE))
-    throw new BrokenBytes('the scale of a decimal is out of range');
+    throw new MalformedError('the scale of a decimal is out of range');
 
   const hex = Buffer.from(bytes).toString('hex');
   const unscaled = BigInt.asIntN(bytes.length * 8, BigInt(`0x0${hex}`));

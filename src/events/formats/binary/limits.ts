@@ -1,14 +1,5 @@
 /** Limits on the JSON of a binary value: any producer can write hostile bytes. */
 import { KEPT_BYTES } from '../../../base/json/json-writer.ts';
-import { MalformedError } from '../../../base/varint-reader.ts';
-
-/** Bytes that do not fit the schema. The message never shows their content (I6). */
-export class BrokenBytes extends MalformedError {
-  override readonly name = 'BrokenBytes';
-}
-
-/** Levels of nesting: the readers recurse. */
-export const MAX_DEPTH = 500;
 
 /**
  * Bytes of JSON that any value may have, and how many more for each of its own: a field without a
@@ -37,19 +28,4 @@ export function maxValues(length: number): number {
 /** Returns the memory of a text: its copy, and the room that it is written in, if that grows. */
 export function writingBytes(text: number): number {
   return text <= KEPT_BYTES ? text : 3 * text;
-}
-
-/** Levels of the value that is read. */
-export class Nesting {
-  #level = 0;
-
-  /** Begins a level. @throws BrokenBytes beyond MAX_DEPTH */
-  open(): void {
-    if (++this.#level > MAX_DEPTH)
-      throw new BrokenBytes(`the data is nested more than ${MAX_DEPTH} levels deep`);
-  }
-
-  close(): void {
-    this.#level--;
-  }
 }

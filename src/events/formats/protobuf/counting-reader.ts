@@ -1,8 +1,9 @@
 /** Reader of protobufjs that counts what its objects will take, before they are made. */
 import protobuf from 'protobufjs';
-import { BrokenBytes, MAX_DEPTH } from '../binary/limits.ts';
+import { MAX_WRITTEN_LEVELS } from '../../../base/json/json-writer.ts';
+import { MalformedError } from '../../../base/varint-reader.ts';
 
-protobuf.Reader.recursionLimit = MAX_DEPTH;
+protobuf.Reader.recursionLimit = MAX_WRITTEN_LEVELS;
 
 /**
  * Memory of a field and of a number of a packed list, bytes. A list of one item in a message of its
@@ -57,7 +58,7 @@ export class CountingReader extends protobuf.BufferReader {
 
   #count(bytes: number): void {
     this.#left -= bytes;
-    if (this.#left < 0) throw new BrokenBytes('it has too many fields and numbers');
+    if (this.#left < 0) throw new MalformedError('it has too many fields and numbers');
   }
 }
 

@@ -4,22 +4,23 @@
  */
 import protobuf from 'protobufjs';
 import type { JsonWriter } from '../../../base/json/json-writer.ts';
+import {
+  CLOSING,
+  CLOSING_OBJECT,
+  COMMA,
+  OPENING,
+  OPENING_OBJECT,
+} from '../../../base/json/scanner.ts';
+import { MalformedError } from '../../../base/varint-reader.ts';
 import { decimalJson, doubleJson, floatJson, timestampText } from '../binary/json-values.ts';
-import { BrokenBytes, Nesting } from '../binary/limits.ts';
 import { CountingReader } from './counting-reader.ts';
 import { isEntry, isGroup } from './schema-root.ts';
 
-const COMMA = 0x2c;
-const OPENING = 0x5b;
-const CLOSING = 0x5d;
-const OPENING_OBJECT = 0x7b;
-const CLOSING_OBJECT = 0x7d;
-
 type Message = Readonly<Record<string, unknown>>;
 /** Writes a decoded value of one type. */
-type WriteValue = (value: never, out: JsonWriter, nesting: Nesting) => void;
+type WriteValue = (value: never, out: JsonWriter) => void;
 /** Writes a decoded message. */
-type WriteMessage = (message: Message, out: JsonWriter, nesting: Nesting) => void;
+type WriteMessage = (message: Message, out: JsonWriter) => void;
 
 /** Writes the members of a message, without braces. @param isFirst false: a comma comes first */
 type WriteMembers = (...args: [...Parameters<WriteMessage>, isFirst: boolean]) => void;
@@ -51,9 +52,9 @@ export class MessageReaders {
     for (const type of types.values()) type.ctor = class extends protobuf.Message {};
   }
 
-  /** Writes the whole of `bytes`. @param type resolved. @throws BrokenBytes, TextTooLong */
+  /** Writes the whole of `bytes`. @param type resolved. @throws MalformedError, TextTooLong */
   write(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
-    this.#message(type).write(decode(type, bytes), out, new Nesting());
+    this.#message(type).write(decode(type, bytes), out);
   }
 
   /** Made at its first use: a chain of thousands of types is more than the stack. */
@@ -68,7 +69,7 @@ export class MessageReaders {
   #make(type: protobuf.Type): MessageWriter {
     const name = type.fullName.slice(1);
     if (name === 'google.protobuf.Any') {
-      const write: WriteMessage = (message, out, nesting) => this.#any(message, out, nesting);
+      const write: WriteMessage = (message, out) => this.#any(message, out);
       return { write: nested(write) };
     }
     let fields: readonly FieldWriter[] | undefined;
@@ -76,26 +77,26 @@ export class MessageReaders {
       (fields ??= type.fieldsArray.map((field) => this.#field(field.resolve())));
     const special = WELL_KNOWN.get(name);
     if (special !== undefined) {
-      const write: WriteMessage = (message, out, nesting) =>
+      const write: WriteMessage = (message, out) =>
         special(message, out, (name) => {
           const field = fieldsOf().find(({ property }) => property === name) as FieldWriter;
-          field.write(message[name] as never, out, nesting);
+          field.write(message[name] as never, out);
         });
       return { write: nested(write) };
     }
-    const members: WriteMembers = (message, out, nesting, isFirst) => {
+    const members: WriteMembers = (message, out, isFirst) => {
       let separates = !isFirst;
       for (const { name, property, always, write } of fieldsOf()) {
         if (!always && !Object.hasOwn(message, property)) continue;
         if (separates) out.mark(COMMA);
         separates = true;
         out.json(name);
-        write(message[property] as never, out, nesting);
+        write(message[property] as never, out);
       }
     };
-    const write: WriteMessage = (message, out, nesting) => {
+    const write: WriteMessage = (message, out) => {
       out.mark(OPENING_OBJECT);
-      members(message, out, nesting, true);
+      members(message, out, true);
       out.mark(CLOSING_OBJECT);
     };
     return { write: nested(write), members: nested(members) };
@@ -118,7 +119,7 @@ export class MessageReaders {
 
   #single({ resolvedType: type, type: name }: protobuf.Field): WriteValue {
     if (!(type instanceof protobuf.Type)) return scalar(type ?? name);
-    return (message, out, nesting) => this.#message(type).write(message, out, nesting);
+    return (message, out) => this.#message(type).write(message, out);
   }
 
   /** Writes a list of entries as an object; of several with one key the last counts. */
@@ -127,7 +128,7 @@ export class MessageReaders {
     const single = this.#single(value);
     const { resolvedType: type } = value;
     const isClosed = type instanceof protobuf.Enum && isClosedEnum(type);
-    return (entries: readonly Message[], out, nesting) => {
+    return (entries: readonly Message[], out) => {
       out.mark(OPENING_OBJECT);
       let isFirst = true;
       for (const entry of entries) {
@@ -139,14 +140,14 @@ export class MessageReaders {
         out.string(String(entry.key));
         out.ascii(':');
         const content = type instanceof protobuf.Type && !isSent ? type.create() : entry.value;
-        single(content as never, out, nesting);
+        single(content as never, out);
       }
       out.mark(CLOSING_OBJECT);
     };
   }
 
   /** Writes the message, where the schema knows its type; otherwise its bytes. */
-  #any({ type_url: url, value }: Message, out: JsonWriter, nesting: Nesting): void {
+  #any({ type_url: url, value }: Message, out: JsonWriter): void {
     if (url === '') {
       out.ascii('{}');
       return;
@@ -162,10 +163,10 @@ export class MessageReaders {
     } else {
       const { members, write } = this.#message(type);
       const message = decode(type, bytes);
-      if (members !== undefined) members(message, out, nesting, false);
+      if (members !== undefined) members(message, out, false);
       else {
         out.ascii(',"value":');
-        write(message, out, nesting);
+        write(message, out);
       }
     }
     out.mark(CLOSING_OBJECT);
@@ -173,25 +174,25 @@ export class MessageReaders {
 }
 
 /** Wraps a writer of messages, which counts as a level. */
-function nested<A extends [Message, JsonWriter, Nesting, ...unknown[]]>(
+function nested<A extends [Message, JsonWriter, ...unknown[]]>(
   write: (...args: A) => void,
 ): (...args: A) => void {
   return (...args) => {
-    args[2].open();
+    args[1].enter();
     write(...args);
-    args[2].close();
+    args[1].leave();
   };
 }
 
-/** @throws BrokenBytes with the message of protobufjs, which quotes nothing of the bytes */
+/** @throws MalformedError with the message of protobufjs, which quotes nothing of the bytes */
 function decode(type: protobuf.Type, bytes: Buffer): Message {
   const reader = new CountingReader(bytes);
   try {
     return type.decode(reader) as unknown as Message;
   } catch (error) {
-    if (error instanceof RangeError) throw new BrokenBytes('the data ends too early');
-    if (error instanceof TypeError) throw new BrokenBytes('a text is not UTF-8');
-    throw new BrokenBytes(error instanceof Error ? error.message : 'it cannot be decoded');
+    if (error instanceof RangeError) throw new MalformedError('the data ends too early');
+    if (error instanceof TypeError) throw new MalformedError('a text is not UTF-8');
+    throw new MalformedError(error instanceof Error ? error.message : 'it cannot be decoded');
   }
 }
 
@@ -203,11 +204,11 @@ function jsonName(field: protobuf.Field): string {
 }
 
 function list(item: WriteValue): WriteValue {
-  return (values: readonly never[], out, nesting) => {
+  return (values: readonly never[], out) => {
     out.mark(OPENING);
     for (let i = 0; i < values.length; i++) {
       if (i > 0) out.mark(COMMA);
-      item(values[i] as never, out, nesting);
+      item(values[i] as never, out);
     }
     out.mark(CLOSING);
   };
@@ -289,11 +290,11 @@ export function isNeverObject(fullName: string): boolean {
   return WELL_KNOWN.has(fullName) && !/\.(?:Struct|Value)$/.test(fullName);
 }
 
-/** @param least nanoseconds @returns whole seconds, and nanoseconds. @throws BrokenBytes */
+/** @param least nanoseconds @returns whole seconds, and nanoseconds. @throws MalformedError */
 function timeOf({ seconds, nanos }: Message, least: number): [bigint, number] {
   const fraction = Number(nanos);
   if (!(fraction >= least && fraction <= MAX_NANOS))
-    throw new BrokenBytes('the nanoseconds of a timestamp or a duration are out of range');
+    throw new MalformedError('the nanoseconds of a timestamp or a duration are out of range');
   return [BigInt(String(seconds)), fraction];
 }
 
@@ -305,7 +306,8 @@ function timestamp(message: Message): string {
 function duration(message: Message): string {
   const [seconds, nanos] = timeOf(message, -MAX_NANOS);
   const isNegative = seconds < 0n || nanos < 0;
-  if (isNegative && (seconds > 0n || nanos > 0)) throw new BrokenBytes('a duration has two signs');
+  if (isNegative && (seconds > 0n || nanos > 0))
+    throw new MalformedError('a duration has two signs');
   const [sign, whole] = isNegative ? ['-', -seconds] : ['', seconds];
   return `${sign}${whole}${fraction(Math.abs(nanos))}s`;
 }
