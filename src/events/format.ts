@@ -1,4 +1,5 @@
 /** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
+import { isUtf8 } from 'node:buffer';
 import type { JsonPlace } from '../base/json/json-text.ts';
 import type { Result } from '../base/result.ts';
 import { valueLengthOf, valuePlaceOf } from '../core/bytes/record-view.ts';
@@ -66,4 +67,10 @@ export const jsonFormat: EventFormat = { name: 'json', read: valuePlaceOf };
 
 export function poison(reason: DeadLetterReason, message: string): { readonly poison: Poison } {
   return { poison: { reason, message } };
+}
+
+/** Returns a header or a key as text; undefined when there is none, and for bytes that are not text. */
+export function textOf(value: Buffer | string | null | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  return value && isUtf8(value) ? value.toString('utf8') : undefined;
 }

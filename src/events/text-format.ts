@@ -20,8 +20,8 @@ export const textFormat: EventFormat = {
   },
 };
 
-/** Greatest bytes of a byte of text: a control character. */
-const ESCAPED_BYTES = 6;
+/** Greatest bytes of a byte of text in JSON: a control character. */
+export const ESCAPED_BYTES = 6;
 
 /** Returns the cost of `contentEvent` for the value of a record. */
 export function textCost(record: SourceRecord): FormatCost {

@@ -3,12 +3,12 @@
  * order numbers by their digits, lose `__proto__`, or take minutes over a hostile text
  * (docs/mapping.md, "The library").
  */
-import { isUtf8 } from 'node:buffer';
 import { type InputSignature, TYPE_ARRAY, TYPE_STRING } from '@jmespath-community/jmespath';
 import { isKeptNumber, isNumberText } from '../../base/json/kept-number.ts';
 import { objectOf } from '../../base/json/members.ts';
 import { parseKeepingDigits } from '../../base/json/parse-json.ts';
 import { lastHeader } from '../../core/record.ts';
+import { textOf } from '../format.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 import { asDouble, MAX_TEXT, sizeOf, writtenUnits } from './values.ts';
 
@@ -77,10 +77,10 @@ export function functionsOf({ input, visit, spend }: Evaluation): Readonly<Recor
     header([name]: readonly [string]) {
       const { headers } = input().record;
       spend(headers.length);
-      return textOf(lastHeader(headers, name));
+      return textOf(lastHeader(headers, name)) ?? null;
     },
     join: ([glue, parts]: readonly [string, readonly string[]]) => joined(parts, glue),
-    key: () => textOf(input().record.key),
+    key: () => textOf(input().record.key) ?? null,
     length: ([value]: readonly [string | object]) =>
       typeof value === 'string' ? codePoints(value) : Object.keys(value).length,
     max: ([list]: OneList) => ordered(list, list, -1)[0] ?? null,
@@ -106,12 +106,6 @@ export function functionsOf({ input, visit, spend }: Evaluation): Readonly<Recor
     spend(parts.length);
     return parts;
   }
-}
-
-/** Returns null when there is no value, and for bytes that are not text. */
-function textOf(value: Buffer | string | null | undefined): string | null {
-  if (typeof value === 'string') return value;
-  return value && isUtf8(value) ? value.toString('utf8') : null;
 }
 
 /** ISO 8601, UTC; null when the record has none. */

@@ -3,7 +3,6 @@
  * JSON form in both: `id`, `source`, `type`, … and `data`. The SDK is not used: it reads every
  * number as a double.
  */
-import { isUtf8 } from 'node:buffer';
 import { textOfString } from '../../base/json/json-text.ts';
 import { stringSize, writeString } from '../../base/json/json-writer.ts';
 import {
@@ -16,11 +15,13 @@ import {
 import { valueLengthOf, valuePlaceOf } from '../../core/bytes/record-view.ts';
 import type { RecordHeaders } from '../../core/record.ts';
 import { typeOfFound } from '../expression/found.ts';
-import { type EventFormat, poison, type ReadEvent, type ValuedRecord } from '../format.ts';
+import { type EventFormat, poison, type ReadEvent, textOf, type ValuedRecord } from '../format.ts';
+import { ESCAPED_BYTES } from '../text-format.ts';
 
 const ATTRIBUTE = /^ce_([a-z0-9]+)$/;
 const VERSION = '1.0';
 const REQUIRED = ['id', 'source', 'type'] as const;
+const CHECKED = ['specversion', ...REQUIRED];
 /** Names that the JSON form has for the payload: no attribute may have them. */
 const PAYLOAD: readonly string[] = ['data', 'data_base64'];
 
@@ -50,16 +51,11 @@ export const cloudEventsFormat: EventFormat = {
   },
 };
 
-/** Greatest bytes of a byte of text in JSON. */
-const ESCAPED_BYTES = 6;
 /** Bytes of a member beside its name and its text. */
 const MEMBER_BYTES = 16;
 
-/** Names have lower-case letters and digits only. */
-type EventAttributes = ReadonlyMap<string, string>;
-
 /** Attributes that every CloudEvent must have, and the event around them. */
-const structuredEvent = new JsonScanner([[], ['specversion'], ...REQUIRED.map((name) => [name])]);
+const structuredEvent = new JsonScanner([[], ...CHECKED.map((name) => [name])]);
 /** A value that is JSON. */
 const payload = new JsonScanner([[]]);
 
@@ -67,21 +63,14 @@ function structured(record: ValuedRecord): ReadEvent {
   const event = valuePlaceOf(record);
   // The decoder reports a value that is not JSON.
   if (structuredEvent.scan(event.bytes, event.start, event.end) !== undefined) return event;
-  const [whole, version, ...required] = structuredEvent.values as [
-    ScannedValue,
-    ScannedValue,
-    ...ScannedValue[],
-  ];
+  const [whole, ...found] = structuredEvent.values as [ScannedValue, ...ScannedValue[]];
   if (whole.type !== OBJECT)
     return poison('not_an_object', `the CloudEvent is ${typeOfFound(whole)} and not an object`);
   const attributes = new Map<string, string>();
-  // An attribute of another type counts as one that is not text.
-  for (const [name, value] of [
-    ['specversion', version] as const,
-    ...REQUIRED.map((name, at) => [name, required[at] as ScannedValue] as const),
-  ])
+  // An attribute of another type counts as an empty one.
+  for (const [at, value] of found.entries())
     if (value.type !== MISSING)
-      attributes.set(name, value.type === STRING ? textOfString(value) : '');
+      attributes.set(CHECKED[at] as string, value.type === STRING ? textOfString(value) : '');
   return problemWith(attributes) ?? event;
 }
 
@@ -131,7 +120,7 @@ function attributesOf(headers: RecordHeaders): Map<string, string> {
   return attributes;
 }
 
-function problemWith(attributes: EventAttributes): ReadEvent | undefined {
+function problemWith(attributes: ReadonlyMap<string, string>): ReadEvent | undefined {
   const specversion = attributes.get('specversion');
   if (specversion === undefined) {
     return poison(
@@ -150,9 +139,4 @@ function problemWith(attributes: EventAttributes): ReadEvent | undefined {
 /** The first value of a header, whatever the case of its name; undefined unless it is text. */
 function headerText(headers: RecordHeaders, wanted: string): string | undefined {
   return textOf(headers.find(([name]) => name.toLowerCase() === wanted)?.[1]);
-}
-
-function textOf(value: Buffer | string | null | undefined): string | undefined {
-  if (typeof value === 'string') return value;
-  return value && isUtf8(value) ? value.toString('utf8') : undefined;
 }

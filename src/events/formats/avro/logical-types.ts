@@ -9,10 +9,9 @@ import { MalformedError } from '../../../base/varint-reader.ts';
 import {
   dateText,
   decimalJson,
-  isTimeOfDay,
   MAX_SCALE,
+  timeOfDayText,
   timestampText,
-  timeText,
 } from '../binary/json-values.ts';
 import type { ByteReader, WriteAvro } from './byte-reader.ts';
 
@@ -46,8 +45,8 @@ const DEFINITIONS: Readonly<Record<string, Define>> = {
   'big-decimal': only('bytes', bigDecimal),
   uuid,
   date: only('int', (bytes, out) => out.ascii(`"${dateText(bytes.int())}"`)),
-  'time-millis': only('int', (bytes, out) => out.ascii(timeOfDay(bytes.int(), 3))),
-  'time-micros': only('long', (bytes, out) => out.ascii(timeOfDay(bytes.long(), 6))),
+  'time-millis': only('int', (bytes, out) => out.ascii(`"${timeOfDayText(bytes.int(), 3)}"`)),
+  'time-micros': only('long', (bytes, out) => out.ascii(`"${timeOfDayText(bytes.long(), 6)}"`)),
   'timestamp-millis': timestamp(3, 'Z'),
   'timestamp-micros': timestamp(6, 'Z'),
   'timestamp-nanos': timestamp(9, 'Z'),
@@ -106,11 +105,6 @@ function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
     const hex = bytes.slice(16).toString('hex');
     out.ascii(`"${hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}"`);
   };
-}
-
-function timeOfDay(units: number | bigint, digits: number): string {
-  if (!isTimeOfDay(units, digits)) throw new MalformedError('a time of day is outside of a day');
-  return `"${timeText(units, digits)}"`;
 }
 
 /** Months, days and milliseconds, which do not convert into one another. */

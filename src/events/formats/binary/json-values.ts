@@ -11,21 +11,13 @@ export function doubleJson(value: number): string {
 export function floatJson(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return doubleJson(value);
   // Six digits are enough for every float that has a number so short, except for the smallest.
-  if (Math.abs(value) < MIN_NORMAL_FLOAT) return String(roundTrip(value, 1));
-  const short = Number(value.toPrecision(6));
-  if (Math.fround(short) === value) return String(short);
-  return String(roundTrip(value, 7));
+  let digits = Math.abs(value) < MIN_NORMAL_FLOAT ? 1 : 6;
+  let found = Number(value.toPrecision(digits));
+  while (Math.fround(found) !== value) found = Number(value.toPrecision(++digits));
+  return String(found);
 }
 
 const MIN_NORMAL_FLOAT = 2 ** -126;
-
-/** @returns the number with the fewest digits, `least` or more, that is this float */
-function roundTrip(value: number, least: number): number {
-  let digits = least;
-  let found = Number(value.toPrecision(digits));
-  while (Math.fround(found) !== value) found = Number(value.toPrecision(++digits));
-  return found;
-}
 
 /** 616 digits. Printing takes the square of the length: megabytes would take minutes. */
 const MAX_DECIMAL_BYTES = 256;
@@ -53,28 +45,13 @@ export function decimalJson(bytes: Uint8Array, scale: number): string {
 const DAY_SECONDS = 86_400;
 /** The calendar repeats after 400 years. */
 const ERA_DAYS = 146_097;
-/** Since 0000-03-01. */
-const DAYS_BEFORE_1970 = 719_468;
 
 /** @param day days since 1970-01-01 */
 export function dateText(day: number): string {
-  const eras = Math.floor((day + DAYS_BEFORE_1970) / ERA_DAYS);
-  // Years that begin in March, so that the day of a leap year is the last one.
-  const dayOfEra = day + DAYS_BEFORE_1970 - eras * ERA_DAYS;
-  const yearOfEra = Math.floor(
-    (dayOfEra -
-      Math.floor(dayOfEra / 1_460) +
-      Math.floor(dayOfEra / 36_524) -
-      Math.floor(dayOfEra / 146_096)) /
-      365,
-  );
-  const leapDays = Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100);
-  const dayOfYear = dayOfEra - (365 * yearOfEra + leapDays);
-  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153);
-  const date = dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1;
-  const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
-  const year = yearOfEra + 400 * eras + (month <= 2 ? 1 : 0);
-  return `${yearText(year)}-${pad(month, 2)}-${pad(date, 2)}`;
+  const eras = Math.floor(day / ERA_DAYS);
+  const date = new Date((day - eras * ERA_DAYS) * DAY_SECONDS * 1_000);
+  const year = yearText(date.getUTCFullYear() + 400 * eras);
+  return `${year}-${pad(date.getUTCMonth() + 1, 2)}-${pad(date.getUTCDate(), 2)}`;
 }
 
 /** Four digits; for other years the form of ISO 8601 with a sign and more digits. */
@@ -84,10 +61,16 @@ function yearText(year: number): string {
 }
 
 /**
- * @param units since midnight, fewer than a day of them
- * @param digits of a second that a unit is: 3 for milliseconds
+ * @param units since midnight @param digits of a second that a unit is: 3 for milliseconds
+ * @throws MalformedError for more than a day
  */
-export function timeText(units: number, digits: number): string {
+export function timeOfDayText(units: number | bigint, digits: number): string {
+  if (!(units >= 0 && units < DAY_SECONDS * 10 ** digits))
+    throw new MalformedError('a time of day is outside of a day');
+  return timeText(Number(units), digits);
+}
+
+function timeText(units: number, digits: number): string {
   const perSecond = 10 ** digits;
   const seconds = Math.floor(units / perSecond);
   const minutes = Math.floor(seconds / 60);
@@ -96,7 +79,7 @@ export function timeText(units: number, digits: number): string {
   return digits === 0 ? clock : `${clock}.${pad(units % perSecond, digits)}`;
 }
 
-/** @param units since the epoch, in UTC or in local time @param digits as for `timeText` */
+/** @param units since the epoch, in UTC or in local time @param digits as for `timeOfDayText` */
 export function timestampText(units: number | bigint, digits: number): string {
   if (typeof units === 'number') {
     const perDay = DAY_SECONDS * 10 ** digits;
@@ -107,11 +90,6 @@ export function timestampText(units: number | bigint, digits: number): string {
   const total = BigInt(units);
   const rest = ((total % perDay) + perDay) % perDay;
   return `${dateText(Number((total - rest) / perDay))}T${timeText(Number(rest), digits)}`;
-}
-
-/** True if a time of day can be so many units. */
-export function isTimeOfDay(units: number | bigint, digits: number): units is number {
-  return units >= 0 && units < DAY_SECONDS * 10 ** digits;
 }
 
 function pad(value: number, digits: number): string {
