@@ -54,7 +54,14 @@ export class MessageReaders {
 
   /** Writes the whole of `bytes`. @param type resolved. @throws MalformedError, TextTooLong */
   write(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
-    this.#message(type).write(decode(type, bytes), out);
+    this.#write(type, decode(type, bytes), out);
+  }
+
+  /** Each message counts as a level. */
+  #write(type: protobuf.Type, message: Message, out: JsonWriter): void {
+    out.enter();
+    this.#message(type).write(message, out);
+    out.leave();
   }
 
   /** Made at its first use: a chain of thousands of types is more than the stack. */
@@ -68,21 +75,19 @@ export class MessageReaders {
 
   #make(type: protobuf.Type): MessageWriter {
     const name = type.fullName.slice(1);
-    if (name === 'google.protobuf.Any') {
-      const write: WriteMessage = (message, out) => this.#any(message, out);
-      return { write: nested(write) };
-    }
+    if (name === 'google.protobuf.Any') return { write: (message, out) => this.#any(message, out) };
     let fields: readonly FieldWriter[] | undefined;
     const fieldsOf = () =>
       (fields ??= type.fieldsArray.map((field) => this.#field(field.resolve())));
     const special = WELL_KNOWN.get(name);
     if (special !== undefined) {
-      const write: WriteMessage = (message, out) =>
-        special(message, out, (name) => {
-          const field = fieldsOf().find(({ property }) => property === name) as FieldWriter;
-          field.write(message[name] as never, out);
-        });
-      return { write: nested(write) };
+      return {
+        write: (message, out) =>
+          special(message, out, (name) => {
+            const field = fieldsOf().find(({ property }) => property === name) as FieldWriter;
+            field.write(message[name] as never, out);
+          }),
+      };
     }
     const members: WriteMembers = (message, out, isFirst) => {
       let separates = !isFirst;
@@ -99,7 +104,7 @@ export class MessageReaders {
       members(message, out, true);
       out.mark(CLOSING_OBJECT);
     };
-    return { write: nested(write), members: nested(members) };
+    return { write, members };
   }
 
   #field(field: protobuf.Field): FieldWriter {
@@ -119,7 +124,7 @@ export class MessageReaders {
 
   #single({ resolvedType: type, type: name }: protobuf.Field): WriteValue {
     if (!(type instanceof protobuf.Type)) return scalar(type ?? name);
-    return (message, out) => this.#message(type).write(message, out);
+    return (message, out) => this.#write(type, message, out);
   }
 
   /** Writes a list of entries as an object; of several with one key the last counts. */
@@ -161,27 +166,19 @@ export class MessageReaders {
       out.ascii(',"value":');
       writeBytes(bytes, out);
     } else {
-      const { members, write } = this.#message(type);
+      const { members } = this.#message(type);
       const message = decode(type, bytes);
-      if (members !== undefined) members(message, out, false);
-      else {
+      if (members !== undefined) {
+        out.enter();
+        members(message, out, false);
+        out.leave();
+      } else {
         out.ascii(',"value":');
-        write(message, out);
+        this.#write(type, message, out);
       }
     }
     out.mark(CLOSING_OBJECT);
   }
-}
-
-/** Wraps a writer of messages, which counts as a level. */
-function nested<A extends [Message, JsonWriter, ...unknown[]]>(
-  write: (...args: A) => void,
-): (...args: A) => void {
-  return (...args) => {
-    args[1].enter();
-    write(...args);
-    args[1].leave();
-  };
 }
 
 /** @throws MalformedError with the message of protobufjs, which quotes nothing of the bytes */
