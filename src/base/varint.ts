@@ -1,16 +1,24 @@
 /** Variable-length integers: seven bits per byte, the lowest first; exact up to 2^53 - 1. */
 
+/** The low bytes, and the high ones, of any number fit into 32 bits each: division of doubles is slow. */
+const LOW_BYTES = 4;
+const LOW = 2 ** (7 * LOW_BYTES);
+
 /** Writes an integer that is not negative at `start`. @returns the offset of the next byte */
 export function writeUnsigned(to: Buffer | number[], value: number, start: number): number {
   let at = start;
-  if (value < 0x80) {
-    to[at] = value;
-    return at + 1;
-  }
   let rest = value;
+  if (value >= LOW) {
+    rest = Math.floor(value / LOW);
+    let low = value - rest * LOW;
+    for (let byte = 0; byte < LOW_BYTES; byte++) {
+      to[at++] = (low & 0x7f) | 0x80;
+      low >>= 7;
+    }
+  }
   while (rest >= 0x80) {
-    to[at++] = (rest % 0x80) | 0x80;
-    rest = Math.floor(rest / 0x80);
+    to[at++] = (rest & 0x7f) | 0x80;
+    rest >>= 7;
   }
   to[at++] = rest;
   return at;
@@ -21,13 +29,18 @@ export function writeUnsigned(to: Buffer | number[], value: number, start: numbe
  * @throws RangeError if the bytes end within the number, or it is too large
  */
 export function readUnsigned(bytes: Uint8Array, cursor: { at: number }): number {
+  const first = bytes[cursor.at] as number;
+  if (first < 0x80) {
+    cursor.at++;
+    return first;
+  }
   let value = 0;
   let scale = 1;
   for (;;) {
     const byte = bytes[cursor.at++];
     if (byte === undefined) throw new RangeError('a number is cut short');
     value += (byte & 0x7f) * scale;
-    if (!Number.isSafeInteger(value)) throw new RangeError('a number is too large');
+    if (value > Number.MAX_SAFE_INTEGER) throw new RangeError('a number is too large');
     if (byte < 0x80) return value;
     scale *= 0x80;
   }
@@ -43,7 +56,12 @@ export function writeVarint(to: Buffer, value: number, start: number): number {
 
 /** Returns the number of bytes that `writeVarint` writes. */
 export function varintSize(value: number): number {
+  let rest = zigzag(value);
   let size = 1;
-  for (let rest = zigzag(value); rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+  if (rest >= LOW) {
+    rest = Math.floor(rest / LOW);
+    size += LOW_BYTES;
+  }
+  for (; rest >= 0x80; rest >>= 7) size++;
   return size;
 }

@@ -44,7 +44,11 @@ export class BufferPool {
   give(buffer: Buffer<ArrayBuffer>): void {
     const size = buffer.length;
     this.#lentBytes -= size;
-    if (size > MOST_BYTES || this.#idleBytes + size > this.#maxIdleBytes) return;
+    if (size > MOST_BYTES || this.#idleBytes + size > this.#maxIdleBytes) {
+      // Detached memory is free at once; the collector would count it until its next full collection.
+      buffer.buffer.transfer(0);
+      return;
+    }
     const idle = this.#idle.get(size);
     if (idle === undefined) this.#idle.set(size, [buffer]);
     else idle.push(buffer);

@@ -8,6 +8,7 @@
  * letter in front is the version of the layout; a cell that began with `-` would be a formula.
  */
 import { hash } from 'node:crypto';
+import { copied } from './byte-writer.ts';
 import { BODY_START, type EventPart } from './event-part.ts';
 
 const VERSION = 0x61;
@@ -75,7 +76,7 @@ export class RowSeal {
    * stay secret.
    */
   #codeOf({ bytes, end }: EventPart): string {
-    this.#key.copy(bytes);
+    copied(this.#key, 0, BODY_START, bytes, 0);
     if (viewed !== bytes) {
       viewed = bytes;
       views = [];
