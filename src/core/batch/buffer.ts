@@ -69,7 +69,7 @@ export class ItemBuffers implements Disposable {
     const { maxBytes, maxOffsetBytes, maxRows } = this.#limits;
     const before = this.#batches.get(item.type);
     const fits = before !== undefined && before.bytes + item.bytes <= maxBytes;
-    const batch: ItemBatch = fits ? before : this.#open(item.type, () => this.#seal(batch));
+    const batch = fits ? before : this.#begin(item.type);
     try {
       batch.add(item, sinceMs);
     } catch (error) {
@@ -96,6 +96,12 @@ export class ItemBuffers implements Disposable {
   [Symbol.dispose](): void {
     for (const batch of this.#batches.values()) batch[Symbol.dispose]();
     this.#batches.clear();
+  }
+
+  /** On its own, because a closure in `add` would be made for each item. */
+  #begin(type: string): ItemBatch {
+    const batch: ItemBatch = this.#open(type, () => this.#seal(batch));
+    return batch;
   }
 
   #seal(batch: ItemBatch): void {

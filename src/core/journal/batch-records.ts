@@ -9,7 +9,6 @@ export class BatchRecords extends CoordinateSet {
   /** Timestamps of the oldest and the newest record, ms; infinite without records. */
   oldestMs = Infinity;
   newestMs = -Infinity;
-  /** Record with the highest offset of each partition. */
   readonly #last = new Map<number, TimedCoordinate>();
 
   constructor(records: Iterable<TimedCoordinate> = []) {
@@ -27,11 +26,8 @@ export class BatchRecords extends CoordinateSet {
       this.#last.set(partition, { partition, offset, timestampMs });
   }
 
-  /** Yields the records in order; the last one of each partition has its timestamp. */
-  override *[Symbol.iterator](): IterableIterator<SourceCoordinate & { timestampMs?: number }> {
-    for (const at of super[Symbol.iterator]()) {
-      const last = this.#last.get(at.partition);
-      yield last?.offset === at.offset ? last : at;
-    }
+  /** Record with the highest offset of each partition, with its timestamp. */
+  get last(): Iterable<TimedCoordinate> {
+    return this.#last.values();
   }
 }

@@ -162,6 +162,13 @@ export class PartitionState {
     this.#dirty = true;
   }
 
+  /** Assigns [from, to), as `assign` does. */
+  assignRange(from: number, to: number): void {
+    const low = Math.max(from, this.#watermark);
+    if (low < to) this.#assigned.addRange(low, to);
+    this.#dirty = true;
+  }
+
   /**
    * Assigns the offset of a record that is settled, in a job or skipped, in the transaction being
    * built (for a skipped record, in the next). @param timestampMs undefined if unknown

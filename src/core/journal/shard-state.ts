@@ -107,7 +107,7 @@ export class ShardState {
 
   /** Starts a job of records that intake took: job, remainder, progress and source offsets. */
   submit(record: JobRecord, records: BatchRecords): Step {
-    this.#assign(records);
+    this.#assign(records, records.last);
     const left = records.clone();
     for (const [partition, { size }] of left.entries()) this.#count(partition, size);
     const job = this.#start(record, left);
@@ -133,9 +133,9 @@ export class ShardState {
 
   /** Ends records that were in no job; their dead letters go out with this step. */
   deadLetter(records: readonly UnassignedRecord[]): Step | undefined {
-    if (CoordinateSet.of(records).size < records.length)
-      throw new Error('a record would end as two dead letters');
-    this.#assign(records);
+    const all = CoordinateSet.of(records);
+    if (all.size < records.length) throw new Error('a record would end as two dead letters');
+    this.#assign(all, records);
     return this.#progress();
   }
 
@@ -152,12 +152,19 @@ export class ShardState {
     this.#live.set(partition, (this.#live.get(partition) ?? 0) + change);
   }
 
-  #assign(records: Iterable<UnassignedRecord>): void {
-    for (const { partition, offset } of records) {
-      if (this.partition(partition).isAssigned(offset))
-        throw new Error(`record ${partition}:${offset} is assigned already`);
+  /** @param timed the last record of each partition at least, with its timestamp if that is known */
+  #assign(records: CoordinateSet, timed: Iterable<UnassignedRecord>): void {
+    for (const [partition, offsets] of records.entries()) {
+      const state = this.partition(partition);
+      for (const [from, to] of offsets.ranges())
+        if (state.unassignedIn(from, to) < to - from)
+          throw new Error(`a record of ${partition}:${from} to ${to - 1} is assigned already`);
     }
-    for (const { partition, offset, timestampMs } of records)
+    for (const [partition, offsets] of records.entries()) {
+      const state = this.partition(partition);
+      for (const [from, to] of offsets.ranges()) state.assignRange(from, to);
+    }
+    for (const { partition, offset, timestampMs } of timed)
       this.partition(partition).assign(offset, timestampMs);
   }
 

@@ -1,7 +1,7 @@
 /** Batches of a shard that intake fills; full, old and unwanted ones are submitted. */
 import { ItemBuffers } from '../../core/batch/buffer.ts';
 import type { ItemBatch } from '../../core/batch/item-batch.ts';
-import { attempt } from '../../core/outcome/internal-error.ts';
+import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
@@ -58,10 +58,13 @@ export class OpenBatches implements Disposable {
       if (refusal !== undefined) return refusal;
     }
     inFlight.buffered++;
-    const added = attempt(() => this.#buffers.add(item, sinceMs));
-    if ('made' in added) return undefined;
-    inFlight.buffered--;
-    return added.poison;
+    try {
+      this.#buffers.add(item, sinceMs);
+      return undefined;
+    } catch (error) {
+      inFlight.buffered--;
+      return internalPoison(error);
+    }
   }
 
   /** Seals batches by the clock, also when no record comes; called after items were added. */

@@ -121,11 +121,11 @@ export class CsvRows implements RowSink {
     const columns = this.#columns;
     columns.place(part.metadata, part.bytes, row);
     if (expected !== undefined) columns.placeExpected(row);
-    this.#text(content);
+    this.#string(content);
     for (const column of columns.list) {
       this.#byte(COMMA);
       if (column.row !== row) continue;
-      if (column === columns.expected) this.#text(expected as JsonPart);
+      if (column === columns.expected) this.#string(expected as JsonPart);
       else this.#value(part, column.member);
     }
     const cut = slabs.at - slabs.rowStart;
@@ -144,14 +144,19 @@ export class CsvRows implements RowSink {
     slabs.buffer[slabs.at++] = byte;
   }
 
+  #string({ bytes, start, end, hasEscapes }: JsonPart): void {
+    this.#text(bytes, start, end, hasEscapes);
+  }
+
   /** Writes a JSON string as text, as far as a cell can show it. */
-  #text(part: JsonPart): void {
-    if (!part.hasEscapes) {
-      this.#cell(part.bytes, part.start + 1, part.end - 1, true);
+  #text(bytes: Buffer, start: number, end: number, hasEscapes: boolean): void {
+    if (!hasEscapes) {
+      this.#cell(bytes, start + 1, end - 1, true);
       return;
     }
+    const text = textOfString({ bytes, start, end, hasEscapes });
     // UTF-8 has no lone surrogates, and many readers of CSV refuse U+0000.
-    const shown = Buffer.from(textOfString(part).toWellFormed().replaceAll('\0', '\ufffd'));
+    const shown = Buffer.from(text.toWellFormed().replaceAll('\0', '\ufffd'));
     this.#cell(shown, 0, shown.length, false);
   }
 
@@ -160,8 +165,7 @@ export class CsvRows implements RowSink {
     const start = metadata.valueStart(member);
     const end = metadata.valueEnd(member);
     const first = bytes[start];
-    if (first === QUOTE)
-      this.#text({ bytes, start, end, hasEscapes: hasBackslash(bytes, start, end) });
+    if (first === QUOTE) this.#text(bytes, start, end, hasBackslash(bytes, start, end));
     else this.#cell(bytes, start, end, first !== OPENING && first !== OPENING_OBJECT);
   }
 
