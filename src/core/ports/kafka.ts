@@ -59,6 +59,8 @@ export interface FetchedBatch {
    * @param reserve default: large records are read without a reservation
    */
   pieces(reserve?: ReserveMemory): AsyncIterable<RecordPiece>;
+  /** Frees the bytes. Nothing of the batch, nor of its records, is read after that. */
+  release?(): void;
 }
 
 export interface Assignment {

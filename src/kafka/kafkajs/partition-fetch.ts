@@ -26,7 +26,7 @@ export class PartitionFetch {
   readonly nextOffset: number;
   /** Last stable offset: the end for a read_committed consumer. */
   readonly endOffset: number;
-  readonly #fetched: FetchedBytes;
+  #fetched: FetchedBytes;
   /**
    * Error of this partition: of the broker, or of a log that has grown beyond 2^53 offsets. Reading
    * the pieces throws it.
@@ -69,8 +69,15 @@ export class PartitionFetch {
     return readPieces(this.#fetched, limits, reserve);
   }
 
+  /**
+   * Has a copy of the bytes, which is freed as soon as it was read. The response itself is garbage
+   * at once, and goes with the next young collection instead of the next full one.
+   */
   toFetchedBatch(stream: Stream, limits: ReadLimits): FetchedBatch {
     const { partition, fetchOffset, nextOffset: next, endOffset, bytes } = this;
+    const copy = Buffer.from(new ArrayBuffer(bytes));
+    this.#fetched.bytes.copy(copy);
+    this.#fetched = { ...this.#fetched, bytes: copy };
     return {
       stream,
       partition,
@@ -79,6 +86,7 @@ export class PartitionFetch {
       endOffset,
       bytes,
       pieces: (reserve) => this.pieces(limits, reserve),
+      release: () => void copy.buffer.transfer(0),
     };
   }
 

@@ -128,6 +128,8 @@ export class JournalRecovery {
     } catch (error) {
       if (!this.#recovered) throw error;
       this.#warn(batch.fetchOffset, describe(error));
+    } finally {
+      batch.release?.();
     }
   }
 

@@ -79,6 +79,7 @@ export class BatchTaker {
       await this.#publishDue();
     } finally {
       this.#giveBack();
+      batch.release?.();
     }
   }
 
