@@ -5,7 +5,7 @@ const LOW_BYTES = 4;
 const LOW = 2 ** (7 * LOW_BYTES);
 
 /** Writes an integer that is not negative at `start`. @returns the offset of the next byte */
-export function writeUnsigned(to: Buffer | number[], value: number, start: number): number {
+export function writeUnsigned(to: Buffer, value: number, start: number): number {
   let at = start;
   let rest = value;
   if (value >= LOW) {

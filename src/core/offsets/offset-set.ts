@@ -11,6 +11,8 @@ import { BLOCK, blockOf, byteOf, OffsetBlocks } from './offset-blocks.ts';
 
 const BITMAP = 0;
 const RUNS = 1;
+/** Room of an offset as a varint. */
+const NUMBER = new Uint8Array(8);
 
 /** A stretch of offsets: the first, and one past the last. */
 type OffsetRange = readonly [from: number, to: number];
@@ -155,28 +157,27 @@ export class OffsetSet {
     const min = this.min();
     if (min === undefined) return '';
     const low = Math.floor(min / 8);
-    const head: number[] = [BITMAP];
-    writeUnsigned(head, low * 8, head.length);
+    const head = Buffer.of(BITMAP, ...NUMBER);
+    const start = writeUnsigned(head, low * 8, 1);
     const bytes = Math.floor((this.max() as number) / 8) - low + 1;
-    const runs = this.#encodeRuns(head.length + bytes);
     const encoded =
-      runs === undefined
-        ? Buffer.concat([Buffer.from(head), this.#blocks.bitmap(low, bytes)])
-        : Buffer.from(runs);
+      this.#encodeRuns(start + bytes) ??
+      Buffer.concat([head.subarray(0, start), this.#blocks.bitmap(low, bytes)]);
     return encoded.toString('base64');
   }
 
   /** @returns undefined once runs are known to be no smaller than `limit` bytes */
-  #encodeRuns(limit: number): number[] | undefined {
-    const out: number[] = [RUNS];
+  #encodeRuns(limit: number): Buffer | undefined {
+    let out = Buffer.of(RUNS, ...NUMBER, ...NUMBER);
+    let at = 1;
     let end = 0;
     for (const [from, to] of this.ranges()) {
-      writeUnsigned(out, from - end, out.length);
-      writeUnsigned(out, to - from, out.length);
-      if (out.length >= limit) return undefined;
+      if (out.length - at < 2 * NUMBER.length) out = Buffer.concat([out], 2 * out.length);
+      at = writeUnsigned(out, to - from, writeUnsigned(out, from - end, at));
+      if (at >= limit) return undefined;
       end = to;
     }
-    return out;
+    return out.subarray(0, at);
   }
 
   /** @throws RangeError when the text is not an encoded set. */
