@@ -9,16 +9,11 @@ import { assertSameLog, awaitUnread, readAgain, type WrittenBetween } from './re
 
 /** Records that end as dead letters for one reason. */
 interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
+  /** Those without a dead letter yet. */
   readonly records: CoordinateSet;
   readonly written: WrittenBetween;
   /** The job that the records leave; undefined while they are in none. */
   readonly from: LiveJob | undefined;
-}
-
-/** A dead letter whose record is read again. */
-interface RereadDeadLetter extends DeadLetter {
-  readonly job: LiveJob | undefined;
-  readonly written: WrittenBetween;
 }
 
 /** Records that one run reads: some hundred bytes each. */
@@ -29,7 +24,8 @@ const BYTES_PER_RECORD = 256;
 export class DeadLetterRereads {
   readonly #shard: ShardLife & SourceAccess;
   readonly #writer: TerminalWriter;
-  readonly #waiting: DeadLetterBatch[] = [];
+  /** Each with records of one partition, so that one that cannot be read delays no other. */
+  #waiting: DeadLetterBatch[] = [];
   readonly #start: () => void;
 
   constructor(shard: ShardLife & SourceAccess, writer: TerminalWriter) {
@@ -40,69 +36,52 @@ export class DeadLetterRereads {
   }
 
   /** Ends each record as a dead letter; if it is gone from the source, with its coordinates alone. */
-  add(batch: DeadLetterBatch): void {
-    this.#waiting.push(batch);
+  add({ records, ...about }: DeadLetterBatch): void {
+    for (const [partition, offsets] of records.entries())
+      this.#waiting.push({
+        ...about,
+        records: CoordinateSet.fromSets([[partition, offsets.clone()]]),
+      });
     this.#start();
   }
 
   async #run(): Promise<void> {
-    const { budget, options, signal } = this.#shard;
+    const { budget, options, signal, spawn, waits } = this.#shard;
     const served: DeadLetterBatch[] = [];
-    const due: RereadDeadLetter[] = [];
-    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      const { records, written, from: job, poison, stage, inFlight } = next;
-      if (due.length > 0 && due.length + records.size > MAX_RECORDS) break;
-      this.#waiting.shift();
-      served.push(next);
-      for (const at of records) due.push({ ...at, poison, stage, inFlight, job, written });
+    let count = 0;
+    for (const batch of this.#waiting) {
+      if (count > 0 && count + batch.records.size > MAX_RECORDS) break;
+      count += batch.records.size;
+      served.push(batch);
     }
-    const bytes = options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
-    const memory = budget.reserve('work', bytes, signal);
-    using _lease = await this.#shard.waits.during('memory', memory);
-    const left = byPlace(due);
+    this.#waiting = this.#waiting.slice(served.length);
+    const bytes = options.chunk.maxBytes + count * BYTES_PER_RECORD;
+    using _lease = await waits.during('memory', budget.reserve('work', bytes, signal));
     try {
-      await publishOnce(this.#shard, this.#writer, left);
+      await publishOnce(this.#shard, this.#writer, served);
     } catch (error) {
       if (!(error instanceof UnreadPartitionError)) throw error;
-      this.#sendBack(served, left, error);
+      const { true: unread = [], false: others = [] } = Object.groupBy(served, ({ records }) =>
+        records.hasPartition(error.partition) ? 'true' : 'false',
+      );
+      this.#waiting.push(...others);
+      spawn('dead letters', async () => {
+        await awaitUnread(this.#shard, error);
+        for (const batch of unread) this.add(batch);
+      });
     }
   }
-
-  /** Sends records back to the queue: those of the partition that cannot be read, after a while. */
-  #sendBack(
-    served: readonly DeadLetterBatch[],
-    left: ReadonlyMap<string, unknown>,
-    error: UnreadPartitionError,
-  ): void {
-    const batchesOf = (isDue: (partition: number) => boolean) =>
-      served.flatMap((batch) => {
-        const records = [...batch.records].filter(
-          (at) => left.has(placeOf(at)) && isDue(at.partition),
-        );
-        return records.length === 0 ? [] : [{ ...batch, records: CoordinateSet.of(records) }];
-      });
-    this.#waiting.push(...batchesOf((partition) => partition !== error.partition));
-    const unread = batchesOf((partition) => partition === error.partition);
-    this.#shard.spawn('dead letters', async () => {
-      await awaitUnread(this.#shard, error);
-      for (const batch of unread) this.add(batch);
-    });
-  }
 }
-
-const byPlace = (all: readonly RereadDeadLetter[]) =>
-  new Map(all.map((one) => [placeOf(one), one] as const));
 
 /** Publishes dead letters with the records as the source topic has them, one fetched part at a time. */
 export async function publishReread(
   shard: ShardLife & SourceAccess,
   writer: TerminalWriter,
-  all: readonly RereadDeadLetter[],
+  batches: readonly DeadLetterBatch[],
 ): Promise<void> {
-  const due = byPlace(all);
-  while (due.size > 0) {
+  for (;;) {
     try {
-      await publishOnce(shard, writer, due);
+      return await publishOnce(shard, writer, batches);
     } catch (error) {
       if (!(error instanceof UnreadPartitionError)) throw error;
       await awaitUnread(shard, error);
@@ -110,17 +89,25 @@ export async function publishReread(
   }
 }
 
-/** Publishes what is due, and removes it. @throws UnreadPartitionError; what ends the shard */
+/** Publishes what is left of the batches. @throws UnreadPartitionError; what ends the shard */
 async function publishOnce(
   shard: ShardLife & SourceAccess,
   writer: TerminalWriter,
-  due: Map<string, RereadDeadLetter>,
+  batches: readonly DeadLetterBatch[],
 ): Promise<void> {
-  const publish = async (letters: readonly RereadDeadLetter[]) => {
+  const due = new Map(
+    batches.flatMap((batch) =>
+      [...batch.records].map((at) => [placeOf(at), { ...batch, ...at }] as const),
+    ),
+  );
+  const publish = async (letters: readonly (DeadLetterBatch & DeadLetter)[]) => {
     // Records that are in no job share transactions, whatever batches they were sealed into.
-    for (const [job, some] of Map.groupBy(letters, (one) => one.job))
+    for (const [job, some] of Map.groupBy(letters, ({ from }) => from))
       await writer.deadLetters(job, some);
-    for (const one of letters) due.delete(placeOf(one));
+    for (const one of letters) {
+      due.delete(placeOf(one));
+      one.records.delete(one.partition, one.offset);
+    }
   };
   const wanted = CoordinateSet.of(
     [...due.values()].filter((one) => writer.mayRepeat(one, one.poison)),
@@ -128,7 +115,7 @@ async function publishOnce(
   await readAgain(shard, wanted, (records) =>
     publish(
       records.map((record) => {
-        const one = due.get(placeOf(record)) as RereadDeadLetter;
+        const one = due.get(placeOf(record)) as DeadLetterBatch & DeadLetter;
         assertSameLog(shard.options, record, one.written);
         return { ...one, record, timestampMs: record.timestampMs };
       }),

@@ -8,7 +8,7 @@ import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import type { ItemRow, RowOutcome } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
-import type { LiveJob } from '../../core/journal/job.ts';
+import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Poison, SourceCoordinate } from '../../core/record.ts';
@@ -101,8 +101,10 @@ export class Settlement implements Disposable {
   async end(): Promise<void> {
     await this.#flush();
     if (this.#refused.length === 0) return;
-    const [job, written] = [this.#job, writtenBetween(this.#job)];
-    const due = this.#refused.splice(0).map((one) => ({ ...one, job, written }));
+    const [from, written] = [this.#job, writtenBetween(this.#job)];
+    const due = this.#refused
+      .splice(0)
+      .map((one) => ({ ...one, from, written, records: CoordinateSet.of([one]) }));
     await publishReread(this.#shard, this.#writer, due);
   }
 
