@@ -34,7 +34,7 @@ interface ServiceClientSettings extends HttpTimeouts {
   readonly maxResultBytes: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
   readonly maxDecompressionRatio: number;
-  /** Sends traceparent and tracestate with calls to base_url, and nowhere else, while traces are recorded. */
+  /** Sends traceparent with calls to base_url, and nowhere else, while traces are recorded. */
   readonly traceHeaders: boolean;
   /** Path of an import's status below base_url; `{import_id}` stands for the id. */
   readonly importPath: string;

@@ -155,7 +155,7 @@ export const serviceOptions = group('The Content Review Service.', {
     [],
   ),
   traceHeaders: flag(
-    'Sends traceparent and tracestate with calls to baseUrl while traces are on (tracing.md); never to storage.',
+    'Sends traceparent with calls to baseUrl while traces are on (tracing.md); never to storage.',
     true,
   ),
   transfer,

@@ -60,15 +60,10 @@ export class BatchSpans {
 
   /** Starts the span of a batch to be submitted. */
   begin({ batch, attempt, from }: Submission): Span {
-    const { links = [], traced = 0, unlinked = 0 } = batch.links ?? {};
+    const { links = [] } = batch.links ?? {};
     const before = from && this.of(from).ids;
-    const span = this.#start(
-      batch.length,
-      batch.type,
-      attempt,
-      { 'content_review.traced': traced, 'content_review.unlinked': unlinked },
-      before === undefined ? links : [before, ...links],
-    );
+    const all = before === undefined ? links : [before, ...links];
+    const span = this.#start(batch.length, batch.type, attempt, {}, all);
     if (span !== NO_SPAN) this.#begun.add(span);
     return span;
   }

@@ -2,7 +2,6 @@
 import {
   type Tracer as ApiTracer,
   type Context,
-  createTraceState,
   type Link,
   type Span as OtelApiSpan,
   ROOT_CONTEXT,
@@ -54,9 +53,8 @@ class OtelSpan implements Span {
   #ended = false;
 
   constructor(tracer: ApiTracer, span: OtelApiSpan) {
-    const { traceId, spanId, traceFlags: flags, traceState } = span.spanContext();
-    const state = traceState?.serialize();
-    this.ids = { traceId, spanId, flags, ...(state && { state }) };
+    const { traceId, spanId, traceFlags: flags } = span.spanContext();
+    this.ids = { traceId, spanId, flags };
     this.#tracer = tracer;
     this.#span = span;
     this.#context = trace.setSpan(ROOT_CONTEXT, span);
@@ -96,7 +94,6 @@ function redacted(attributes: SpanAttributes): Record<string, string | number | 
   );
 }
 
-function linkOf({ traceId, spanId, flags, state }: TraceParent): Link {
-  const traceState = state === undefined ? {} : { traceState: createTraceState(state) };
-  return { context: { traceId, spanId, traceFlags: flags, isRemote: true, ...traceState } };
+function linkOf({ traceId, spanId, flags }: TraceParent): Link {
+  return { context: { traceId, spanId, traceFlags: flags, isRemote: true } };
 }

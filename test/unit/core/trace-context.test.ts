@@ -6,8 +6,7 @@ import { headerList, type NamedHeaders } from '../../support/records/headers.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
-const header = (traceparent: NamedHeaders[string], more = {}) =>
-  headerList({ traceparent, ...more });
+const header = (traceparent: NamedHeaders[string]) => headerList({ traceparent });
 
 test('a valid traceparent names its trace and span, as text or bytes, the last of several', () => {
   const expected = { traceId: TRACE, spanId: SPAN, flags: 1 };
@@ -17,10 +16,6 @@ test('a valid traceparent names its trace and span, as text or bytes, the last o
   assert.deepEqual(traceParentOf(header([null, 'nothing', text])), expected);
   assert.equal(traceParentOf(header([text, 'nothing'])), undefined);
   assert.equal(traceParentOf(header([text, null])), undefined);
-  assert.deepEqual(traceParentOf(header(text, { tracestate: Buffer.from('a=1') })), {
-    ...expected,
-    state: 'a=1',
-  });
 });
 
 test('a later version may have more, version 00 may not', () => {
@@ -69,7 +64,7 @@ test('whatever stands in the headers, nothing throws, and what is found is well-
   );
 });
 
-test('links: each span once, up to a bound, and how many items are left out', () => {
+test('links: each span once, up to a bound', () => {
   const item = (n: number) => ({
     headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`),
   });
@@ -84,10 +79,8 @@ test('links: each span once, up to a bound, and how many items are left out', ()
   ];
   const all = new TraceLinks(2);
   for (const { headers } of items) all.add(headers);
-  const { links, traced, unlinked } = all;
   assert.deepEqual(
-    links.map(({ spanId }) => spanId),
+    all.links.map(({ spanId }) => spanId),
     ['0000000000000001', '0000000000000002'],
   );
-  assert.deepEqual({ traced, unlinked }, { traced: 5, unlinked: 1 });
 });
