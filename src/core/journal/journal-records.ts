@@ -14,6 +14,7 @@
  * A transaction writes the progress of the partitions that moved, so that no record grows with the
  * number of partitions in a shard (ADR 0003).
  */
+import { z } from 'zod';
 import { isObject } from '../../base/json/is-object.ts';
 import { parseJson } from '../../base/json/parse-json.ts';
 import { OffsetSet } from '../offsets/offset-set.ts';
@@ -21,11 +22,10 @@ import type { JournalWrite } from '../ports/kafka.ts';
 import {
   type Acknowledgement,
   type Control,
-  type Hold,
   MAX_BY_CHARACTERS,
   MAX_REASON_CHARACTERS,
 } from './control.ts';
-import { CoordinateSet, type JobRecord, type JobSource } from './job.ts';
+import { CoordinateSet, type JobRecord } from './job.ts';
 
 /** The format that this version writes, and the newest that it reads. */
 export const JOURNAL_FORMAT = 1;
@@ -115,9 +115,12 @@ const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
  * @throws JournalFormatError for a newer format, an unknown key, or an invalid value
  */
 export function readJournalRecord(key: string, text: string | null): JournalEntry {
-  if (key === CONTROL_KEY) return { entry: key, value: readable<Control>(CONTROL, key, text) };
-  if (key === 'control/ack')
-    return { entry: key, value: readable<Acknowledgement>(ACKNOWLEDGEMENT, key, text) };
+  if (key === CONTROL_KEY)
+    return { entry: key, value: readable(CONTROL, key, text) as Control | undefined };
+  if (key === 'control/ack') {
+    const value = readable(ACKNOWLEDGEMENT, key, text) as Acknowledgement | undefined;
+    return { entry: key, value };
+  }
   const known = KEY.exec(key);
   if (known === null)
     throw new JournalFormatError(
@@ -131,16 +134,14 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
     );
   }
   const value = parsed(key, text);
-  if (single === 'meta') return { entry: single, value: fieldsOf<Meta>(value, key, META) };
-  if (single === 'owner') return { entry: single, value: fieldsOf<OwnerRecord>(value, key, OWNER) };
-  if (partition !== undefined)
-    return {
-      entry: 'progress',
-      partition: Number(partition),
-      value: fieldsOf<PartitionProgress>(value, key, PROGRESS),
-    };
-  if (isLeft) return { entry: 'left', id, value: fieldsOf<Left>(value, key, LEFT).left };
-  return { entry: 'job', id, value: { id, ...fieldsOf<Omit<JobRecord, 'id'>>(value, key, JOB) } };
+  if (single === 'meta') return { entry: single, value: read(META, key, value) };
+  if (single === 'owner') return { entry: single, value: read(OWNER, key, value) };
+  if (partition !== undefined) {
+    const progress = read(PROGRESS, key, value) as PartitionProgress;
+    return { entry: 'progress', partition: Number(partition), value: progress };
+  }
+  if (isLeft) return { entry: 'left', id, value: read(LEFT, key, value).left };
+  return { entry: 'job', id, value: { id, ...read(JOB, key, value) } as JobRecord };
 }
 
 /** Parses a value and checks its version. */
@@ -153,7 +154,7 @@ function parsed(key: string, text: string): object {
     throw unreadable(key, `is not JSON: ${foreign}`);
   }
   if (!isObject(value)) throw unreadable(key, `is not a JSON object: ${foreign}`);
-  const { v } = fieldsOf<{ v: number }>(value, key, { v: count });
+  const { v } = read(z.object({ v: count }), key, value);
   if (v > JOURNAL_FORMAT)
     throw unreadable(
       key,
@@ -162,85 +163,64 @@ function parsed(key: string, text: string): object {
   return { ...value, format: v };
 }
 
+/** @throws JournalFormatError that names the key and the field, never other contents */
+function read<T>(schema: z.ZodType<T>, key: string, value: unknown): T {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data as T;
+  const { code, message, path } = error.issues[0] as z.core.$ZodIssue;
+  throw unreadable(
+    key,
+    code === 'custom' ? message : `has no valid field ${quote(path.join('.'))}`,
+  );
+}
+
 /** Reads a value that is ignored if it is invalid. */
-function readable<T>(spec: Spec<T>, key: string, text: string | null): T | undefined {
+function readable(schema: z.ZodType, key: string, text: string | null): unknown {
   if (text === null || text.length > MAX_CONTROL_CHARACTERS) return undefined;
   try {
-    return fieldsOf(parsed(key, text), key, spec);
+    return read(schema, key, parsed(key, text));
   } catch (error) {
     if (error instanceof JournalFormatError) return undefined;
     throw error;
   }
 }
 
-/** Reads one value; undefined if it is invalid. */
-type Reader = (value: unknown, key: string) => unknown;
-type Spec<T> = Readonly<Record<keyof T, Reader>>;
+/** Offsets that were encoded. @param most of a broken record */
+const offsets = (most: number) =>
+  z.string().transform((text, context): OffsetSet => {
+    try {
+      const set = OffsetSet.decode(text);
+      if (set.size <= most) return set;
+      throw new RangeError(`${set.size} offsets are more than the ${most} that a job may name`);
+    } catch (error) {
+      context.addIssue(`holds a broken offset set: ${(error as Error).message}`);
+      return z.NEVER;
+    }
+  });
 
-/** Leaves a field out of what is read. */
-const ABSENT = Symbol('absent');
-
-/** @throws JournalFormatError that names the key and the field, never other contents */
-function fieldsOf<T>(value: unknown, key: string, spec: Spec<T>): T {
-  const read: Record<string, unknown> = {};
-  for (const [name, reader] of Object.entries<Reader>(spec)) {
-    const field = reader(isObject(value) ? value[name] : undefined, key);
-    if (field === undefined) throw unreadable(key, `has no valid field ${quote(name)}`);
-    if (field !== ABSENT) read[name] = field;
-  }
-  return read as T;
-}
-
-const text: Reader = (value) => (typeof value === 'string' ? value : undefined);
-const count: Reader = (value) =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? value : undefined;
+/** Offsets that stay encoded. */
+const encodedOffsets = z.string().superRefine((text, context) => {
+  const { error } = offsets(MAX_OFFSETS).safeParse(text);
+  if (error !== undefined) context.addIssue(error.issues[0]?.message ?? '');
+});
+const text = z.string();
+const count = z.int().nonnegative();
 /** Timestamps of producers may be negative. */
-const number: Reader = (value) => (typeof value === 'number' ? value : undefined);
-const optional =
-  (reader: Reader): Reader =>
-  (value, key) =>
-    value === undefined ? ABSENT : reader(value, key);
+const time = z.number();
 
-function listOf(item: Reader): Reader {
-  return (value, key) => {
-    if (!Array.isArray(value)) return undefined;
-    const items = value.map((one) => item(one, key));
-    return items.includes(undefined) ? undefined : items;
-  };
-}
-
-function offsetsOf(value: unknown, key: string, most: number): OffsetSet | undefined {
-  if (typeof value !== 'string') return undefined;
-  try {
-    const offsets = OffsetSet.decode(value);
-    if (offsets.size <= most) return offsets;
-    throw new RangeError(`${offsets.size} offsets are more than the ${most} that a job may name`);
-  } catch (error) {
-    throw unreadable(key, `holds a broken offset set: ${(error as Error).message}`);
-  }
-}
-
-const META: Spec<Meta> = { format: count, group: text, source: text, shards: count, kind: text };
-const OWNER: Spec<OwnerRecord> = { instance: text, claim: text, atMs: count };
-const LAST: Spec<NonNullable<PartitionProgress['last']>> = { offset: count, timestampMs: number };
-const PROGRESS: Spec<Required<PartitionProgress>> = {
+const META = z.object({ format: count, group: text, source: text, shards: count, kind: text });
+const OWNER = z.object({ instance: text, claim: text, atMs: count });
+const PROGRESS = z.object({
   seq: count,
   watermark: count,
-  claimed: (value, key) => offsetsOf(value, key, Infinity),
+  claimed: offsets(Infinity),
   replay: count,
   read: count,
-  last: (value, key) => (value === null ? null : fieldsOf(value, `${key}.last`, LAST)),
-  start: optional(count),
-  inherited: (value) => (value === true ? value : ABSENT),
-};
-const SOURCE: Spec<JobSource> = {
-  partition: count,
-  replay: count,
-  offsets: (value, key) => offsetsOf(value, key, MAX_OFFSETS) && value,
-};
-/** 16 bytes in base64url. */
-const ROW_KEY = /^[\w-]{22}$/;
-const JOB: Spec<Required<Omit<JobRecord, 'id'>>> = {
+  last: z.object({ offset: count, timestampMs: time }).nullable(),
+  start: count.optional(),
+  inherited: z.literal(true).optional().catch(undefined),
+});
+const JOB = z.object({
   remoteId: text,
   kind: text,
   type: text,
@@ -252,53 +232,32 @@ const JOB: Spec<Required<Omit<JobRecord, 'id'>>> = {
   count,
   bytes: count,
   createdMs: count,
-  oldestEventMs: number,
-  newestEventMs: number,
-  rowKey: optional((value) =>
-    typeof value === 'string' && ROW_KEY.test(value) ? value : undefined,
-  ),
-  sources: listOf((source, key) => fieldsOf(source, key, SOURCE)),
-};
-
-interface Left {
-  readonly left: CoordinateSet;
-}
-const pairs = listOf((pair, key) => {
-  const [partition, offsets] = Array.isArray(pair) ? pair : [];
-  const set = Number.isSafeInteger(partition) && offsetsOf(offsets, key, MAX_OFFSETS);
-  return set ? [partition, set] : undefined;
+  oldestEventMs: time,
+  newestEventMs: time,
+  /** 16 bytes in base64url. */
+  rowKey: z
+    .string()
+    .regex(/^[\w-]{22}$/)
+    .optional(),
+  sources: z.array(z.object({ partition: count, replay: count, offsets: encodedOffsets })),
 });
-const LEFT: Spec<Left> = {
-  left: (value, key) => {
-    const sets = pairs(value, key) as [number, OffsetSet][] | undefined;
-    return sets && CoordinateSet.fromSets(sets);
-  },
-};
+const LEFT = z.object({
+  left: z.array(z.tuple([z.int(), offsets(MAX_OFFSETS)])).transform(CoordinateSet.fromSets),
+});
 
-const atMost =
-  (characters: number): Reader =>
-  (value) =>
-    typeof value === 'string' && value.length <= characters ? value : undefined;
 /** A hold with the longest texts, each character as an escape, takes 4,000. */
 const MAX_CONTROL_CHARACTERS = 16 * 1024;
-const HOLD: Spec<Required<Hold>> = {
-  state: (value) => (value === 'paused' || value === 'draining' ? value : undefined),
-  atMs: count,
-  by: atMost(MAX_BY_CHARACTERS),
-  reason: optional(atMost(MAX_REASON_CHARACTERS)),
-};
-const hold = optional((value, key) => fieldsOf(value, key, HOLD));
-const CONTROL: Spec<Required<Control>> = {
-  // 0 stands for no command.
-  revision: (value, key) => count(value, key) || undefined,
-  hold,
-};
-const ACKNOWLEDGEMENT: Spec<Required<Acknowledgement>> = {
-  revision: count,
-  hold,
-  atMs: count,
-  drained: (value) => (typeof value === 'boolean' ? value : undefined),
-};
+const hold = z
+  .object({
+    state: z.enum(['paused', 'draining']),
+    atMs: count,
+    by: text.max(MAX_BY_CHARACTERS),
+    reason: text.max(MAX_REASON_CHARACTERS).optional(),
+  })
+  .optional();
+/** Revision 0 stands for no command. */
+const CONTROL = z.object({ revision: z.int().positive(), hold });
+const ACKNOWLEDGEMENT = z.object({ revision: count, hold, atMs: count, drained: z.boolean() });
 
 const unreadable = (key: string, problem: string): JournalFormatError =>
   new JournalFormatError(`the journal's record ${quote(key)} ${problem}`);

@@ -239,7 +239,7 @@ test('broken parts inside lists are refused too', () => {
     });
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ last })),
-    /"progress\/3\.last" has no valid field "offset"/,
+    /"progress\/3" has no valid field "last\.offset"/,
   );
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ claimed: '/w==' })),

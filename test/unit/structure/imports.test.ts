@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   base: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:timers/promises'],
-  core: ['base', 'node:async_hooks'],
+  core: ['base', 'zod', 'node:async_hooks'],
   contracts: ['base', 'core'],
   events: ['base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
   'events/registry': ['base', 'core', '@kafkajs/confluent-schema-registry', 'node:*'],
