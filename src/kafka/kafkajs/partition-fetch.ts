@@ -75,7 +75,7 @@ export class PartitionFetch {
    */
   toFetchedBatch(stream: Stream, limits: ReadLimits): FetchedBatch {
     const { partition, fetchOffset, nextOffset: next, endOffset, bytes } = this;
-    const copy = Buffer.from(new ArrayBuffer(bytes));
+    const copy = Buffer.allocUnsafeSlow(bytes);
     this.#fetched.bytes.copy(copy);
     this.#fetched = { ...this.#fetched, bytes: copy };
     return {

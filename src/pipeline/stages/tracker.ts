@@ -84,7 +84,7 @@ export class Tracker {
   }
 
   async #follow(followed: Followed, firstWaitMs: number): Promise<void> {
-    const { clock, options, random, signal } = this.#shard;
+    const { clock, options, random, signal, waits } = this.#shard;
     const { review } = options;
     const { job } = followed;
     const graceFromMs = clock.monotonic();
@@ -92,12 +92,12 @@ export class Tracker {
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     let state: FollowState = { createdMs, graceFromMs, remote: undefined, sinceMs: createdMs };
     let waitMs = firstWaitMs;
+    let unanswered: ServiceError | undefined;
     let wasOverdue = false;
-    using pause = new ServicePause(this.#shard);
     for (let ceilingMs = review.poll.initialMs; ; ceilingMs *= GROWTH) {
-      await clock.sleep(waitMs, signal);
+      const wait = clock.sleep(waitMs, signal);
+      await (unanswered === undefined ? wait : waits.while(reasonOf(unanswered), wait));
       const answer = await this.#poll(job);
-      pause[Symbol.dispose]();
       signal.throwIfAborted();
 
       const nowMs = clock.monotonic();
@@ -115,7 +115,8 @@ export class Tracker {
       if (step.do === 'wait' && step.overdue && !wasOverdue)
         wasOverdue = this.#logOverdue(followed);
 
-      const pauseMs = again.unanswered === undefined ? 0 : pause.begin(again.unanswered);
+      ({ unanswered } = again);
+      const pauseMs = unanswered === undefined ? 0 : this.#pauseMs(unanswered);
       // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
       const regularMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
       waitMs = Math.max(regularMs, again.afterMs, pauseMs);
@@ -203,33 +204,17 @@ export class Tracker {
     }
   }
 
+  /** Returns the shortest wait after a poll that was not answered, ms. */
+  #pauseMs(error: ServiceError): number {
+    const { pauseMs } = this.#shard.options.review;
+    const leastMs = reasonOf(error) === 'unauthorized' ? pauseMs : UNAVAILABLE_PAUSE_MS;
+    return Math.max(leastMs, error.retryAfterMs ?? 0);
+  }
+
   #logOnce(state: string, message: string): void {
     if (this.#logged.allows(`${state} ${message}`)) this.#shard.logger.warn({ state }, message);
   }
 }
 
-/** Wait of one job for a service that did not answer about it, reported with its reason (I8). */
-class ServicePause implements Disposable {
-  readonly #shard: ShardLife;
-  #end: (() => void) | undefined;
-
-  constructor(shard: ShardLife) {
-    this.#shard = shard;
-  }
-
-  /** @returns the shortest wait, ms */
-  begin(error: ServiceError): number {
-    this[Symbol.dispose]();
-    const { options, waits } = this.#shard;
-    const { because } = reactionTo('status', error.failure);
-    this.#end = waits.begin(because);
-    const pauseMs = because === 'unauthorized' ? options.review.pauseMs : UNAVAILABLE_PAUSE_MS;
-    return Math.max(pauseMs, error.retryAfterMs ?? 0);
-  }
-
-  /** Ends the pause, once the service was polled again. */
-  [Symbol.dispose](): void {
-    this.#end?.();
-    this.#end = undefined;
-  }
-}
+/** Reason of the wait for a service that did not answer about a job (I8). */
+const reasonOf = (error: ServiceError) => reactionTo('status', error.failure).because;
