@@ -40,7 +40,8 @@ export function readUnsigned(bytes: Uint8Array, cursor: { at: number }): number 
     const byte = bytes[cursor.at++];
     if (byte === undefined) throw new RangeError('a number is cut short');
     value += (byte & 0x7f) * scale;
-    if (value > Number.MAX_SAFE_INTEGER) throw new RangeError('a number is too large');
+    // Also NaN: the scale of a long run of continued zeros is infinite.
+    if (!Number.isSafeInteger(value)) throw new RangeError('a number is too large');
     if (byte < 0x80) return value;
     scale *= 0x80;
   }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import type { Plan } from './plan.ts';
+import { LIMIT_MS, type Plan } from './plan.ts';
 import { ROOT } from './suites.ts';
 
 const GUARD = fileURLToPath(new URL('../support/file-guard.ts', import.meta.url));
@@ -42,7 +42,7 @@ export async function runFile(
   plan: Plan,
   { directory, signal, write }: FileRunOptions,
 ): Promise<FileOutcome> {
-  const { file, bundle, lane, limitMs } = plan;
+  const { file, bundle, lane } = plan;
   const timesFile = path.join(directory, `${file.replaceAll('/', '-')}.times`);
   const startedMs = performance.now();
   let passed = 0;
@@ -54,12 +54,12 @@ export async function runFile(
     execArgv: ['--import', GUARD, '--disable-warning=ExperimentalWarning'],
     env: {
       ...process.env,
-      TEST_FILE_LIMIT_MS: String(limitMs),
+      TEST_FILE_LIMIT_MS: String(LIMIT_MS),
       TEST_FILE_TIMES: timesFile,
       ...(bundle === undefined ? {} : { TEST_BUNDLE: JSON.stringify(bundle) }),
       ...(lane === 'compute' ? { TEST_FILE_NICENESS: String(COMPUTE_NICENESS) } : {}),
     },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs + STUCK_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS + STUCK_MS)]),
   });
   events.on('test:summary', ({ file: of, counts }) => {
     if (of !== undefined) return;

@@ -19,15 +19,13 @@ export interface Plan {
    * their sum fits.
    */
   readonly load: number;
-  /** The file may run so long, ms. */
-  readonly limitMs: number;
 }
 
 /**
  * Longest run of one file, ms. It ends only a file that hangs: on a slow machine, a file of the `compute` lane may
  * wait many minutes for a processor.
  */
-const LIMIT_MS = 1_800_000;
+export const LIMIT_MS = 1_800_000;
 
 /** Load of a file that starts processes and waits for them. */
 const USUAL_LOAD = 40;
@@ -106,7 +104,7 @@ export function planOf(files: readonly string[]): Plan[] {
         lane === 'compute'
           ? 100
           : (LOADS.find(([begin]) => file.startsWith(begin))?.[1] ?? USUAL_LOAD);
-      return { ...one, lane, load, limitMs: LIMIT_MS };
+      return { ...one, lane, load };
     });
 }
 

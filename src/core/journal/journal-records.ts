@@ -154,7 +154,7 @@ function parsed(key: string, text: string): object {
     throw unreadable(key, `is not JSON: ${foreign}`);
   }
   if (!isObject(value)) throw unreadable(key, `is not a JSON object: ${foreign}`);
-  const { v } = read(z.object({ v: count }), key, value);
+  const { v } = read(VERSION, key, value);
   if (v > JOURNAL_FORMAT)
     throw unreadable(
       key,
@@ -198,16 +198,36 @@ const offsets = (most: number) =>
     }
   });
 
+const jobOffsets = offsets(MAX_OFFSETS);
 /** Offsets that stay encoded. */
 const encodedOffsets = z.string().superRefine((text, context) => {
-  const { error } = offsets(MAX_OFFSETS).safeParse(text);
+  const { error } = jobOffsets.safeParse(text);
   if (error !== undefined) context.addIssue(error.issues[0]?.message ?? '');
 });
+
+/** List that is refused at its first broken item: the library would describe all of them. */
+const listOf = <T>(item: z.ZodType<T>) =>
+  z.array(z.unknown()).transform((values, context): T[] => {
+    const items: T[] = [];
+    for (const [at, value] of values.entries()) {
+      const { data, error } = item.safeParse(value);
+      const issue = error?.issues[0];
+      if (issue !== undefined) {
+        const path = [at, ...issue.path];
+        context.issues.push({ ...issue, input: value, path } as z.core.$ZodRawIssue);
+        return z.NEVER;
+      }
+      items.push(data as T);
+    }
+    return items;
+  });
+
 const text = z.string();
 const count = z.int().nonnegative();
 /** Timestamps of producers may be negative. */
 const time = z.number();
 
+const VERSION = z.object({ v: count });
 const META = z.object({ format: count, group: text, source: text, shards: count, kind: text });
 const OWNER = z.object({ instance: text, claim: text, atMs: count });
 const PROGRESS = z.object({
@@ -239,10 +259,10 @@ const JOB = z.object({
     .string()
     .regex(/^[\w-]{22}$/)
     .optional(),
-  sources: z.array(z.object({ partition: count, replay: count, offsets: encodedOffsets })),
+  sources: listOf(z.object({ partition: count, replay: count, offsets: encodedOffsets })),
 });
 const LEFT = z.object({
-  left: z.array(z.tuple([z.int(), offsets(MAX_OFFSETS)])).transform(CoordinateSet.fromSets),
+  left: listOf(z.tuple([z.int(), jobOffsets])).transform(CoordinateSet.fromSets),
 });
 
 /** A hold with the longest texts, each character as an escape, takes 4,000. */

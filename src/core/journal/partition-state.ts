@@ -103,6 +103,11 @@ export class PartitionState {
     return offset < this.#watermark || this.#assigned.has(offset);
   }
 
+  /** True if one of [from, to) is assigned. */
+  isAnyAssigned(from: number, to: number): boolean {
+    return from < this.#watermark || (this.#assigned.firstFrom(from) ?? to) < to;
+  }
+
   /** Counts the unassigned offsets in [from, to). */
   unassignedIn(from: number, to: number): number {
     let unassigned = 0;

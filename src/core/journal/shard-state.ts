@@ -157,7 +157,7 @@ export class ShardState {
     for (const [partition, offsets] of records.entries()) {
       const state = this.partition(partition);
       for (const [from, to] of offsets.ranges())
-        if (state.unassignedIn(from, to) < to - from)
+        if (state.isAnyAssigned(from, to))
           throw new Error(`a record of ${partition}:${from} to ${to - 1} is assigned already`);
     }
     for (const [partition, offsets] of records.entries()) {

@@ -61,10 +61,10 @@ export class DeadLetterRereads {
       await publishOnce(this.#shard, this.#writer, served);
     } catch (error) {
       if (!(error instanceof UnreadPartitionError)) throw error;
-      const { true: unread = [], false: others = [] } = Object.groupBy(served, ({ records }) =>
-        records.hasPartition(error.partition) ? 'true' : 'false',
-      );
-      this.#waiting.push(...others);
+      const isUnread = ({ records }: DeadLetterBatch) => records.hasPartition(error.partition);
+      const left = served.filter(({ records }) => records.size > 0);
+      const unread = left.filter(isUnread);
+      this.#waiting.push(...left.filter((batch) => !isUnread(batch)));
       spawn('dead letters', async () => {
         await awaitUnread(this.#shard, error);
         for (const batch of unread) this.add(batch);

@@ -202,6 +202,13 @@ test('a value with any one field broken or missing is refused, naming the key an
   }
 });
 
+test('a long list of broken parts is refused at the first, in little memory', () => {
+  const text = `{"v":1,"left":[${Array(200_000).fill(0).join()}]}`;
+  const before = process.memoryUsage().heapUsed;
+  assert.throws(() => readJournalRecord('job/a/left', text), /no valid field "left\.0"/);
+  assert.ok(process.memoryUsage().heapUsed - before < 64 * 1024 * 1024);
+});
+
 test('broken parts inside lists are refused too', () => {
   const { value } = writeJob(sampleJob());
   const whole = JSON.parse(value as string) as { sources: object[] };

@@ -41,6 +41,21 @@ describe('a fetch of one partition', () => {
       assert.deepEqual([records.length, unreadable], [2, undefined]);
   });
 
+  it('is delivered as a copy, and freed when it was read', async () => {
+    const fetched = data([two()]);
+    const batch = new PartitionFetch('t', '5', fetched).toFetchedBatch('source', OWN_TOPIC_LIMITS);
+    fetched.messages.fill(0);
+    const values: (Buffer | null)[] = [];
+    for await (const { records } of batch.pieces())
+      values.push(...records.map(({ value }) => value));
+    assert.deepEqual(values.map(String), ['v5', 'v6']);
+    batch.release?.();
+    assert.deepEqual(
+      values.map((value) => value?.length),
+      [0, 0],
+    );
+  });
+
   it('passes a batch whose last records were compacted away, and one that is empty', () => {
     assert.equal(new PartitionFetch('t', '5', data([two({ lastDelta: 3 })])).nextOffset, 9);
     const empty = new PartitionFetch('t', '5', data([two({ records: [], lastDelta: 3 })]));

@@ -16,7 +16,6 @@ const plan = (file: string, load = 100, lane: Lane = 'usual'): Plan => ({
   file,
   lane,
   load,
-  limitMs: 1,
 });
 
 /** Ends files by hand, and notes what runs. */
@@ -171,7 +170,7 @@ test('a bundled file that cannot be imported is a failure, and the others run', 
   const script = path.join(directory, 'run.mjs');
   const source = `
     import { runFile } from ${JSON.stringify(path.join(ROOT, 'test/runner/file-run.ts'))};
-    const plan = { file: 'both', bundle: ${JSON.stringify(paths)}, lane: 'usual', load: 1, limitMs: 60_000 };
+    const plan = { file: 'both', bundle: ${JSON.stringify(paths)}, lane: 'usual', load: 1 };
     const signal = new AbortController().signal;
     const directory = ${JSON.stringify(directory)};
     const { passed, failed, failures } = await runFile(plan, { directory, signal, write: () => {} });

@@ -10,11 +10,31 @@ export function memoryBatch(
   fields: Omit<FetchedBatch, 'pieces'>,
   held: readonly RecordPiece[],
 ): MemoryBatch {
+  const given: Buffer[] = [];
+  const copy = <T extends Buffer | string | null>(part: T): T => {
+    if (!Buffer.isBuffer(part)) return part;
+    const copied = Buffer.from(part);
+    given.push(copied);
+    return copied as Buffer as T;
+  };
   return {
     ...fields,
     held,
     async *pieces() {
-      yield* held;
+      for (const piece of held)
+        yield {
+          ...piece,
+          records: piece.records.map(({ key, value, headers, ...at }) => ({
+            ...at,
+            key: copy(key),
+            value: copy(value),
+            headers: headers.map(([name, part]) => [name, copy(part)] as const),
+          })),
+        };
+    },
+    // What is read after this shows.
+    release() {
+      for (const part of given) part.fill(0xdd);
     },
   };
 }
