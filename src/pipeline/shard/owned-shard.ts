@@ -134,7 +134,7 @@ export class OwnedShard implements ShardStages {
   }
 
   park(plan: BatchPlan, records: BatchRecords): void {
-    this.rereads.add(parkedBatch(this.shard, plan, records, (again) => this.submit(again)));
+    this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again)));
   }
 
   journaled(): void {

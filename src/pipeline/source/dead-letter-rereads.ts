@@ -1,11 +1,10 @@
 /** Dead letters of records that are no longer in memory: reads them from the source topic again. */
-import type { LiveJob } from '../../core/journal/job.ts';
-import { CoordinateSet } from '../../core/journal/job.ts';
-import { UnreadPartitionError } from '../../core/ports/kafka.ts';
+import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { placeOf } from '../../core/record.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
-import { assertSameLog, awaitUnread, readAgain, type WrittenBetween } from './reread.ts';
+import { assertSameLog, readAgain, untilReadable, type WrittenBetween } from './reread.ts';
+import { RereadRuns, type RereadWork } from './reread-runs.ts';
 
 /** Records that end as dead letters for one reason. */
 interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
@@ -16,60 +15,31 @@ interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFligh
   readonly from: LiveJob | undefined;
 }
 
-/** Records that one run reads: some hundred bytes each. */
-const MAX_RECORDS = 20_000;
+/** Memory of one run, beside its chunk, and of each record in it. */
+const MAX_BYTES = 5 * 1024 * 1024;
 const BYTES_PER_RECORD = 256;
 
-/** One run over the source at a time serves all batches. Waiting batches hold only coordinates. */
+/** Waiting batches hold only coordinates. */
 export class DeadLetterRereads {
-  readonly #shard: ShardLife & SourceAccess;
-  readonly #writer: TerminalWriter;
-  /** Each with records of one partition, so that one that cannot be read delays no other. */
-  #waiting: DeadLetterBatch[] = [];
-  readonly #start: () => void;
+  readonly #runs: RereadRuns<DeadLetterBatch & RereadWork>;
 
   constructor(shard: ShardLife & SourceAccess, writer: TerminalWriter) {
-    this.#shard = shard;
-    this.#writer = writer;
-    const hasWork = () => this.#waiting.length > 0;
-    this.#start = shard.repeating('dead letters', hasWork, () => this.#run());
+    const { maxBytes } = shard.options.chunk;
+    this.#runs = new RereadRuns(shard, {
+      ...{ what: 'dead letters', share: 'work' },
+      ...{ ownBytes: maxBytes, maxBytes: maxBytes + MAX_BYTES },
+      serve: (batches) => publishOnce(shard, writer, batches),
+    });
   }
 
   /** Ends each record as a dead letter; if it is gone from the source, with its coordinates alone. */
   add({ records, ...about }: DeadLetterBatch): void {
+    // Each with records of one partition, so that one that cannot be read delays no other.
     for (const [partition, offsets] of records.entries())
-      this.#waiting.push({
-        ...about,
+      this.#runs.add({
+        ...{ ...about, bytes: BYTES_PER_RECORD * offsets.size },
         records: CoordinateSet.fromSets([[partition, offsets.clone()]]),
       });
-    this.#start();
-  }
-
-  async #run(): Promise<void> {
-    const { budget, options, signal, spawn, waits } = this.#shard;
-    const served: DeadLetterBatch[] = [];
-    let count = 0;
-    for (const batch of this.#waiting) {
-      if (count > 0 && count + batch.records.size > MAX_RECORDS) break;
-      count += batch.records.size;
-      served.push(batch);
-    }
-    this.#waiting = this.#waiting.slice(served.length);
-    const bytes = options.chunk.maxBytes + count * BYTES_PER_RECORD;
-    using _lease = await waits.during('memory', budget.reserve('work', bytes, signal));
-    try {
-      await publishOnce(this.#shard, this.#writer, served);
-    } catch (error) {
-      if (!(error instanceof UnreadPartitionError)) throw error;
-      const isUnread = ({ records }: DeadLetterBatch) => records.hasPartition(error.partition);
-      const left = served.filter(({ records }) => records.size > 0);
-      const unread = left.filter(isUnread);
-      this.#waiting.push(...left.filter((batch) => !isUnread(batch)));
-      spawn('dead letters', async () => {
-        await awaitUnread(this.#shard, error);
-        for (const batch of unread) this.add(batch);
-      });
-    }
   }
 }
 
@@ -79,14 +49,8 @@ export async function publishReread(
   writer: TerminalWriter,
   batches: readonly DeadLetterBatch[],
 ): Promise<void> {
-  for (;;) {
-    try {
-      return await publishOnce(shard, writer, batches);
-    } catch (error) {
-      if (!(error instanceof UnreadPartitionError)) throw error;
-      await awaitUnread(shard, error);
-    }
-  }
+  while (batches.some(({ records }) => records.size > 0))
+    await publishOnce(shard, writer, batches).catch((error) => untilReadable(shard, error));
 }
 
 /** Publishes what is left of the batches. @throws UnreadPartitionError; what ends the shard */

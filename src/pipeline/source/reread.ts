@@ -10,21 +10,17 @@ import {
   type UnreadableRecords,
   UnreadPartitionError,
 } from '../../core/ports/kafka.ts';
-import type { Lease } from '../../core/ports/memory.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { RefusedError } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
-import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
 
 /** Offsets between wanted records beyond which another fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
-/** Longest wait for the schema registry before memory that others need is given back. */
-const PATIENCE_MS = 5_000;
 /** Wait before a partition that could not be read is tried again. */
-const UNREAD_RETRY_MS = 5_000;
+const UNREAD_RETRY_MS = 10_000;
 
 /**
  * Ranges of the partitions that can be seen. An end below what was read is queried twice: a broker
@@ -100,14 +96,8 @@ export function assertSameLog(
     throw sourceRecreated(options, partition, offset);
 }
 
-/** Poison of a record that was accepted before, and that configuration skips now. */
-export const SKIPPED: Poison = {
-  reason: 'source_unavailable',
-  message: 'configuration skips this record now',
-};
-
-/** A record that is still in the log but can no longer be read. */
-interface FailedReread extends SourceCoordinate {
+/** A record that can no longer be read, or not decoded. */
+export interface FailedReread extends SourceCoordinate {
   readonly poison: Poison;
 }
 
@@ -153,78 +143,9 @@ export async function readAgain(
   }
 }
 
-/** Lets a partition wait that could not be read, before the next attempt. */
-export async function awaitUnread(
-  { clock, logger, options, signal, waits }: ShardLife,
-  { partition, message: error }: UnreadPartitionError,
-): Promise<void> {
-  logger.warn({ partition, error }, 'records cannot be read again: retrying');
-  const end = waits.begin('kafka', `partition ${partition} of ${options.source.topic}`);
-  await clock.sleep(UNREAD_RETRY_MS, signal).finally(end);
-}
-
-/**
- * Reads records again, with memory for them, once they can be read and decoded. Starts again with a
- * new reservation if that takes long: a registry that is down for one pipeline must not take the
- * memory of all.
- * @param bytes largest size of the records
- * @param begin called before each start, with the partition that could not be read before; returns
- * the wanted records and the function that takes them
- * @returns the memory
- * @throws what ends the shard
- */
-export async function readToDecode(
-  shard: ShardLife & SourceAccess,
-  bytes: number,
-  begin: (unread?: number) => {
-    readonly wanted: CoordinateSet;
-    readonly found: (...found: Parameters<FoundAgain>) => void;
-  },
-): Promise<Lease> {
-  const { budget, clock, kind, signal } = shard;
-  let unread: number | undefined;
-  // The wait doubles each time: an id that the registry did not know is requested again after a while.
-  for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
-    const lease = await shard.waits.during('memory', budget.reserve('reread', bytes, signal));
-    try {
-      const { wanted, found } = begin(unread);
-      await readAgain(shard, wanted, async (records, unreadable) => {
-        await prepared(shard, records, patienceMs);
-        let sinceMs = clock.monotonic();
-        for (const [index, record] of records.entries()) {
-          const cost = decodeCost(kind, record);
-          const isLate = clock.monotonic() - sinceMs >= DECODING_SLICE_MS;
-          using _decoding =
-            cost === 0
-              ? undefined
-              : await shard.waits.during('memory', budget.reserve('work', cost, signal));
-          if (isLate) {
-            await clock.sleep(0, signal);
-            sinceMs = clock.monotonic();
-          }
-          const next = cost === 0 ? records.slice(index) : [record];
-          if (isLate || cost > 0) await prepared(shard, next, patienceMs);
-          found([record], []);
-          if (cost > 0) sinceMs = -Infinity;
-        }
-        found([], unreadable);
-      });
-      return lease;
-    } catch (error) {
-      lease[Symbol.dispose]();
-      if (error instanceof UnreadPartitionError) {
-        unread = error.partition;
-        await awaitUnread(shard, error);
-      } else if (error instanceof Unprepared) {
-        await error.ready;
-      } else throw error;
-    }
-  }
-}
-
-/** Records cannot be decoded before `ready` resolves. */
-class Unprepared extends Error {
-  override readonly name = 'Unprepared';
+/** Error of records that cannot be decoded before `ready` resolves. */
+export class UnpreparedError extends Error {
+  override readonly name = 'UnpreparedError';
   readonly ready: Promise<void>;
 
   constructor(ready: Promise<void>) {
@@ -233,23 +154,17 @@ class Unprepared extends Error {
   }
 }
 
-/**
- * Resolves when records can be decoded.
- * @throws Unprepared when that takes longer than `patienceMs`, and the signal's reason
- */
-async function prepared(
-  { clock, kind, signal, waits }: ShardLife & SourceAccess,
-  records: readonly SourceRecord[],
-  patienceMs: number,
+/** Resolves when records may be read again that could not be, because of `error`. @throws other errors */
+export async function untilReadable(
+  { clock, logger, options, signal, waits }: ShardLife,
+  error: unknown,
 ): Promise<void> {
-  const loading = kind.prepare?.(records, signal);
-  if (loading !== undefined) {
-    const ready = waits.during('schema_registry', loading);
-    const late = Promise.withResolvers<never>();
-    const cancel = clock.after(patienceMs, () => late.reject(new Unprepared(ready)));
-    await Promise.race([ready, late.promise]).finally(cancel);
-  }
-  signal.throwIfAborted();
+  if (error instanceof UnpreparedError) return error.ready;
+  if (!(error instanceof UnreadPartitionError)) throw error;
+  const { partition, message } = error;
+  logger.warn({ partition, error: message }, 'records cannot be read again: retrying');
+  const end = waits.begin('kafka', `partition ${partition} of ${options.source.topic}`);
+  await clock.sleep(UNREAD_RETRY_MS, signal).finally(end);
 }
 
 /** Returns the wanted records in an unreadable range. The range may have a million offsets; few are wanted. */

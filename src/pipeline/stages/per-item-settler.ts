@@ -3,12 +3,10 @@
  * topic, and obtains the rows of their results from the kind.
  */
 import { LogSeldom } from '../../base/log-limits.ts';
-import { detachedItem } from '../../core/batch/detached.ts';
 import type { BrokenRow, ItemRow } from '../../core/bytes/result-row.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import type { ContentItem, Poison, SourceRecord } from '../../core/record.ts';
 import {
   jobContext,
   type ShardJournal,
@@ -17,15 +15,10 @@ import {
 } from '../context/shard-context.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { TerminalWriter } from '../publish/terminal-writer.ts';
-import { assertSameLog, readToDecode, SKIPPED, writtenBetween } from '../source/reread.ts';
+import { type ItemsRead, readItems } from '../source/read-items.ts';
+import { untilReadable, writtenBetween } from '../source/reread.ts';
 import { Settlement } from './settlement.ts';
 import type { JobSettler, Settled, Settler } from './tracker.ts';
-
-const GONE: Poison = {
-  reason: 'source_unavailable',
-  message:
-    'the source topic no longer has this record, and its outcome cannot be determined without it',
-};
 
 type Shard = ShardLife & ShardJournal & SourceAccess;
 
@@ -57,14 +50,14 @@ export class PerItemSettler implements Settler {
     let overdue = 0;
     let cut: ServiceError | undefined;
     for (const piece of pieces(job.left, most)) {
-      const { items, unread, lease } = await this.#read(job, piece, each * piece.size);
+      const { items, failed, lease } = await this.#read(job, piece, each * piece.size);
       using _lease = lease;
       using settlement = new Settlement(this.#shard, this.#writer, job, 'settle');
       const take = async (row: ItemRow) => {
         if (row.overdue === true) overdue++;
         if (job.left.has(row.partition, row.offset)) await settlement.add(row);
       };
-      for (const one of unread) await take(this.#rowOf(one, job, status));
+      for (const one of failed) await take(this.#rowOf(one, job, status));
       await settlement.end();
       try {
         const outcomes = this.#kind.outcomes(items, status, decided, signal, isLast);
@@ -96,38 +89,19 @@ export class PerItemSettler implements Settler {
   }
 
   /** Reads and decodes records of a job. @param bytes memory that they take */
-  async #read(job: LiveJob, piece: CoordinateSet, bytes: number) {
-    const { options } = this.#shard;
-    let items: ContentItem[] = [];
-    let unread: BrokenRow[] = [];
-    let missing = piece;
-    const decode = (record: SourceRecord) => {
-      const { partition, offset } = record;
-      assertSameLog(options, record, writtenBetween(job));
-      missing.delete(partition, offset);
-      const again = { type: job.record.type };
-      const decoded = this.#kind.decode(record, job.replayOf(partition), again);
-      if ('item' in decoded) items.push(detachedItem(decoded.item));
-      else {
-        const poison = 'poison' in decoded ? decoded.poison : SKIPPED;
-        unread.push({ partition, offset, poison });
+  async #read(job: LiveJob, records: CoordinateSet, bytes: number) {
+    const { budget, signal, waits } = this.#shard;
+    const wanted = { type: job.record.type, records, written: writtenBetween(job), from: job };
+    for (;;) {
+      const lease = await waits.during('memory', budget.reserve('reread', bytes, signal));
+      try {
+        const [read] = await readItems(this.#shard, [wanted]);
+        return { ...(read as ItemsRead), lease };
+      } catch (error) {
+        lease[Symbol.dispose]();
+        await untilReadable(this.#shard, error);
       }
-    };
-    const lease = await readToDecode(this.#shard, bytes, () => {
-      [items, unread, missing] = [[], [], piece.clone()];
-      return {
-        wanted: piece,
-        found: (records, unreadable) => {
-          for (const one of unreadable) {
-            missing.delete(one.partition, one.offset);
-            unread.push(one);
-          }
-          for (const record of records) decode(record);
-        },
-      };
-    });
-    for (const at of missing) unread.push({ ...at, poison: GONE });
-    return { items, unread, lease };
+    }
   }
 
   #rowOf({ partition, offset, poison }: BrokenRow, job: LiveJob, status: RemoteStatus): ItemRow {

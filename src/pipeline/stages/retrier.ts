@@ -118,12 +118,13 @@ export class Retrier {
     const { record, left } = job;
     return {
       type: record.type,
-      records: () => left,
+      records: left,
       written: writtenBetween(job),
       bytes: memoryOfItems(left.size, 2 * shareOf(job, left.size)),
       from: job,
       inFlight: undefined,
       submits: action !== 'error',
+      heldBytes: 0,
       found: async (items, permit, batchOf) => {
         if (items.length === 0) return;
         if (action === 'error') return this.#settleAsFailed(retry, items);

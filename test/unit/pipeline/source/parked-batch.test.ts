@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BatchRecords } from '../../../../src/core/journal/batch-records.ts';
-import type { ShardContext } from '../../../../src/pipeline/context/shard-context.ts';
-import { MemoryBudget } from '../../../../src/pipeline/limits/memory-budget.ts';
 import { parkedBatch } from '../../../../src/pipeline/source/parked-batch.ts';
 import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
@@ -253,8 +251,6 @@ test('a probe whose records are gone from the source passes its turn on: the nex
 });
 
 test('a parked batch keeps its plan, and nothing of the submission that it was', () => {
-  const { signal } = new AbortController();
-  const shard = { signal, budget: new MemoryBudget(BUDGET) } as object as ShardContext;
   const plan = { type: 'bad', bytes: 10, attempt: 1, depth: 0, spent: 1 };
   const submission = {
     ...plan,
@@ -262,7 +258,7 @@ test('a parked batch keeps its plan, and nothing of the submission that it was',
       throw new Error('the rows of a parked batch are kept');
     },
   };
-  const { type, bytes } = parkedBatch(shard, submission, new BatchRecords(), () => undefined);
+  const { type, bytes } = parkedBatch(submission, new BatchRecords(), () => undefined);
   assert.equal(type, 'bad');
   assert.ok(bytes >= 2 * plan.bytes);
 });

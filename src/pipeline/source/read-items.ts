@@ -1,0 +1,120 @@
+/** Items of a job or batch that are read again from the source topic, and decoded. */
+import { detachedItem } from '../../core/batch/detached.ts';
+import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
+import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
+import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
+import {
+  assertSameLog,
+  type FailedReread,
+  readAgain,
+  UnpreparedError,
+  type WrittenBetween,
+} from './reread.ts';
+
+/** Longest wait for the schema registry before memory that others need is given back. */
+const PATIENCE_MS = 5_000;
+
+const unavailable = (message: string): Poison => ({ reason: 'source_unavailable', message });
+const GONE = unavailable('the source topic no longer has this record');
+const SKIPPED = unavailable('configuration skips this record now');
+
+/** Records to be read again. */
+export interface WantedItems {
+  readonly type: string;
+  readonly records: CoordinateSet;
+  readonly written: WrittenBetween;
+  /** The job that they are in, if any. */
+  readonly from: LiveJob | undefined;
+}
+
+export interface ItemsRead {
+  readonly items: ContentItem[];
+  /** Records that are gone, or cannot be read or decoded. */
+  readonly failed: FailedReread[];
+}
+
+type Shard = ShardLife & SourceAccess & Pick<ShardJournal, 'state'>;
+
+/**
+ * Reads the source once for all.
+ * @returns the items of each, in order
+ * @throws UnreadPartitionError, UnpreparedError; what ends the shard
+ */
+export async function readItems<W extends WantedItems>(
+  shard: Shard,
+  all: readonly W[],
+): Promise<(ItemsRead & { readonly wanted: W })[]> {
+  const readings = all.map((wanted) => ({
+    ...{ wanted, items: [] as ContentItem[], failed: [] as FailedReread[] },
+    left: wanted.records.clone(),
+  }));
+  /** Takes a record out of those that are left. */
+  const found = ({ partition, offset }: SourceCoordinate) =>
+    readings.find(({ left }) => left.delete(partition, offset));
+  const decode = (record: SourceRecord) => {
+    const reading = found(record);
+    if (reading === undefined) return;
+    const { partition, offset } = record;
+    const { type, from, written } = reading.wanted;
+    assertSameLog(shard.options, record, written);
+    const replay = from?.replayOf(partition) ?? shard.state.partition(partition).replay;
+    const decoded = shard.kind.decode(record, replay, { type });
+    if ('item' in decoded) reading.items.push(detachedItem(decoded.item));
+    else {
+      const poison = 'poison' in decoded ? decoded.poison : SKIPPED;
+      reading.failed.push({ partition, offset, poison });
+    }
+  };
+  const wanted = CoordinateSet.of(all.flatMap(({ records }) => [...records]));
+  await readAgain(shard, wanted, async (records, unreadable) => {
+    await decodeAll(shard, records, decode);
+    for (const one of unreadable) found(one)?.failed.push(one);
+  });
+  for (const { left, failed } of readings)
+    for (const at of left) failed.push({ ...at, poison: GONE });
+  return readings;
+}
+
+/** Decodes records, each with memory for it, without holding up others for long. */
+async function decodeAll(
+  shard: Shard,
+  records: readonly SourceRecord[],
+  decode: (record: SourceRecord) => void,
+): Promise<void> {
+  const { budget, clock, kind, signal, waits } = shard;
+  await prepared(shard, records);
+  let sinceMs = clock.monotonic();
+  for (const [index, record] of records.entries()) {
+    const cost = decodeCost(kind, record);
+    const isLate = clock.monotonic() - sinceMs >= DECODING_SLICE_MS;
+    using _decoding =
+      cost === 0 ? undefined : await waits.during('memory', budget.reserve('work', cost, signal));
+    if (isLate) {
+      await clock.sleep(0, signal);
+      sinceMs = clock.monotonic();
+    }
+    if (isLate || cost > 0) await prepared(shard, cost === 0 ? records.slice(index) : [record]);
+    decode(record);
+    if (cost > 0) sinceMs = -Infinity;
+  }
+}
+
+/**
+ * Resolves when records can be decoded.
+ * @throws UnpreparedError when that takes long: a registry that is down for one pipeline must not take
+ * the memory of all; the signal's reason
+ */
+async function prepared(
+  { clock, kind, signal, waits }: Shard,
+  records: readonly SourceRecord[],
+): Promise<void> {
+  const loading = kind.prepare?.(records, signal);
+  if (loading !== undefined) {
+    const ready = waits.during('schema_registry', loading);
+    const late = Promise.withResolvers<never>();
+    const cancel = clock.after(PATIENCE_MS, () => late.reject(new UnpreparedError(ready)));
+    await Promise.race([ready, late.promise]).finally(cancel);
+  }
+  signal.throwIfAborted();
+}
