@@ -167,7 +167,7 @@ async function open(
     budget,
     kafka: connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger),
     tracing: await startTracing(process.env, { logger, metrics, version: VERSION }),
-    results: new ResultThread(budget.pool),
+    results: new ResultThread(),
     formats: await openFormats(config, { metrics, health, logger }),
   };
 }

@@ -63,7 +63,11 @@ export async function measureStages(print: (text: string) => void): Promise<void
   const file = resultFile(Buffer.from(sent.body));
   sent.release();
   const slices: ResultSlice[] = [];
-  for await (const slice of read(piecesOf(file), { job: () => JOB, expectedRows: ROWS }))
+  for await (const slice of read(piecesOf(file), {
+    job: () => JOB,
+    expectedRows: ROWS,
+    isLastTry: false,
+  }))
     slices.push(slice);
   const all = CoordinateSet.of(
     slices.flatMap((slice) => Array.from({ length: slice.length }, (_, row) => at(slice, row))),
@@ -96,7 +100,11 @@ export async function measureStages(print: (text: string) => void): Promise<void
     [
       'results: file → records of decisions',
       async () => {
-        for await (const slice of read(piecesOf(file), { job: () => JOB, expectedRows: ROWS }))
+        for await (const slice of read(piecesOf(file), {
+          job: () => JOB,
+          expectedRows: ROWS,
+          isLastTry: false,
+        }))
           slice.release();
       },
     ],

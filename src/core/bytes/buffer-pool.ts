@@ -37,10 +37,7 @@ export class BufferPool {
     return idle ?? Buffer.from(new ArrayBuffer(size));
   }
 
-  /**
-   * Returns a whole buffer of `take`, which must not be read any more. It may have been moved to
-   * another thread and back.
-   */
+  /** Returns a whole buffer of `take`, which must not be read any more. */
   give(buffer: Buffer<ArrayBuffer>): void {
     const size = buffer.length;
     this.#lentBytes -= size;
@@ -59,20 +56,10 @@ export class BufferPool {
   drop(buffer: Buffer<ArrayBuffer>): void {
     this.#lentBytes -= buffer.length;
   }
-
-  /** Counts buffers in sizes of `bufferSize` that were made elsewhere and will be given here. */
-  adopt(bytes: number): void {
-    this.#lentBytes += bytes;
-  }
-
-  /** Counts buffers that will not come back. */
-  lose(bytes: number): void {
-    this.#lentBytes -= bytes;
-  }
 }
 
 /** Returns the size of the buffer that `take` gives for so many bytes. */
-export function bufferSize(bytes: number): number {
+function bufferSize(bytes: number): number {
   if (bytes > MOST_BYTES) return Math.ceil(bytes);
   let size = LEAST_BYTES;
   while (size < bytes) size *= 2;

@@ -28,16 +28,13 @@ export class ResultSlice {
   readonly others: ResultColumns['others'];
   readonly #numbers: Float64Array<ArrayBuffer>;
   readonly #outcomes: readonly RowOutcome[];
-  #release: (() => void) | undefined;
 
-  /** @param release returns the memory; called once */
-  constructor(columns: ResultColumns, release?: () => void) {
+  constructor(columns: ResultColumns) {
     this.length = columns.rows;
     this.bytes = Buffer.from(columns.bytes);
     this.others = columns.others;
     this.#numbers = columns.numbers;
     this.#outcomes = columns.outcomes;
-    this.#release = release;
   }
 
   partition(row: number): number {
@@ -82,10 +79,9 @@ export class ResultSlice {
     yield* this.others;
   }
 
-  /** Returns the memory: the slice must not be read any more. Idempotent. */
+  /** Frees the memory at once, without the collector: the slice must not be read any more. Idempotent. */
   release(): void {
-    const release = this.#release;
-    this.#release = undefined;
-    release?.();
+    const { buffer } = this.bytes;
+    if (!buffer.detached) buffer.transfer(0);
   }
 }

@@ -6,27 +6,12 @@ import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import type { BrokenRow, MalformedRow, ReadRow, RowOutcome } from './result-row.ts';
 import { type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
 
-/** Source of buffers for records. */
-export interface Rooms {
-  /** Returns a buffer that is a whole ArrayBuffer. @param likely bytes needed in the end */
-  take(least: number, likely: number): Buffer<ArrayBuffer>;
-  /** Returns a buffer that was too small. */
-  give(room: Buffer<ArrayBuffer>): void;
-}
-
 type Text = string | undefined;
 
 const LEAST_ROWS = 32;
 const LEAST_ROOM_BYTES = 16 * 1024;
 
-/** Buffers that are left to the collector. */
-const UNPOOLED: Rooms = {
-  take: (_least, likely) => Buffer.allocUnsafeSlow(Math.max(likely, LEAST_ROOM_BYTES)),
-  give: () => {},
-};
-
 export class SliceWriter {
-  readonly #rooms: Rooms;
   #room: Buffer<ArrayBuffer> | undefined;
   #end = 0;
   #rows = 0;
@@ -39,10 +24,6 @@ export class SliceWriter {
   #rowsBefore = 0;
   #bytesBefore = 0;
 
-  constructor(rooms: Rooms = UNPOOLED) {
-    this.#rooms = rooms;
-  }
-
   /** Offset of the next record in the buffer of `reserve`. */
   get end(): number {
     return this.#end;
@@ -52,16 +33,10 @@ export class SliceWriter {
   reserve(bytes: number): Buffer {
     const room = this.#room;
     if (room !== undefined && this.#end + bytes <= room.length) return room;
-    const least = this.#end + bytes;
-    const larger = this.#rooms.take(
-      least,
-      Math.max(least, room === undefined ? this.#bytesBefore : room.length * 2),
-    );
+    const likely = room === undefined ? this.#bytesBefore : room.length * 2;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#end + bytes, likely, LEAST_ROOM_BYTES));
+    room?.copy(larger, 0, 0, this.#end);
     this.#room = larger;
-    if (room !== undefined) {
-      room.copy(larger, 0, 0, this.#end);
-      this.#rooms.give(room);
-    }
     return larger;
   }
 
@@ -97,11 +72,7 @@ export class SliceWriter {
 
   /** Returns the columns and begins the next slice; undefined without rows. */
   finish(): ResultColumns | undefined {
-    if (this.#rows === 0 && this.#others.length === 0) {
-      if (this.#room !== undefined) this.#rooms.give(this.#room);
-      this.#room = undefined;
-      return undefined;
-    }
+    if (this.#rows === 0 && this.#others.length === 0) return undefined;
     const columns = {
       rows: this.#rows,
       numbers: this.#numbers,

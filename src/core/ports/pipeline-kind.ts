@@ -98,15 +98,21 @@ export interface ResultFileKind extends KindSteps {
   /**
    * Streams the results, a slice of rows at a time; the caller releases each slice.
    * @param job called once per slice: it has the time of the decision
-   * @param onHeld called with the bytes held for a large row whose end has not arrived, 0 after it
    * @throws ServiceError after the slices that could be read
    */
   results(
     status: RemoteStatus,
     job: () => JobContext,
     signal: AbortSignal,
-    onHeld?: (bytes: number) => void,
+    download?: Download,
   ): AsyncIterable<ResultSlice>;
+}
+
+export interface Download {
+  /** Called with the bytes held for a large row whose end has not arrived, 0 after it. */
+  readonly onHeld?: (bytes: number) => void;
+  /** True if no other download follows: then a last row that may not be whole is taken. */
+  readonly isLastTry?: boolean;
 }
 
 /**

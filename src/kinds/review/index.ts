@@ -40,6 +40,8 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
   const part = new EventPart();
   const decisions = new DecisionWriter(topic);
   const types = new BatchTypes();
+  /** A file of this service without a final line end is truncated. */
+  let filesEndLines = false;
 
   return {
     name: 'review',
@@ -68,7 +70,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       }
     },
 
-    async *results({ resultUrl, expectedRows }, job, signal, onHeld) {
+    async *results({ resultUrl, expectedRows }, job, signal, { onHeld, isLastTry = false } = {}) {
       if (resultUrl === undefined)
         throw new ServiceError('protocol', 'the batch has no download address', {
           operation: 'download',
@@ -77,7 +79,13 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       const enough = new AbortController();
       try {
         const call = { signal: AbortSignal.any([signal, enough.signal]) };
-        yield* read(await service.download(resultUrl, call), { job, expectedRows, onHeld });
+        yield* read(await service.download(resultUrl, call), {
+          ...{ job, expectedRows, isLastTry: isLastTry && !filesEndLines },
+          ...(onHeld && { onHeld }),
+          onLineEnd: () => {
+            filesEndLines = true;
+          },
+        });
       } finally {
         enough.abort();
       }

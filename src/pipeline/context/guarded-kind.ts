@@ -105,8 +105,8 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
   if ('results' in kind)
     return {
       ...steps,
-      results: (status, job, signal, onHeld) =>
-        stream(job, signal, () => kind.results(status, job, signal, onHeld)),
+      results: (status, job, signal, download) =>
+        stream(job, signal, () => kind.results(status, job, signal, download)),
     };
   return {
     ...steps,

@@ -60,11 +60,11 @@ export class OwnedShard implements ShardStages {
     this.intake = new Intake(shard, this);
     this.#submitter = new Submitter(shard, this);
     this.#retrier = new Retrier(shard, this);
-    const settler =
+    this.#tracker = new Tracker(shard, this, (job) =>
       'results' in kind
-        ? new ResultFileSettler(shard, this.writer, kind)
-        : new PerItemSettler(shard, this.writer, kind);
-    this.#tracker = new Tracker(shard, this, settler);
+        ? new ResultFileSettler(shard, this.writer, kind, job)
+        : new PerItemSettler(shard, this.writer, kind, job),
+    );
     shard.control.listen(() => this.#obey());
   }
 

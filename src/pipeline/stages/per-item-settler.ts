@@ -1,8 +1,7 @@
 /**
- * Settles finished jobs of kinds without a result file: reads the remaining records from the source
+ * Settles a finished job of a kind without a result file: reads the remaining records from the source
  * topic, and obtains the rows of their results from the kind.
  */
-import { LogSeldom } from '../../base/log-limits.ts';
 import type { BrokenRow, ItemRow } from '../../core/bytes/result-row.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
@@ -18,28 +17,26 @@ import type { TerminalWriter } from '../publish/terminal-writer.ts';
 import { type ItemsRead, readItems } from '../source/read-items.ts';
 import { untilReadable, writtenBetween } from '../source/reread.ts';
 import { Settlement } from './settlement.ts';
-import type { JobSettler, Settled, Settler } from './tracker.ts';
+import type { JobSettler, Settled } from './tracker.ts';
 
 type Shard = ShardLife & ShardJournal & SourceAccess;
 
-export class PerItemSettler implements Settler {
+export class PerItemSettler implements JobSettler {
   readonly #shard: Shard;
   readonly #writer: TerminalWriter;
   readonly #kind: PerItemKind;
-  readonly #log = new LogSeldom();
+  readonly #job: LiveJob;
 
-  constructor(shard: Shard, writer: TerminalWriter, kind: PerItemKind) {
+  constructor(shard: Shard, writer: TerminalWriter, kind: PerItemKind, job: LiveJob) {
     this.#shard = shard;
     this.#writer = writer;
     this.#kind = kind;
-  }
-
-  begin(job: LiveJob): JobSettler {
-    return { settle: (status, isLast) => this.#settle(job, status, isLast) };
+    this.#job = job;
   }
 
   /** Settles the items that have an outcome. @param isLast see PerItemKind.outcomes */
-  async #settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled> {
+  async settle(status: RemoteStatus, isLast: boolean): Promise<Settled> {
+    const job = this.#job;
     const { budget, clock, logger, report, signal, waits } = this.#shard;
     const { bytes, count } = job.record;
     // Each record takes memory as it was read, and again as it is published.
@@ -50,14 +47,14 @@ export class PerItemSettler implements Settler {
     let overdue = 0;
     let cut: ServiceError | undefined;
     for (const piece of pieces(job.left, most)) {
-      const { items, failed, lease } = await this.#read(job, piece, each * piece.size);
+      const { items, failed, lease } = await this.#read(piece, each * piece.size);
       using _lease = lease;
       using settlement = new Settlement(this.#shard, this.#writer, job, 'settle');
       const take = async (row: ItemRow) => {
         if (row.overdue === true) overdue++;
         if (job.left.has(row.partition, row.offset)) await settlement.add(row);
       };
-      for (const one of failed) await take(this.#rowOf(one, job, status));
+      for (const one of failed) await take(this.#rowOf(one, status));
       await settlement.end();
       try {
         const outcomes = this.#kind.outcomes(items, status, decided, signal, isLast);
@@ -80,17 +77,13 @@ export class PerItemSettler implements Settler {
       logger.warn({ ...fields, failure, records: overdue }, 'batch failed');
     }
     if (job.left.size === 0) return { do: 'done' };
-    const nowMs = clock.monotonic();
-    if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, nowMs)) {
-      const about = { ...fields, error: cut.message };
-      logger.warn(about, 'could not get outcomes of records; retrying');
-    }
     return { do: 'again', afterMs: 0, unanswered: cut };
   }
 
-  /** Reads and decodes records of a job. @param bytes memory that they take */
-  async #read(job: LiveJob, records: CoordinateSet, bytes: number) {
+  /** Reads and decodes records of the job. @param bytes memory that they take */
+  async #read(records: CoordinateSet, bytes: number) {
     const { budget, signal, waits } = this.#shard;
+    const job = this.#job;
     const wanted = { type: job.record.type, records, written: writtenBetween(job), from: job };
     for (;;) {
       const lease = await waits.during('memory', budget.reserve('reread', bytes, signal));
@@ -104,7 +97,8 @@ export class PerItemSettler implements Settler {
     }
   }
 
-  #rowOf({ partition, offset, poison }: BrokenRow, job: LiveJob, status: RemoteStatus): ItemRow {
+  #rowOf({ partition, offset, poison }: BrokenRow, status: RemoteStatus): ItemRow {
+    const job = this.#job;
     const at = { partition, offset };
     const about = jobContext(job, this.#shard.clock.now());
     const row = this.#kind.outcomeOf({ ...at, replay: job.replayOf(partition) }, status, about);

@@ -1,6 +1,6 @@
 /**
- * Settles finished jobs from their result files. Rows that settle nothing are counted and dropped
- * (I2).
+ * Settles a finished job from its result file, which is downloaded until its rows settle the job.
+ * Rows that settle nothing are counted and dropped (I2).
  */
 import type { MalformedRow } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';
@@ -19,7 +19,7 @@ import {
 import type { TerminalWriter } from '../publish/terminal-writer.ts';
 import { Settlement } from './settlement.ts';
 import type { FailureDetail } from './shard-stages.ts';
-import type { JobSettler, Settled, Settler } from './tracker.ts';
+import type { JobSettler, Settled } from './tracker.ts';
 
 /**
  * Memory of a download per byte of a chunk: the slices of the chunk, the pieces of the file in
@@ -29,24 +29,7 @@ const MEMORY_PER_CHUNK = 2;
 
 type Shard = ShardLife & ShardJournal & SourceAccess;
 
-export class ResultFileSettler implements Settler {
-  readonly #shard: Shard;
-  readonly #writer: TerminalWriter;
-  readonly #kind: ResultFileKind;
-
-  constructor(shard: Shard, writer: TerminalWriter, kind: ResultFileKind) {
-    this.#shard = shard;
-    this.#writer = writer;
-    this.#kind = kind;
-  }
-
-  begin(job: LiveJob): JobSettler {
-    return new ResultFile(this.#shard, this.#writer, this.#kind, job);
-  }
-}
-
-/** Result file of one job, which is downloaded until its rows settle the job. */
-class ResultFile implements JobSettler {
+export class ResultFileSettler implements JobSettler {
   readonly #shard: Shard;
   readonly #writer: TerminalWriter;
   readonly #kind: ResultFileKind;
@@ -96,13 +79,14 @@ class ResultFile implements JobSettler {
     settlement: Settlement,
     onHeld: (bytes: number) => void,
   ): Promise<ServiceError | undefined> {
-    const { clock, report, signal, waits } = this.#shard;
+    const { clock, options, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
     const attributes = { 'content_review.download': this.#downloads };
     const isWanted = (partition: number, offset: number) => rows.isWanted(partition, offset);
     const read = async () => {
       const decided = () => jobContext(this.#job, clock.now());
-      const slices = this.#kind.results(status, decided, signal, onHeld);
+      const isLastTry = this.#downloads > options.downloadRetries;
+      const slices = this.#kind.results(status, decided, signal, { onHeld, isLastTry });
       for await (const slice of waits.each('transfer', slices)) {
         rows.count(slice);
         await settlement.take(slice, isWanted);

@@ -3,7 +3,7 @@
  * jitter, some jobs at a time. The rules are in core/outcome/follow-policy.ts.
  */
 
-import { LogOnce } from '../../base/log-limits.ts';
+import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
@@ -32,11 +32,7 @@ interface Again {
 /** Outcome of settling: done, failed, or to be repeated after another poll. */
 export type Settled = { readonly do: 'done' } | Fail | ({ readonly do: 'again' } & Again);
 
-export interface Settler {
-  /** Begins with a job, which may be settled in several parts. */
-  begin(job: LiveJob): JobSettler;
-}
-
+/** Settler of one job, which may be settled in several parts. */
 export interface JobSettler {
   /** @param isLast whether records without a decision fail now, because their time is over */
   settle(status: RemoteStatus, isLast: boolean): Promise<Settled>;
@@ -56,19 +52,24 @@ interface Followed {
 export class Tracker {
   readonly #shard: ShardLife & ServiceAccess;
   readonly #stages: ShardStages;
-  readonly #settler: Settler;
+  readonly #settlerOf: (job: LiveJob) => JobSettler;
   readonly #followed = new Map<LiveJob, Followed>();
   readonly #logged = new LogOnce(MAX_LOGGED);
+  readonly #unanswered = new LogSeldom();
 
-  constructor(shard: ShardLife & ServiceAccess, stages: ShardStages, settler: Settler) {
+  constructor(
+    shard: ShardLife & ServiceAccess,
+    stages: ShardStages,
+    settlerOf: (job: LiveJob) => JobSettler,
+  ) {
     this.#shard = shard;
     this.#stages = stages;
-    this.#settler = settler;
+    this.#settlerOf = settlerOf;
   }
 
   /** @param firstWaitMs a restart spreads the first polls, which would come all at once otherwise */
   async follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): Promise<void> {
-    const settler = this.#settler.begin(job);
+    const settler = this.#settlerOf(job);
     const followed = { job, isProbe, settler, isSettling: false, heard: undefined };
     this.#followed.set(job, followed);
     try {
@@ -136,6 +137,7 @@ export class Tracker {
       const settled = await settler.settle(answer, isLast).finally(() => {
         followed.isSettling = false;
       });
+      if (settled.do === 'again') this.#logUnanswered(fields, settled.unanswered);
       if (settled.do !== 'done') return settled;
       breakers.succeeded(record.type);
       report.since('settle', startedMs);
@@ -202,6 +204,16 @@ export class Tracker {
       logger.warn(about, 'could not poll the state of a batch; retrying');
       return err(error);
     }
+  }
+
+  #logUnanswered(fields: object, error: ServiceError | undefined): void {
+    const { clock, logger } = this.#shard;
+    if (error === undefined) return;
+    if (this.#unanswered.allows(`${error.failure} ${error.status}`, clock.monotonic()))
+      logger.warn(
+        { ...fields, error: error.message },
+        'could not get outcomes of records; retrying',
+      );
   }
 
   /** Returns the shortest wait after a poll that was not answered, ms. */

@@ -1,17 +1,21 @@
 /** Reader of result files in the caller's thread; for the one in its own thread see thread/. */
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
-import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
+import type { Download, JobContext } from '../../../core/ports/pipeline-kind.ts';
 import type { ResultNotice } from './notices.ts';
-import { type ReadRows, ResultReader, type ResultSettings } from './result-reader.ts';
-import { LastRows } from './truncation-guard.ts';
+import {
+  type FileFacts,
+  type ReadRows,
+  ResultReader,
+  type ResultSettings,
+} from './result-reader.ts';
 
-export interface ResultFile {
+export interface ResultFile extends FileFacts {
   /** Called for each piece. */
   readonly job: () => JobContext;
-  /** Rows reported by the service; undefined if it reports none. */
-  readonly expectedRows: number | undefined;
   /** Called with the bytes held for a large row, after each piece. */
-  readonly onHeld?: ((bytes: number) => void) | undefined;
+  readonly onHeld?: Download['onHeld'];
+  /** Called at the end of a whole file with a final line end. */
+  readonly onLineEnd?: () => void;
 }
 
 /**
@@ -33,27 +37,21 @@ export type CreateResultFileReader = (
 const PIECE_BYTES = 64 * 1024;
 
 /** Reads in the caller's thread. */
-export const resultFileReader: CreateResultFileReader = (settings, onNotice) => {
-  const lastRows = new LastRows();
-  return (source, file) =>
-    slicesOf(source, file, () => new ResultReader(settings, lastRows, file.expectedRows), onNotice);
-};
+export const resultFileReader: CreateResultFileReader = (settings, onNotice) => (source, file) =>
+  slicesOf(source, file, () => new ResultReader(settings, file), onNotice);
 
 /** Reads a file piece by piece, with one piece in its reader at a time. */
 export async function* slicesOf(
   source: AsyncIterable<Buffer>,
-  { job, onHeld }: ResultFile,
+  { job, onHeld, onLineEnd }: ResultFile,
   open: () => Pick<ResultReader, 'read' | 'end' | 'close'>,
   onNotice: (notice: ResultNotice) => void,
-  release?: (slice: ResultSlice) => void,
 ): AsyncGenerator<ResultSlice, void, undefined> {
-  function* rowsOf({ rows, held, notices, problem }: ReadRows): Generator<ResultSlice> {
+  function* rowsOf({ rows, held, notices, endsLine, problem }: ReadRows): Generator<ResultSlice> {
     onHeld?.(held);
     for (const notice of notices) onNotice(notice);
-    if (rows !== undefined) {
-      const slice: ResultSlice = new ResultSlice(rows, () => release?.(slice));
-      yield slice;
-    }
+    if (endsLine) onLineEnd?.();
+    if (rows !== undefined) yield new ResultSlice(rows);
     if (problem !== undefined) throw problem;
   }
   const reader = open();

@@ -1,6 +1,7 @@
 /** Reader of one result file, piece by piece. */
+import { JsonScanner } from '../../../base/json/scanner.ts';
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
-import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
+import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { REFERENCE_COLUMN } from '../metadata/column-names.ts';
 import { LARGE_BYTES, largeRowTurn, maxRowBytes } from './large-rows.ts';
@@ -9,7 +10,6 @@ import { PartialRow } from './partial-row.ts';
 import { readResultHeader, unreadable, type WantedColumns } from './result-header.ts';
 import { RowDecisions } from './row-decisions.ts';
 import { NOT_WHOLE, RowScanner } from './row-scanner.ts';
-import type { LastRows } from './truncation-guard.ts';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const LINE_END = Buffer.from('\n');
@@ -25,6 +25,14 @@ export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
   readonly topic: string;
 }
 
+/** Facts about one download of a result file. */
+export interface FileFacts {
+  /** Rows reported by the service; undefined if it reports none. */
+  readonly expectedRows: number | undefined;
+  /** True if no other download follows: then a last row that may not be whole is taken. */
+  readonly isLastTry: boolean;
+}
+
 /** Rows of a piece, and the problem that ended the file in it. */
 export interface ReadRows {
   readonly rows: ResultColumns | undefined;
@@ -32,15 +40,16 @@ export interface ReadRows {
   readonly held: number;
   /** Deviations from the interface, each once. */
   readonly notices: readonly ResultNotice[];
+  /** True for the end of a whole file with a final line end. */
+  readonly endsLine: boolean;
   /** Reason to stop reading, a ServiceError or a bug; undefined if there is none. */
   readonly problem: unknown;
 }
 
 export class ResultReader {
   readonly #settings: ResultSettings;
-  readonly #lastRows: LastRows;
-  readonly #expectedRows: number | undefined;
-  readonly #slice: SliceWriter;
+  readonly #facts: FileFacts;
+  readonly #slice = new SliceWriter();
   readonly #scanner = new RowScanner();
   readonly #partial = new PartialRow();
   #notices = new Map<string, ResultNotice>();
@@ -53,25 +62,15 @@ export class ResultReader {
   #referenceColumn = -1;
   #job: JobContext | undefined;
   #taken = 0;
+  #endsLine = false;
   /** Bytes since the last row: empty lines take time as well. */
   #bytesSinceRow = 0;
   /** Ends the turn of a large row. */
   #endTurn: (() => void) | undefined;
 
-  /**
-   * @param lastRows of all files of the pipeline
-   * @param expectedRows rows reported by the service; undefined if it reports none
-   */
-  constructor(
-    settings: ResultSettings,
-    lastRows: LastRows,
-    expectedRows: number | undefined,
-    rooms?: Rooms,
-  ) {
+  constructor(settings: ResultSettings, facts: FileFacts) {
     this.#settings = settings;
-    this.#lastRows = lastRows;
-    this.#expectedRows = expectedRows;
-    this.#slice = new SliceWriter(rooms);
+    this.#facts = facts;
   }
 
   /**
@@ -108,7 +107,7 @@ export class ResultReader {
     this.#notices.clear();
     const { length } = this.#partial;
     const held = length > LARGE_BYTES ? HELD_PER_BYTE * length : 0;
-    return { rows: this.#slice.finish(), held, notices, problem };
+    return { rows: this.#slice.finish(), held, notices, problem, endsLine: this.#endsLine };
   }
 
   #read(piece: Buffer, limit: number): void {
@@ -182,20 +181,28 @@ export class ResultReader {
     }
     if (this.#decisions === undefined)
       throw unreadable('the result file is empty: it has no header');
-    if (endsLine && this.#expectedRows === this.#taken - 1) this.#lastRows.endedLine();
+    this.#endsLine = endsLine && this.#facts.expectedRows === this.#taken - 1;
   }
 
-  /** True if the scanned row, which has no line end, is not cut. */
+  /**
+   * True if the scanned row, which has no line end, is not cut. RFC 4180 allows such a file, but a
+   * truncated one looks the same: `approved` cut to `approv` would be published as a result.
+   */
   #isWhole(decisions: RowDecisions): boolean {
     const row = this.#scanner;
-    const column = this.#referenceColumn;
+    const last = row.cells - 1;
     // Only a CR was left.
-    if (row.cells === 0) return false;
-    if (column === row.cells - 1 && decisions.isAuthentic(row, this.#job as JobContext))
+    if (last === -1) return false;
+    if (this.#referenceColumn === last && decisions.isAuthentic(row, this.#job as JobContext))
       return true;
-    const reference = column < row.cells ? row.text(column) : '';
+    if (isJsonObject(row.text(last))) return true;
+    const { expectedRows = 0, isLastTry } = this.#facts;
     // The header is taken, too.
-    const more = this.#taken < (this.#expectedRows ?? 0);
-    return this.#lastRows.isWhole(row, reference, more);
+    return isLastTry && this.#taken >= expectedRows;
   }
+}
+
+/** True for a JSON list or object, whose end is certain. */
+function isJsonObject(text: string): boolean {
+  return /^\s*[[{]/.test(text) && new JsonScanner([]).scan(Buffer.from(text)) === undefined;
 }

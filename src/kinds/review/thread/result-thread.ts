@@ -1,44 +1,31 @@
 /**
  * Reader of result files in a thread of its own (docs/adr/0026): CSV is the largest part of the
- * connector's work. The files' bytes go there; finished decisions come back in pooled buffers.
+ * connector's work. The files' bytes go there; finished decisions come back. Memory is moved, not copied.
  */
 import { Worker } from 'node:worker_threads';
 import { REPORT_WITHOUT_ENVIRONMENT } from '../../../base/thread-arguments.ts';
-import type { BufferPool } from '../../../core/bytes/buffer-pool.ts';
 import { InternalError } from '../../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { type CreateResultFileReader, slicesOf } from '../results/result-files.ts';
-import type { ReadRows, ResultSettings } from '../results/result-reader.ts';
+import type { FileFacts, ReadRows, ResultSettings } from '../results/result-reader.ts';
 import type { FileProblem, ReadMessage, ToThread } from './messages.ts';
 
 /** Heap for short-lived objects, MiB: a slice leaves few, and more would only stay resident. */
 const YOUNG_MIB = 6;
-/** Room for the records of a piece, per byte of it. The thread makes room for larger ones. */
-const ROOM_PER_BYTE = 2;
 
 /**
  * Thread of all pipelines of a process. It starts with the first reader, so that the first file
  * does not wait for it. If it dies, its files fail, and the next file starts another.
  */
 export class ResultThread {
-  readonly #pool: BufferPool;
-  #pipelines = 0;
   #thread: Thread | undefined;
-
-  /** @param pool source of the buffers sent to the thread; released slices return theirs to it */
-  constructor(pool: BufferPool) {
-    this.#pool = pool;
-  }
 
   /** Creates the reader of a pipeline. */
   readonly reader: CreateResultFileReader = (settings, onNotice) => {
-    const pipeline = this.#pipelines++;
     this.#running();
-    return (source, file) => {
-      const open = () => this.#running().open(pipeline, settings, file.expectedRows);
-      return slicesOf(source, file, open, onNotice, ({ bytes }) => this.#pool.give(bytes));
-    };
+    return (source, file) =>
+      slicesOf(source, file, () => this.#running().open(settings, file), onNotice);
   };
 
   /** Ends the thread. Open files fail. */
@@ -47,7 +34,7 @@ export class ResultThread {
   }
 
   #running(): Thread {
-    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.#pool);
+    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread();
     return this.#thread;
   }
 }
@@ -55,17 +42,13 @@ export class ResultThread {
 /** Worker and the files open in it. */
 class Thread {
   readonly #worker: Worker;
-  readonly #pool: BufferPool;
-  /** Bytes of the pool's buffers that are in the thread. */
-  #lentBytes = 0;
   #opened = 0;
   #open = 0;
   /** Files that wait for an answer: each for one at a time. */
   readonly #waiting = new Map<number, PromiseWithResolvers<ReadMessage>>();
   #end: InternalError | undefined;
 
-  constructor(pool: BufferPool) {
-    this.#pool = pool;
+  constructor() {
     const entry = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
     this.#worker = new Worker(new URL(entry, import.meta.url), {
       name: 'results',
@@ -85,13 +68,17 @@ class Thread {
   }
 
   /** Opens a file, of which one call at a time may be unanswered. */
-  open(pipeline: number, settings: ResultSettings, expectedRows: number | undefined) {
+  open(settings: ResultSettings, { expectedRows, isLastTry }: FileFacts) {
     const file = ++this.#opened;
     // The process must not end before the rows are read.
     if (++this.#open === 1) this.#worker.ref();
-    this.#worker.postMessage({ is: 'open', file, pipeline, settings, expectedRows });
+    this.#post({ is: 'open', file, settings, facts: { expectedRows, isLastTry } });
     return {
-      read: (piece: Buffer, job: JobContext) => this.#read(file, piece, job),
+      read: (piece: Buffer, job: JobContext) => {
+        // A copy: the piece may be part of a buffer that is read elsewhere.
+        const bytes = new Uint8Array(piece).buffer;
+        return this.#ask({ is: 'piece', file, bytes, job }, [bytes]);
+      },
       end: () => this.#ask({ is: 'end', file }),
       close: () => {
         this.#post({ is: 'close', file });
@@ -104,27 +91,13 @@ class Thread {
     await this.#worker.terminate();
   }
 
-  async #read(file: number, piece: Buffer, job: JobContext): Promise<ReadRows> {
-    if (this.#end !== undefined) throw this.#end;
-    // A copy: the piece may be part of a buffer that is read elsewhere.
-    const bytes = this.#pool.take(piece.length);
-    const room = this.#pool.take(piece.length * ROOM_PER_BYTE);
-    piece.copy(bytes);
-    this.#lentBytes += bytes.length + room.length;
-    const { length } = piece;
-    return this.#ask({ is: 'piece', file, bytes: bytes.buffer, length, room: room.buffer, job }, [
-      bytes.buffer,
-      room.buffer,
-    ]);
-  }
-
   async #ask(message: ToThread, transfer: ArrayBuffer[] = []): Promise<ReadRows> {
     if (this.#end !== undefined) throw this.#end;
     const answer = Promise.withResolvers<ReadMessage>();
     this.#waiting.set(message.file, answer);
     this.#post(message, transfer);
-    const { rows, held, notices, problem } = await answer.promise;
-    return { rows, held, notices, problem: problem && errorOf(problem) };
+    const { problem, ...read } = await answer.promise;
+    return { ...read, problem: problem && errorOf(problem) };
   }
 
   #post(message: ToThread, transfer: ArrayBuffer[] = []): void {
@@ -132,22 +105,12 @@ class Thread {
   }
 
   #answered(answer: ReadMessage): void {
-    const { file, spare, rows, madeBytes } = answer;
-    this.#pool.adopt(madeBytes);
-    this.#lentBytes += madeBytes;
-    for (const buffer of spare) {
-      this.#lentBytes -= buffer.byteLength;
-      this.#pool.give(Buffer.from(buffer));
-    }
-    if (rows !== undefined) this.#lentBytes -= rows.bytes.byteLength;
-    this.#waiting.get(file)?.resolve(answer);
-    this.#waiting.delete(file);
+    this.#waiting.get(answer.file)?.resolve(answer);
+    this.#waiting.delete(answer.file);
   }
 
   #endWith(why: string): void {
     this.#end ??= new InternalError(`the thread that reads result files ended (${why})`);
-    this.#pool.lose(this.#lentBytes);
-    this.#lentBytes = 0;
     for (const { reject } of this.#waiting.values()) reject(this.#end);
     this.#waiting.clear();
   }

@@ -1,7 +1,7 @@
-/** Slices of results whose memory is lent: once a slice is released, neither its bytes nor its columns say anything true. */
+/** Slices of results whose memory is lent: once a slice is released, its columns say nothing true, and its bytes are gone. */
 
 import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
-import { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
+import { type ResultColumns, ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import { columnsOfRows } from '../../records/slices.ts';
 
 export class LentSlices {
@@ -12,14 +12,27 @@ export class LentSlices {
   mostLent = 0;
 
   of(rows: Iterable<ReadRow>): ResultSlice {
-    const columns = columnsOfRows(rows);
     this.made++;
     this.lent++;
     this.mostLent = Math.max(this.mostLent, this.lent);
-    return new ResultSlice(columns, () => {
-      this.lent--;
-      new Uint8Array(columns.bytes).fill(0xff);
-      columns.numbers.fill(-1);
-    });
+    return new LentSlice(columnsOfRows(rows), () => this.lent--);
+  }
+}
+
+class LentSlice extends ResultSlice {
+  readonly #columns: ResultColumns;
+  #released: (() => void) | undefined;
+
+  constructor(columns: ResultColumns, released: () => void) {
+    super(columns);
+    this.#columns = columns;
+    this.#released = released;
+  }
+
+  override release(): void {
+    super.release();
+    this.#columns.numbers.fill(-1);
+    this.#released?.();
+    this.#released = undefined;
   }
 }

@@ -64,6 +64,7 @@ export async function collectRows(
   kind: ResultFileKind,
   expectedRows?: number,
   job = JOB,
+  isLastTry = false,
 ): Promise<{ rows: Row[]; error: unknown }> {
   const rows: Row[] = [];
   try {
@@ -73,7 +74,8 @@ export async function collectRows(
       resultUrl: 'https://storage.example/file',
     } as const;
     const status = expectedRows === undefined ? finished : { ...finished, expectedRows };
-    for await (const slice of kind.results(status, () => job, SIGNAL)) rows.push(...slice);
+    for await (const slice of kind.results(status, () => job, SIGNAL, { isLastTry }))
+      rows.push(...slice);
     return { rows, error: undefined };
   } catch (error) {
     return { rows, error };
@@ -81,8 +83,12 @@ export async function collectRows(
 }
 
 /** The decisions of a file in which every row is well-formed. */
-export async function decisions(kind: ResultFileKind, job = JOB): Promise<OutgoingRecord[]> {
-  const { rows, error } = await collectRows(kind, undefined, job);
+export async function decisions(
+  kind: ResultFileKind,
+  job = JOB,
+  isLastTry = false,
+): Promise<OutgoingRecord[]> {
+  const { rows, error } = await collectRows(kind, undefined, job, isLastTry);
   assert.equal(error, undefined);
   return rows.map((row) => ('record' in row ? row.record : assert.fail(JSON.stringify(row))));
 }

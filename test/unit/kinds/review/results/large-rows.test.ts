@@ -85,7 +85,7 @@ test('the memory of a large row is reported while its end has not arrived', asyn
     status as Parameters<typeof kind.results>[0],
     () => JOB,
     signal,
-    (bytes) => held.push(bytes),
+    { onHeld: (bytes) => held.push(bytes) },
   ))
     slice.release();
   assert.ok(Math.max(...held) >= 3 * MIB, `at most ${Math.max(...held)} bytes`);

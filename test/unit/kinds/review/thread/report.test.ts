@@ -6,13 +6,11 @@ import { referenceOf } from '../items.ts';
 
 const THREAD = new URL('../../../../../src/kinds/review/thread/result-thread.ts', import.meta.url)
   .href;
-const POOL = new URL('../../../../../src/core/bytes/buffer-pool.ts', import.meta.url).href;
 const REFERENCE = referenceOf({}, { rowKey: 'AAAA' });
 const READING = `
   process.report.excludeEnv = true;
   const { ResultThread } = await import(${JSON.stringify(THREAD)});
-  const { BufferPool } = await import(${JSON.stringify(POOL)});
-  const thread = new ResultThread(new BufferPool(0));
+  const thread = new ResultThread();
   const read = thread.reader({ topic: 't', resultColumn: undefined }, () => {});
   const job = { jobId: 'j', remoteId: 'b', type: 't', attempt: 1, rowKey: 'AAAA', decidedAtMs: 0 };
   const source = async function* () {
