@@ -127,7 +127,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
     maxRows: integer(
-      'Maximum number of rows; at most 500 in the first batch after a start.',
+      'Maximum number of rows; at most 100 in the first batch after a start.',
       5_000,
       1,
       100_000,

@@ -3,7 +3,7 @@
  * it; ours is loaded module by module, so that some can be replaced before others use them.
  */
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire, Module } from 'node:module';
 import path from 'node:path';
 import { compileFunction } from 'node:vm';
@@ -29,7 +29,8 @@ for (const file of Object.keys(load.cache)) {
 function verify(): void {
   const { version } = load(path.join(root, 'package.json')) as { version?: unknown };
   const hash = createHash('sha256');
-  for (const file of globSync('**/*.js', { cwd: source }).sort())
+  const files = readdirSync(source, { encoding: 'utf8', recursive: true });
+  for (const file of files.filter((one) => one.endsWith('.js')).sort())
     hash.update(file).update(readFileSync(path.join(source, file)));
   const digest = hash.digest('hex');
   if (version === PATCHED_VERSION && digest === DIGEST) return;

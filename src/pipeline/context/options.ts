@@ -69,7 +69,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   maxTypes: 100,
   maxRetryBatches: 64,
   downloadRetries: 3,
-  firstBatchRows: 500,
+  firstBatchRows: 100,
   // Far below Kafka's 1 MB message.
   maxOffsetBytes: 256 * 1024,
   uploadDrainMs: 60_000,
