@@ -49,9 +49,6 @@ export interface OutgoingRecord {
   readonly headers?: RecordHeaders;
 }
 
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
-export type JsonObject = { readonly [key: string]: JsonValue };
-
 /**
  * Part of a JSON text that was scanned: a string with its quotes, or an object. A view, valid as
  * long as the bytes are; `core/batch/detached.ts` copies it.

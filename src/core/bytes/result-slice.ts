@@ -21,6 +21,10 @@ export interface ResultColumns {
   readonly others: readonly (MalformedRow | BrokenRow)[];
 }
 
+const noColumns = (): ResultColumns => ({
+  ...{ rows: 0, numbers: new Float64Array(0), bytes: new ArrayBuffer(0), outcomes: [], others: [] },
+});
+
 export class ResultSlice {
   /** Number of rows with a terminal record. */
   readonly length: number;
@@ -29,7 +33,7 @@ export class ResultSlice {
   readonly #numbers: Float64Array<ArrayBuffer>;
   readonly #outcomes: readonly RowOutcome[];
 
-  constructor(columns: ResultColumns) {
+  constructor(columns: ResultColumns = noColumns()) {
     this.length = columns.rows;
     this.bytes = Buffer.from(columns.bytes);
     this.others = columns.others;

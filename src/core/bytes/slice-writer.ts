@@ -4,7 +4,7 @@ import { internalPoison } from '../outcome/internal-error.ts';
 import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import type { BrokenRow, MalformedRow, ReadRow, RowOutcome } from './result-row.ts';
-import { type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
+import { type ResultColumns, ResultSlice, ROW_NUMBERS } from './result-slice.ts';
 
 type Text = string | undefined;
 
@@ -52,6 +52,13 @@ export class SliceWriter {
     this.#numbers[at + 2] = end;
     this.#numbers[at + 3] = this.#place(isError, result);
     this.#end = end;
+  }
+
+  /** Returns rows that exist as objects; see `addRow`. */
+  static sliceOf(rows: Iterable<ReadRow>): ResultSlice {
+    const writer = new SliceWriter();
+    for (const row of rows) writer.addRow(row);
+    return new ResultSlice(writer.finish());
   }
 
   /** Encodes a row. A record with a part that is neither bytes nor text makes a broken row. */

@@ -95,10 +95,6 @@ export class PartitionState {
     return this.position > this.#writtenRead;
   }
 
-  get lastAssigned(): PartitionProgress['last'] {
-    return this.#last;
-  }
-
   isAssigned(offset: number): boolean {
     return offset < this.#watermark || this.#assigned.has(offset);
   }

@@ -97,7 +97,7 @@ export class EventInput {
     if (fault !== undefined) return poisonOf(fault, event);
     const whole = this.valueAt(0);
     if (whole.type === OBJECT) return undefined;
-    const message = `the value is JSON, but ${typeOfFound(whole)} and not an object`;
+    const message = `the value is ${typeOfFound(whole)} and not an object`;
     return { reason: 'not_an_object', message };
   }
 

@@ -51,13 +51,9 @@ export class Ledger {
     }
   }
 
-  deadLettered(reason: string, records: number): void {
-    this.#book('dead_lettered_total', { reason }, records, -1);
-  }
-
-  deadLetters(letters: readonly { readonly reason: string }[]): void {
+  deadLettered(letters: readonly { readonly reason: string }[]): void {
     for (const [reason, { length }] of Map.groupBy(letters, ({ reason }) => reason))
-      this.deadLettered(reason, length);
+      this.#book('dead_lettered_total', { reason }, length, -1);
   }
 
   skipped(reason: string, records: number): void {

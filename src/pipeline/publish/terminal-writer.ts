@@ -75,7 +75,7 @@ export class TerminalWriter {
           return state.deadLetter(ended);
         });
       } else await this.settle(job, topic, chunk);
-      ledger.deadLetters(ended);
+      ledger.deadLettered(ended);
       chunk.clear();
       ended = [];
     };

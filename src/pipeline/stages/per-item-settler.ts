@@ -3,6 +3,7 @@
  * topic, and obtains the rows of their results from the kind.
  */
 import type { BrokenRow, ItemRow } from '../../core/bytes/result-row.ts';
+import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
@@ -50,17 +51,17 @@ export class PerItemSettler implements JobSettler {
       const { items, failed, lease } = await this.#read(piece, each * piece.size);
       using _lease = lease;
       using settlement = new Settlement(this.#shard, this.#writer, job, 'settle');
-      const take = async (row: ItemRow) => {
-        if (row.overdue === true) overdue++;
-        if (job.left.has(row.partition, row.offset)) await settlement.add(row);
+      const take = async (rows: readonly ItemRow[]) => {
+        overdue += rows.filter((row) => row.overdue).length;
+        await settlement.take(SliceWriter.sliceOf(rows), (...at) => job.left.has(...at));
       };
-      for (const one of failed) await take(this.#rowOf(one, status));
+      await take(failed.map((one) => this.#rowOf(one, status)));
       await settlement.end();
       try {
         const outcomes = this.#kind.outcomes(items, status, decided, signal, isLast);
         for await (const rows of waits.each('service', outcomes)) {
           signal.throwIfAborted();
-          for (const row of rows) await take(row);
+          await take(rows);
         }
       } catch (error) {
         signal.throwIfAborted();

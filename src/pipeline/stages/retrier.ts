@@ -2,6 +2,8 @@
  * Retries failed jobs: reads their remaining records from the source topic again, then moves them
  * to new jobs, or settles them without a result.
  */
+import type { ItemRow } from '../../core/bytes/result-row.ts';
+import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { BatchRecords } from '../../core/journal/batch-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import {
@@ -27,6 +29,9 @@ import { writtenBetween } from '../source/reread.ts';
 import type { RereadRequest } from '../source/reread-queue.ts';
 import { Settlement } from './settlement.ts';
 import type { FailedJob, ShardStages } from './shard-stages.ts';
+
+/** Rows that are rendered before some of them may be published. */
+const SLICE_ROWS = 256;
 
 type Shard = ShardLife & ShardJournal & ServiceAccess & SourceAccess;
 
@@ -161,15 +166,17 @@ export class Retrier {
     const { job, failure } = retry;
     const error = { code: failure, message: messageOf(retry) };
     using settlement = new Settlement(this.#shard, this.#stages.writer, job, 'rewind');
-    for (const item of items) {
+    const rowOf = (item: ContentItem): ItemRow => {
       const { partition, offset } = item;
       const about = jobContext(job, clock.now());
       const failed = attempt(() => kind.failure(item, error, about));
-      await settlement.add(
-        'poison' in failed
-          ? { partition, offset, poison: failed.poison }
-          : { partition, offset, status: 'error', record: failed.made },
-      );
+      return 'poison' in failed
+        ? { partition, offset, poison: failed.poison }
+        : { partition, offset, status: 'error', record: failed.made };
+    };
+    for (let from = 0; from < items.length; from += SLICE_ROWS) {
+      const rows = items.slice(from, from + SLICE_ROWS).map(rowOf);
+      await settlement.take(SliceWriter.sliceOf(rows), () => true);
     }
     await settlement.end();
   }

@@ -4,13 +4,11 @@
  */
 import { Counts } from '../../base/counts.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
-import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
-import type { ItemRow, RowOutcome } from '../../core/bytes/result-row.ts';
+import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
-import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Poison, SourceCoordinate } from '../../core/record.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
@@ -76,22 +74,6 @@ export class Settlement implements Disposable {
     // Dropped rows, and room behind the rows, take memory as well.
     if (this.#chunk.length === 0) this[Symbol.dispose]();
     else if (this.#isFull(this.#readBytes / SLICES_PER_CHUNK)) await this.#flush();
-  }
-
-  /** Takes the row of a record of the job. */
-  async add(row: ItemRow): Promise<void> {
-    if ('poison' in row) {
-      this.#refuse(row, row.poison);
-      return;
-    }
-    const { partition, offset, status, result, record } = row;
-    const sized = attempt(() => sizeOfRecord(record));
-    if ('poison' in sized) this.#refuse(row, sized.poison);
-    else if (this.#fits(partition, offset, sized.made)) {
-      this.#chunk.add(row, record);
-      this.#count({ isError: status === 'error', result });
-      if (this.#isFull()) await this.#flush();
-    }
   }
 
   /**

@@ -1,7 +1,6 @@
 /** Kinds with another format of terminal records than the JSON that they render. Dead letters keep theirs. */
 import { parseJson } from '../../../base/json/parse-json.ts';
 import type { ItemRow, ReadRow, ResultRow } from '../../../core/bytes/result-row.ts';
-import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
 import type {
@@ -51,15 +50,10 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
   return {
     ...kind,
     async *results(...of) {
-      const writer = new SliceWriter();
       for await (const slice of kind.results(...of)) {
-        try {
-          for (const one of slice) writer.addRow(inFormat(one, encode));
-        } finally {
-          slice.release();
-        }
-        const encoded = writer.finish();
-        if (encoded !== undefined) yield new ResultSlice(encoded);
+        const encoded = SliceWriter.sliceOf(Array.from(slice, (one) => inFormat(one, encode)));
+        slice.release();
+        yield encoded;
       }
     },
   };

@@ -20,10 +20,10 @@ export class LentSlices {
 }
 
 class LentSlice extends ResultSlice {
-  readonly #columns: ResultColumns;
+  readonly #columns: ResultColumns | undefined;
   #released: (() => void) | undefined;
 
-  constructor(columns: ResultColumns, released: () => void) {
+  constructor(columns: ResultColumns | undefined, released: () => void) {
     super(columns);
     this.#columns = columns;
     this.#released = released;
@@ -31,7 +31,7 @@ class LentSlice extends ResultSlice {
 
   override release(): void {
     super.release();
-    this.#columns.numbers.fill(-1);
+    this.#columns?.numbers.fill(-1);
     this.#released?.();
     this.#released = undefined;
   }

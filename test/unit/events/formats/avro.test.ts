@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EventInput } from '../../../../src/events/expression/index.ts';
 import { readAvro, recordOf } from '../../../support/records/avro.ts';
 import { documentOf, jsonOf, jsonOrPoison } from '../../../support/records/read-event.ts';
 
@@ -282,13 +283,18 @@ test('a value has as many items as its JSON has room for: far more than its byte
 });
 
 test('an event must be an object', () => {
-  assert.deepEqual(readAvro('long', Buffer.of(2)).poison, {
+  const problemOf = (schema: unknown, value: Buffer) => {
+    const event = readAvro(schema, value);
+    assert.ok(event.poison === undefined);
+    return new EventInput('events').begin(event, {
+      ...{ partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value },
+    });
+  };
+  assert.deepEqual(problemOf('long', Buffer.of(2)), {
     reason: 'not_an_object',
-    message: 'the value is Avro, but a number and not an object',
+    message: 'the value is a number and not an object',
   });
-  assert.equal(
-    readAvro({ type: 'array', items: 'int' }, Buffer.of(0)).poison?.reason,
-    'not_an_object',
-  );
+  const list = problemOf({ type: 'array', items: 'int' }, Buffer.of(0));
+  assert.equal(list?.reason, 'not_an_object');
   assert.deepEqual(documentOf(readAvro({ type: 'map', values: 'int' }, Buffer.of(0))), {});
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { EventInput } from '../../../../src/events/expression/index.ts';
 import type { EventFormat } from '../../../../src/events/format.ts';
 import { avroFormat } from '../../../../src/events/formats/avro/avro-format.ts';
 import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema-format.ts';
@@ -28,7 +29,7 @@ const { answers, records } = JSON.parse(readFileSync(FILE, 'utf8')) as {
   readonly records: readonly Fixture[];
 };
 const REFUSED: Readonly<Record<string, RegExp>> = {
-  'avro: no record': /^the value is Avro, but a string and not an object$/,
+  'avro: no record': /^the value is a string and not an object$/,
   'protobuf: one of two messages beside a map':
     /^the indexes of the record may mean Left or Right, because Pair has maps or groups/,
   'protobuf, registered as a file: one of two messages beside a map':
@@ -66,7 +67,8 @@ for (const { name, format, value, expected } of records) {
     await reader.prepare?.([record], new AbortController().signal);
     const read = reader.read(record);
     if (expected === null) {
-      assert.match(read.poison?.message ?? '', REFUSED[name] as RegExp);
+      const poison = read.poison ?? new EventInput('events').begin(read, record);
+      assert.match(poison?.message ?? '', REFUSED[name] as RegExp);
       return;
     }
     assert.equal(read.poison, undefined);

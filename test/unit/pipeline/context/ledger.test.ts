@@ -9,7 +9,7 @@ test('what came in and has not ended is open, and each way in and out has its co
   ledger.consumed(100);
   ledger.recovered(20);
   ledger.published(57, 7, new Map([['ham', 49]]));
-  ledger.deadLettered('not_json', 3);
+  ledger.deadLettered(Array.from({ length: 3 }, () => ({ reason: 'not_json' })));
   ledger.skipped('filtered', 2);
   ledger.released(30);
   assert.equal(ledger.open, 28);
