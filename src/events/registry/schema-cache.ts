@@ -1,7 +1,7 @@
 /**
  * Cache of the schemas that records name, ready without waiting. There is one load per id at a
  * time, for all that need it; a registry that cannot answer is tried again until it can, or until
- * the schema is no longer needed.
+ * the caller that began the load is gone: the next one begins another.
  */
 import { abortable } from '../../base/abortable.ts';
 import { retryWaitMs } from '../../base/backoff.ts';
@@ -14,11 +14,7 @@ import type { RegistrySettings } from './settings.ts';
 const MAX_ENTRIES = 2_000;
 /** Prepared records are read within this, even if the shard waits for memory in between. */
 const LATELY_MS = 10 * 60_000;
-/**
- * Entries beyond which unknown ids are dropped sooner: values without a real schema id can each
- * name a new one.
- */
-const MANY_ENTRIES = 20_000;
+/** The same for unknown ids: values without a real schema id can each name a new one. */
 const LATELY_UNKNOWN_MS = 60_000;
 /** An id is unknown after two answers: a replica may get a schema a moment after its producer. */
 const SECOND_LOOK_MS = 1_000;
@@ -40,12 +36,6 @@ interface CacheEntry<T> {
   usedMs: number;
 }
 
-interface SchemaLoad {
-  readonly done: Promise<void>;
-  readonly stop: AbortController;
-  waiting: number;
-}
-
 /** Loads a schema: undefined for an unknown id. Rejects as SchemaRegistry does. */
 export type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | undefined>;
 
@@ -53,7 +43,7 @@ export class SchemaCache<T> {
   readonly #load: LoadSchema<T>;
   readonly #settings: RegistrySettings;
   readonly #entries = new Map<number, CacheEntry<T>>();
-  readonly #loads = new Map<number, SchemaLoad>();
+  readonly #loads = new Map<number, Promise<boolean>>();
   #secondLooks = { sinceMs: 0, count: 0 };
 
   constructor(load: LoadSchema<T>, settings: RegistrySettings) {
@@ -88,27 +78,24 @@ export class SchemaCache<T> {
     await Promise.all(Array.from({ length: LOADS_AT_ONCE }, one));
   }
 
-  /** Waits for the load of an id, which continues while anything waits for it. */
   async #join(id: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const load = this.#loads.get(id) ?? this.#begin(id);
-    load.waiting++;
-    try {
-      await abortable(load.done, signal);
-    } finally {
-      load.waiting--;
-      if (load.waiting === 0) {
-        load.stop.abort(new DOMException('This schema is no longer needed', 'AbortError'));
-        if (this.#loads.get(id) === load) this.#loads.delete(id);
-      }
+    for (let isLoaded = false; !isLoaded; ) {
+      signal.throwIfAborted();
+      isLoaded = await abortable(this.#loads.get(id) ?? this.#begin(id, signal), signal);
     }
   }
 
-  #begin(id: number): SchemaLoad {
-    const stop = new AbortController();
-    const load = { done: this.#run(id, stop.signal), stop, waiting: 0 };
-    // Handled by those that wait; it also rejects when none does any more.
-    load.done.catch(() => {});
+  /** Resolves to false if the signal ended the load. */
+  #begin(id: number, signal: AbortSignal): Promise<boolean> {
+    const load = this.#run(id, signal)
+      .then(
+        () => true,
+        (error) => {
+          if (signal.aborted) return false;
+          throw error;
+        },
+      )
+      .finally(() => this.#loads.delete(id));
     this.#loads.set(id, load);
     return load;
   }
@@ -119,9 +106,7 @@ export class SchemaCache<T> {
     try {
       for (;;) {
         try {
-          const entry = await this.#entry(id, signal);
-          signal.throwIfAborted();
-          this.#entries.set(id, entry);
+          this.#entries.set(id, await this.#entry(id, signal));
           return;
         } catch (error) {
           signal.throwIfAborted();
@@ -132,7 +117,7 @@ export class SchemaCache<T> {
         }
       }
     } finally {
-      // Also when nothing waits any more: the loss would stay reported permanently.
+      // Also when the caller is gone: the loss would stay reported permanently.
       if (failures > 0) observer?.available();
     }
   }
@@ -173,11 +158,9 @@ export class SchemaCache<T> {
   }
 
   #drop(nowMs: number): void {
-    const { size } = this.#entries;
-    if (size < MAX_ENTRIES) return;
-    const unknownMs = size < MANY_ENTRIES ? LATELY_MS : LATELY_UNKNOWN_MS;
+    if (this.#entries.size < MAX_ENTRIES) return;
     for (const [id, { usedMs, found }] of this.#entries)
-      if (nowMs - usedMs > (found.poison === undefined ? LATELY_MS : unknownMs))
+      if (nowMs - usedMs > (found.poison === undefined ? LATELY_MS : LATELY_UNKNOWN_MS))
         this.#entries.delete(id);
   }
 }
