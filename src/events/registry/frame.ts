@@ -22,22 +22,13 @@ export function readFrame(value: Buffer, headers: RecordHeaders): SchemaFrame {
     // Ids are positive; anything else is a value that happens to begin with a zero.
     if (id >= 0) return { id };
   }
-  return { poison: { reason: 'undecodable', message: objectionTo(value, headers) } };
+  return { poison: { reason: 'undecodable', message: objectionTo(headers) } };
 }
 
-function objectionTo(value: Buffer, headers: RecordHeaders): string {
-  if (headers.some(([name]) => name === GUID_HEADER)) {
-    return `the schema is named by the header ${GUID_HEADER} (a GUID): write the schema's id in front of the value instead (the prefix schema id serializer)`;
-  }
-  const found =
-    value.length < FRAME_BYTES
-      ? `the value has ${value.length} bytes`
-      : value[0] === 1
-        ? "the value begins with the byte 1 (a schema's GUID), which is not supported"
-        : value[0] === MAGIC_BYTE
-          ? 'the schema id is negative'
-          : 'the value does not begin with the byte 0';
-  return `${found}: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them`;
+function objectionTo(headers: RecordHeaders): string {
+  return headers.some(([name]) => name === GUID_HEADER)
+    ? `the schema is named by the header ${GUID_HEADER} (a GUID): write the schema's id in front of the value instead (the prefix schema id serializer)`
+    : 'the value has no schema id in front: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them';
 }
 
 /** @param id at least 0, below 2^31 */

@@ -17,21 +17,19 @@ test('a frame is a zero byte and an id in four bytes, as Confluent writes it', (
 test('a value without a frame is refused with the expected form, and without its content', () => {
   const objection = (value: Buffer, headers: RecordHeaders = []) =>
     readFrame(value, headers).poison;
-  assert.deepEqual(objection(Buffer.from('{"content":1}')), {
-    reason: 'undecodable',
-    message:
-      'the value does not begin with the byte 0: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them',
-  });
-  assert.match(objection(bytes(0, 0, 0, 1))?.message ?? '', /^the value has 4 bytes: expected/);
-  assert.match(objection(bytes())?.message ?? '', /^the value has 0 bytes: expected/);
-  assert.match(
-    objection(bytes(0, 255, 255, 255, 255))?.message ?? '',
-    /^the schema id is negative/,
-  );
-  assert.match(
-    objection(Buffer.alloc(40, 1))?.message ?? '',
-    /begins with the byte 1 \(a schema's GUID\), which is not supported/,
-  );
+  for (const value of [
+    Buffer.from('{"content":1}'),
+    bytes(),
+    bytes(0, 0, 0, 1),
+    bytes(0, 255, 255, 255, 255),
+    Buffer.alloc(40, 1),
+  ]) {
+    assert.deepEqual(objection(value), {
+      reason: 'undecodable',
+      message:
+        'the value has no schema id in front: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them',
+    });
+  }
   assert.match(
     objection(Buffer.from('payload'), [['__value_schema_id', bytes(1)]])?.message ?? '',
     /named by the header __value_schema_id \(a GUID\): write the schema's id in front of the value instead/,
