@@ -10,7 +10,11 @@ export interface HttpExchange {
       readonly body?: Buffer;
     },
     signal: AbortSignal,
-  ): Promise<{ readonly status: number; readonly body: AsyncIterable<Buffer> }>;
+  ): Promise<{
+    readonly status: number;
+    /** Reads the body, with limits on its size and its time. @throws as `send` */
+    text(): Promise<string>;
+  }>;
   /** Ends requests in flight and closes the connections. Repeatable. */
   close(): Promise<void>;
 }
