@@ -29,11 +29,6 @@ const AFTER_BATCH: Readonly<Record<JobFailure, string>> = {
 const OTHER_CODES: readonly (readonly [code: string, meaning: string, remedy: string])[] = [
   ['review_failed', 'The service reported an error for this item', SEND_AGAIN],
   [
-    'encoding_failed',
-    'The decision could not be encoded in the output format',
-    'Report it to the operator of the connector',
-  ],
-  [
     'decision_unknown',
     'Lookup: the service does not know the id',
     'Correct the id, or the address of the service',

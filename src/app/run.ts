@@ -244,7 +244,7 @@ function engineParts(
       producers: kafka.producers({ ...topics, ...tuning, pool: budget.pool }),
       admin: kafka.admin,
       reader: kafka.sourceReader({ topic: source.topic, limits }),
-      kind: formats.wrap(pipeline, kind, logger),
+      kind: formats.wrap(pipeline, kind),
       clock: systemClock,
       random: systemRandom,
       metrics,

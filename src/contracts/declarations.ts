@@ -42,8 +42,8 @@ export interface DecisionError {
    * review_failed: the service reported an error for this item. The other codes state how the
    * batches of the item ended: batch_failed, batch_cancelled, batch_unknown, upload_lost,
    * upload_expired, upload_rejected, upload_blocked, upload_too_large, results_unreadable,
-   * rows_missing, rows_malformed, review_timeout. encoding_failed: the outcome could not be encoded
-   * in the output format. More may be added: treat an unknown code like any other error.
+   * rows_missing, rows_malformed, review_timeout. More may be added: treat an unknown code like any
+   * other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never contains content. */
@@ -152,8 +152,7 @@ export interface LookedUpDecisionError {
    * review_failed: the service reports an error for this decision. decision_unknown: the id is
    * unknown to the service. decision_refused: the service refuses to look up the id.
    * decision_unreadable: its responses stayed invalid until the timeout. review_timeout: the
-   * decision was not made in time. encoding_failed: the outcome could not be encoded in the output
-   * format. More may be added: treat an unknown code like any other error.
+   * decision was not made in time. More may be added: treat an unknown code like any other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never contains content. */
@@ -223,8 +222,7 @@ export interface ReceiptError {
   /**
    * End of the record's last import: batch_failed, batch_cancelled, batch_unknown, upload_lost,
    * upload_expired, upload_rejected, upload_blocked, upload_too_large, rows_missing,
-   * review_timeout. encoding_failed: the outcome could not be encoded in the output format. More
-   * may be added: treat an unknown code like any other error.
+   * review_timeout. More may be added: treat an unknown code like any other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never contains content. */

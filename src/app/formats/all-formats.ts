@@ -18,7 +18,7 @@ export interface Formats {
   /** Reader of the values of a source. */
   of(name: EventFormatName): EventFormat;
   /** The kind, publishing in the output format of the pipeline. Call it before `start`. */
-  wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind;
+  wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind;
   /**
    * Looks up the schemas of outputs, and checks whether the sources can be read.
    * @throws RefusedError when an output's schema is missing or incompatible, or the registry refuses it, or a source's newest
@@ -53,7 +53,7 @@ export function allFormats(
   const of = (name: EventFormatName) => eventFormat(name, registry);
   return {
     of,
-    wrap: (pipeline, kind, log) => outputs.wrap(pipeline, kind, log),
+    wrap: (pipeline, kind) => outputs.wrap(pipeline, kind),
     async start(signal) {
       if (registry === undefined) return;
       health.notReady('schemas', 'looking up the schemas of sources and outputs');

@@ -47,17 +47,11 @@ export class OutputFormats {
   readonly #registered: { readonly pipeline: string; readonly format: RegisteredFormat }[] = [];
 
   /** Returns the kind with its output encoded; with format json the same one. */
-  wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind {
+  wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind {
     const format = outputFormatOf(pipeline);
     if (format === undefined) return kind;
     this.#registered.push({ pipeline: pipeline.name, format });
-    return withOutputFormat(kind, format, (event, error) =>
-      logger.error(
-        // Its message may quote the record (I6).
-        { event, format: format.name, error: error instanceof Error ? error.name : typeof error },
-        'encoding failed: published with status ERROR and code encoding_failed',
-      ),
-    );
+    return withOutputFormat(kind, format);
   }
 
   /**

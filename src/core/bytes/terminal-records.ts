@@ -17,14 +17,6 @@ export class TerminalRecords implements Coordinates {
   /** Partition and offset per row. */
   #coordinates = new Float64Array(2 * LEAST_ROWS);
 
-  static of(
-    all: Iterable<SourceCoordinate & { readonly record: OutgoingRecord }>,
-  ): TerminalRecords {
-    const terminal = new TerminalRecords();
-    for (const one of all) terminal.add(one, one.record);
-    return terminal;
-  }
-
   get length(): number {
     return this.records.length;
   }

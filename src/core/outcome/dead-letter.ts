@@ -45,15 +45,12 @@ export function eventId(topic: string, at: SourceCoordinate, replay: number): st
   return `${topic}-${at.partition}-${at.offset}${replay > 0 ? `#${replay}` : ''}`;
 }
 
-export interface DeadLetterOrigin {
+export interface DeadLetterContext {
   readonly topic: string;
   readonly stage: DeadLetterStage;
   readonly replay: number;
-}
-
-export interface DeadLetterContext extends DeadLetterOrigin {
-  /** A larger value is left out. */
-  readonly maxValueBytes: number;
+  /** A larger value is left out. Default: none is. */
+  readonly maxValueBytes?: number;
 }
 
 const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
@@ -62,38 +59,29 @@ const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
 export const isReasonHeader = ([name]: Header): boolean => OURS.has(name);
 
 /**
- * Dead letter with the original key, value and headers; headers with names of the connector's own
- * are replaced.
+ * Dead letter with the original key, value and headers as far as they are given; headers with names
+ * of the connector's own are replaced.
  */
 export function deadLetter(
-  record: SourceRecord,
+  record: SourceCoordinate & Partial<Pick<SourceRecord, 'key' | 'value' | 'headers'>>,
   poison: Poison,
-  context: DeadLetterContext,
+  { topic, stage, replay, maxValueBytes = Infinity }: DeadLetterContext,
 ): OutgoingRecord {
-  const headers = record.headers.filter((header) => !isReasonHeader(header));
-  headers.push(...reasonHeaders(record, poison, context));
-  const omitted = record.value !== null && record.value.length > context.maxValueBytes;
-  if (omitted) headers.push([DEAD_LETTER_HEADERS.omittedBytes, String(record.value.length)]);
-  return { key: record.key, value: omitted ? null : record.value, headers };
-}
-
-/** Dead letter with only the coordinates of the record. */
-export function deadLetterOf(
-  at: SourceCoordinate,
-  poison: Poison,
-  context: DeadLetterOrigin,
-): OutgoingRecord {
-  return { key: null, value: null, headers: reasonHeaders(at, poison, context) };
-}
-
-function reasonHeaders(at: SourceCoordinate, poison: Poison, context: DeadLetterOrigin): Header[] {
-  return [
-    [DEAD_LETTER_HEADERS.reason, poison.reason],
-    [DEAD_LETTER_HEADERS.message, poison.message],
-    [DEAD_LETTER_HEADERS.stage, context.stage],
-    [DEAD_LETTER_HEADERS.topic, context.topic],
-    [DEAD_LETTER_HEADERS.partition, String(at.partition)],
-    [DEAD_LETTER_HEADERS.offset, String(at.offset)],
-    [DEAD_LETTER_HEADERS.eventId, eventId(context.topic, at, context.replay)],
-  ];
+  const { partition, offset, key = null, value = null, headers = [] } = record;
+  const isOmitted = value !== null && value.length > maxValueBytes;
+  return {
+    key,
+    value: isOmitted ? null : value,
+    headers: [
+      ...headers.filter((header) => !isReasonHeader(header)),
+      [DEAD_LETTER_HEADERS.reason, poison.reason],
+      [DEAD_LETTER_HEADERS.message, poison.message],
+      [DEAD_LETTER_HEADERS.stage, stage],
+      [DEAD_LETTER_HEADERS.topic, topic],
+      [DEAD_LETTER_HEADERS.partition, String(partition)],
+      [DEAD_LETTER_HEADERS.offset, String(offset)],
+      [DEAD_LETTER_HEADERS.eventId, eventId(topic, record, replay)],
+      ...(isOmitted ? [[DEAD_LETTER_HEADERS.omittedBytes, String(value.length)] as const] : []),
+    ],
+  };
 }

@@ -3,6 +3,7 @@
  * time, for all that need it; a registry that cannot answer is tried again until it can, or until
  * the caller that began the load is gone: the next one begins another.
  */
+import pLimit from 'p-limit';
 import { abortable } from '../../base/abortable.ts';
 import { retryWaitMs } from '../../base/backoff.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
@@ -71,11 +72,8 @@ export class SchemaCache<T> {
   }
 
   async #loadAll(ids: readonly number[], signal: AbortSignal): Promise<void> {
-    const rest = ids.values();
-    const one = async () => {
-      for (const id of rest) await this.#join(id, signal);
-    };
-    await Promise.all(Array.from({ length: LOADS_AT_ONCE }, one));
+    const limit = pLimit(LOADS_AT_ONCE);
+    await Promise.all(ids.map((id) => limit(() => this.#join(id, signal))));
   }
 
   async #join(id: number, signal: AbortSignal): Promise<void> {

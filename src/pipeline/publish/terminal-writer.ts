@@ -18,12 +18,7 @@ import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { Step, UnassignedRecord } from '../../core/journal/shard-state.ts';
-import {
-  type DeadLetterOrigin,
-  type DeadLetterStage,
-  deadLetter,
-  deadLetterOf,
-} from '../../core/outcome/dead-letter.ts';
+import { type DeadLetterStage, deadLetter } from '../../core/outcome/dead-letter.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
@@ -152,31 +147,23 @@ export class TerminalWriter {
 
   /** Renders a dead letter: with the record if possible, otherwise with its coordinates. */
   #render(dead: DeadLetter, replay: number): { made: OutgoingRecord; reason: DeadLetterReason } {
-    const { options, report } = this.#shard;
+    const { options, report, topics } = this.#shard;
     const { partition, offset, record, stage } = dead;
     const { topic } = options.source;
     const about = { topic, stage, replay };
     let { poison } = dead;
-    if (record !== undefined && this.mayRepeat(dead, poison)) {
-      const repeated = attempt(() => this.#repeat(record, dead.poison, about));
-      if ('poison' in repeated) poison = repeated.poison;
-      else if (repeated.made !== undefined) return { made: repeated.made, reason: poison.reason };
+    // Even key and headers alone may be more than the topic takes.
+    for (const maxValueBytes of [Infinity, 0]) {
+      if (record === undefined || !this.mayRepeat(dead, poison)) break;
+      const tried = attempt(() => {
+        const letter = deadLetter(record, dead.poison, { ...about, maxValueBytes });
+        return { letter, fits: fits(sizeOfRecord(letter), topics.maxDeadLetterBytes) };
+      });
+      if ('poison' in tried) poison = tried.poison;
+      else if (tried.made.fits) return { made: tried.made.letter, reason: poison.reason };
     }
     if (poison.crash !== undefined)
       report.internal.report(stage, { topic, partition, offset }, poison.crash);
-    return { made: deadLetterOf({ partition, offset }, poison, about), reason: poison.reason };
-  }
-
-  /** Returns undefined if even key and headers alone are more than the topic takes. */
-  #repeat(
-    record: SourceRecord,
-    poison: Poison,
-    about: DeadLetterOrigin,
-  ): OutgoingRecord | undefined {
-    for (const maxValueBytes of [Infinity, 0]) {
-      const letter = deadLetter(record, poison, { ...about, maxValueBytes });
-      if (fits(sizeOfRecord(letter), this.#shard.topics.maxDeadLetterBytes)) return letter;
-    }
-    return undefined;
+    return { made: deadLetter({ partition, offset }, poison, about), reason: poison.reason };
   }
 }

@@ -8,7 +8,6 @@ import { EXIT } from '../../../src/cli/exit-codes.ts';
 import {
   DEAD_LETTER_HEADERS,
   deadLetter,
-  deadLetterOf,
   REPLAYS_HEADER,
   replaysOf,
 } from '../../../src/core/outcome/dead-letter.ts';
@@ -92,7 +91,7 @@ test('originals are published once, with unchanged key, value and headers; the d
     letterOf(source, record(3, 'x'.repeat(2_000)), 'too_large'),
     letterOf(source, record(4, null), 'null_value'),
     {
-      ...deadLetterOf(record(5, null), why('source_unavailable'), {
+      ...deadLetter({ partition: 1, offset: 5 }, why('source_unavailable'), {
         topic: source,
         stage: 'rewind',
         replay: 0,

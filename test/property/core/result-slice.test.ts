@@ -84,7 +84,9 @@ test('the records of a slice become terminal records by their bytes alone', () =
           slice.end(row),
         );
       assertTerminal(terminal, all.filter(isWhole));
-      assertTerminal(TerminalRecords.of(all.filter(isWhole)), all.filter(isWhole));
+      const added = new TerminalRecords();
+      for (const one of all.filter(isWhole)) added.add(one, one.record);
+      assertTerminal(added, all.filter(isWhole));
     }),
   );
 });

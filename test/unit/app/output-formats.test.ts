@@ -46,7 +46,7 @@ function world(output = '{format: avro}') {
   const kind = kindWithFile(
     `Content,Status,Service result,connector_ref\nx,SUCCESS,spam,${referenceOf()}`,
   );
-  const wrapped = outputs.wrap(pipeline, kind, logger);
+  const wrapped = outputs.wrap(pipeline, kind);
   const prepare = (signal: AbortSignal = SIGNAL) =>
     outputs.prepare({
       registry,

@@ -4,7 +4,6 @@ import {
   DEAD_LETTER_HEADERS,
   type DeadLetterContext,
   deadLetter,
-  deadLetterOf,
   eventId,
 } from '../../../src/core/outcome/dead-letter.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
@@ -95,7 +94,7 @@ test('a value larger than the dead-letter topic takes is left out, and its size 
 test('of a record that the source no longer has, coordinates are all there is', () => {
   const unavailable = { reason: 'source_unavailable', message: 'gone' } as const;
   assert.deepEqual(
-    deadLetterOf({ partition: 3, offset: 12 }, unavailable, {
+    deadLetter({ partition: 3, offset: 12 }, unavailable, {
       ...context,
       stage: 'rewind',
       replay: 1,

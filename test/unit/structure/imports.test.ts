@@ -18,7 +18,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ['base', 'zod', 'node:async_hooks'],
   contracts: ['base', 'core'],
   events: ['base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
-  'events/registry': ['base', 'core', '@kafkajs/confluent-schema-registry', 'node:*'],
+  'events/registry': [
+    ...['base', 'core', '@kafkajs/confluent-schema-registry', 'p-limit', 'node:*'],
+  ],
   'events/formats': [
     ...['base', 'core', 'contracts', 'events', 'events/registry'],
     ...['@kafkajs/confluent-schema-registry', 'avsc', 'protobufjs', 'node:*'],

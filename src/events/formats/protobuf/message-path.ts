@@ -21,8 +21,9 @@ export function messageAt(
     const [only, other] = level.filter((_, place) => place <= index && index <= place + uncounted);
     if (only === undefined) return err('the schema has no message at the indexes of the record');
     if (other !== undefined) {
+      const name = found?.name;
       return err(
-        `the indexes of the record may mean ${only.name} or ${other.name}, ${because(found?.name)}`,
+        `the indexes of the record may mean ${only.name} or ${other.name}, because ${name} has maps or groups, which not every client counts: move them out of ${name}`,
       );
     }
     found = only;
@@ -30,22 +31,6 @@ export function messageAt(
   }
   return found === undefined ? err('the record has no message indexes') : ok(found);
 }
-
-/** For each message in which an index may mean one message or another: that, and the remedy. */
-export function ambiguities(messages: readonly protobuf.Type[]): string[] {
-  return messages.flatMap((type) => {
-    const { level, uncounted } = within(type);
-    const inner = ambiguities(level);
-    const [least, most] = [level[0]?.name, level.at(-1)?.name];
-    if (level.length < 2 || uncounted === 0) return inner;
-    const range = `${least} ${level.length === 2 ? 'or' : 'to'} ${most}`;
-    const records = `records of ${range} in ${type.name}`;
-    return [`${records} cannot always be distinguished, ${because(type.name)}`, ...inner];
-  });
-}
-
-const because = (name: string | undefined): string =>
-  `because ${name} has maps or groups, which not every client counts: move them out of ${name}`;
 
 interface Nesting {
   readonly level: readonly protobuf.Type[];

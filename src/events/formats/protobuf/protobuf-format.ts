@@ -14,7 +14,7 @@ import { type ConfluentRegistry, FRAME_BYTES, readMessageIndexes } from '../../r
 import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { decodedBytes } from './counting-reader.ts';
-import { ambiguities, messageAt } from './message-path.ts';
+import { messageAt } from './message-path.ts';
 import { isNeverObject, MessageReaders } from './message-reader.ts';
 import { schemaRoot } from './schema-root.ts';
 
@@ -44,8 +44,7 @@ function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
   const others = names.filter(isNeverObject);
   if (others.length === names.length)
     return err(`its messages (${others.join(', ')}) are not objects, as events must be`);
-  const notObjects = others.map((name) => `messages ${name} are not objects`);
-  return ok([...notObjects, ...ambiguities(messages)]);
+  return ok(others.map((name) => `messages ${name} are not objects`));
 }
 
 /** Returns the cost of a value, which becomes objects before it is written as JSON. */

@@ -100,12 +100,12 @@ export class DecisionWriter {
     out.at += LENGTH_BYTES;
     out.bytes(this.#start);
     const idStart = out.at;
-    out.count(part.partition);
+    out.ascii(String(part.partition));
     out.byte(DASH);
-    out.count(part.offset);
+    out.ascii(String(part.offset));
     if (part.replay > 0) {
       out.byte(HASH);
-      out.count(part.replay);
+      out.ascii(String(part.replay));
     }
     const idEnd = out.at;
     out.bytes(STATUS);
@@ -159,9 +159,9 @@ export class DecisionWriter {
     const { bytes } = part;
     const out = this.#out;
     out.bytes(PARTITION);
-    out.count(part.partition);
+    out.ascii(String(part.partition));
     out.bytes(OFFSET);
-    out.count(part.offset);
+    out.ascii(String(part.offset));
     out.bytes(KEY);
     if (part.sourceKeyStart < part.sourceKeyEnd)
       out.range(bytes, part.sourceKeyStart, part.sourceKeyEnd);
@@ -174,7 +174,7 @@ export class DecisionWriter {
     if (part.timestampMs < 0) out.bytes(NULL);
     else {
       out.byte(QUOTE);
-      out.instant(part.timestampMs);
+      out.ascii(new Date(part.timestampMs).toISOString());
       out.byte(QUOTE);
     }
   }

@@ -11,7 +11,7 @@ import {
   withOutputFormat,
 } from '../../../../src/events/formats/output/index.ts';
 import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
-import { contractFile, contractProblem } from '../../../support/contracts.ts';
+import { contractFile } from '../../../support/contracts.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
 import {
   collectRows,
@@ -28,16 +28,14 @@ const FILE = [
   'b,SUCCESS,ham',
   `c,ERROR,,"${referenceOf({ partition: 0, offset: 2 })}"`,
 ];
-const NOBODY = () => assert.fail('nothing fails here');
 
 /** Values as texts, with a mark in front. */
 const MARKED: OutputFormat = {
-  name: 'avro',
   encode: (record) => ({ ...record, value: `marked ${String(record.value)}` }),
 };
 
 test('rows are encoded; malformed rows pass; so are decisions without a row', async () => {
-  const kind = withOutputFormat(kindWithFile(FILE.join('\n')), MARKED, NOBODY);
+  const kind = withOutputFormat(kindWithFile(FILE.join('\n')), MARKED);
   assert.ok('results' in kind);
   const { rows } = await collectRows(kind);
   assert.equal(rows.length, 3);
@@ -68,7 +66,7 @@ test('outcomes of kinds without result files are encoded, also of records that a
     },
     outcomeOf: ({ offset }) => (offset === 0 ? decided : undefined),
   };
-  const kind = withOutputFormat(source, MARKED, NOBODY) as PerItemKind;
+  const kind = withOutputFormat(source, MARKED) as PerItemKind;
   const about = () => JOB;
   const state = { state: 'finished', rawState: 'x' } as const;
   const all: ItemRow[] = [];
@@ -82,42 +80,13 @@ test('outcomes of kinds without result files are encoded, also of records that a
   assert.equal(at(1), undefined);
 });
 
-test('a record that cannot be encoded is published as an error in the same format, and none of it is logged', async () => {
-  const told: unknown[] = [];
-  const picky: OutputFormat = {
-    name: 'avro',
-    encode(record) {
-      if (String(record.value).includes('spam')) throw new TypeError('cannot encode spam');
-      return MARKED.encode(record);
-    },
-  };
-  const kind = withOutputFormat(
-    kindWithFile(FILE.join('\n'), { includeContent: true }),
-    picky,
-    (event) => told.push(event),
-  );
-  assert.ok('results' in kind);
-  const { rows } = await collectRows(kind);
-  const [first] = rows;
-  assert.ok(first !== undefined && 'record' in first);
-  assert.equal(first.status, 'error');
-  const decision = JSON.parse(String(first.record.value).replace('marked ', ''));
-  assert.equal(contractProblem('decision', decision), undefined);
-  assert.deepEqual(
-    [decision.id, decision.status, decision.error.code],
-    ['events-0-0', 'ERROR', 'encoding_failed'],
-  );
-  assert.deepEqual(told, ['events-0-0']);
-});
-
-test('if the error cannot be encoded either, the record becomes a dead letter with the place of the exception alone', async () => {
+test('a record that cannot be encoded becomes a dead letter with the place of the exception alone', async () => {
   const broken: OutputFormat = {
-    name: 'avro',
     encode() {
       throw new TypeError('quoted content');
     },
   };
-  const kind: PipelineKind = withOutputFormat(kindWithFile(FILE.join('\n')), broken, NOBODY);
+  const kind: PipelineKind = withOutputFormat(kindWithFile(FILE.join('\n')), broken);
   assert.ok('results' in kind);
   const { rows } = await collectRows(kind);
   const poisons = rows.flatMap((row) => ('poison' in row ? [row.poison] : []));

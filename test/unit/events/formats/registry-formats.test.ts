@@ -201,22 +201,6 @@ test('a schema whose records can never be read is recognized without a record', 
     [{ schema: JSON.stringify(['null', enumeration]) }, /^its values \(null, E\) are not objects/],
     [{ schema: '{"type":"no such type"}' }, /^schema \d+ cannot be used: /],
     [proto, []],
-    [
-      protobuf('message Pair { map<string, string> m = 1; message Left {} message Right {} }'),
-      [/^records of Left or Right in Pair/],
-    ],
-    [
-      protobuf(
-        'message A { message B { map<string, string> m = 1; message X {} message Y {} message Z {} } }',
-      ),
-      [/^records of X to Z in B/],
-    ],
-    [
-      protobuf(
-        'message A { map<string, string> m = 1; message X {} } message B { message Y {} message Z {} }',
-      ),
-      [],
-    ],
     [protobuf('enum E { A = 0; }'), /^it has no messages$/],
     [
       protobuf('import "google/protobuf/any.proto"; package google.protobuf; message Duration {}'),

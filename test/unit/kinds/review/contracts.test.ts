@@ -2,11 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { ContractName } from '../../../../dev/contracts/contracts.ts';
-import {
-  DEAD_LETTER_HEADERS,
-  deadLetter,
-  deadLetterOf,
-} from '../../../../src/core/outcome/dead-letter.ts';
+import { DEAD_LETTER_HEADERS, deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import {
   contentItem,
@@ -97,7 +93,7 @@ test('dead letters match their schema, which has every header that they add', as
   const poison = { reason: 'not_json', message: 'the value is not JSON' } as const;
   for (const record of [
     deadLetter(sourceRecord('too large'), poison, context),
-    deadLetterOf(contentItem(), poison, context),
+    deadLetter({ partition: 0, offset: 1 }, poison, context),
   ]) {
     check(Object.fromEntries(record.headers ?? []));
   }

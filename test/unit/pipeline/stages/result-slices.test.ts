@@ -139,11 +139,9 @@ test('an output format gives back what it read, also when nobody wants its next 
     for (let offset = 0; offset < 3; offset++)
       yield slices.of([{ partition: 0, offset, status: 'success', record }]);
   };
-  const kind = withOutputFormat(
-    { results } as ResultFileKind,
-    { name: 'avro', encode: (given) => ({ ...given, value: `marked ${String(given.value)}` }) },
-    () => undefined,
-  );
+  const kind = withOutputFormat({ results } as ResultFileKind, {
+    encode: (given) => ({ ...given, value: `marked ${String(given.value)}` }),
+  });
   const status = { state: 'finished', rawState: 'SUCCESS' } as const;
   const job = () => ({ jobId: 'j', remoteId: 'r', type: 't', attempt: 1, decidedAtMs: 0 });
   for await (const slice of withFiles(kind).results(status, job, new AbortController().signal)) {
