@@ -14,55 +14,38 @@ export interface RegistryRequest {
 }
 
 const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
-/** Time for which an address that gave no answer is skipped when another does not know an id. */
-const SILENT_MS = 60_000;
 
 export class RegistryHttp {
   readonly #settings: RegistrySettings;
   #http: HttpExchange | undefined;
   #closed = false;
-  /** Index of the address that answered last. */
+  /** Index of the address that answered last, or is next. */
   #first = 0;
-  /** Time of the last missing answer of each address, ms of the process. */
-  readonly #silentMs = new Map<number, number>();
 
   constructor(settings: RegistrySettings) {
     this.#settings = settings;
   }
 
   /**
-   * Sends a request to each address until one answers. After a 404 the others are tried too, as
-   * the replicas of a registry lag; except those that have just given no answer.
+   * Sends a request to each address until one answers, beginning with the one that answered last.
    * @returns the answer's JSON
    * @throws RegistryUnavailable, RegistryRefused, or the signal's reason at once
    */
   async ask(request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
     const { urls } = this.#settings;
+    const first = this.#first;
     let failure: unknown;
-    let unknown: RegistryRefused | undefined;
     for (const step of urls.keys()) {
-      const index = (this.#first + step) % urls.length;
-      // Each unknown id would take its whole time limit.
-      const silentMs = performance.now() - (this.#silentMs.get(index) ?? -SILENT_MS);
-      if (unknown !== undefined && silentMs < SILENT_MS) continue;
+      const index = (first + step) % urls.length;
       try {
-        const answer = await this.#askOne(urls[index] as string, request, signal);
-        this.#first = index;
-        return answer;
+        return await this.#askOne(urls[index] as string, request, signal);
       } catch (error) {
-        if (error instanceof RegistryUnavailable) {
-          failure = error;
-          this.#silentMs.set(index, performance.now());
-        } else if (
-          error instanceof RegistryRefused &&
-          error.isUnknown &&
-          request.operation !== 'register'
-        ) {
-          unknown ??= error;
-        } else throw error;
+        if (!(error instanceof RegistryUnavailable)) throw error;
+        failure = error;
+        this.#first = (index + 1) % urls.length;
       }
     }
-    throw unknown ?? failure;
+    throw failure;
   }
 
   /** Cancels pending requests. Repeatable. */

@@ -19,6 +19,8 @@ const LATELY_MS = 10 * 60_000;
 const LATELY_UNKNOWN_MS = 60_000;
 /** An id is unknown after two answers: a replica may get a schema a moment after its producer. */
 const SECOND_LOOK_MS = 1_000;
+/** Time for which an id counts as unknown after that. */
+const UNKNOWN_MS = 5_000;
 /** Second looks within a minute: values without a real schema id must not delay the others. */
 const SECOND_LOOKS = 40;
 const BACKOFF = { baseMs: 250, capMs: 15_000 };
@@ -121,13 +123,13 @@ export class SchemaCache<T> {
   }
 
   async #entry(id: number, signal: AbortSignal): Promise<CacheEntry<T>> {
-    const { clock, unknownMs = 5_000 } = this.#settings;
+    const { clock } = this.#settings;
     const entry = (found: CachedSchema<T>, keptMs: number): CacheEntry<T> => {
       const nowMs = clock.monotonic();
       return { found, staleMs: nowMs + keptMs, usedMs: nowMs };
     };
     const refused = (reason: DeadLetterReason, message: string) =>
-      entry({ poison: { reason, message } }, unknownMs);
+      entry({ poison: { reason, message } }, UNKNOWN_MS);
     try {
       let schema = await this.#load(id, signal);
       if (schema === undefined && this.#mayLookAgain(id)) {

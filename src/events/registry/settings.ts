@@ -37,9 +37,4 @@ export interface RegistrySettings {
   readonly observer?: RegistryObserver;
   /** Pauses between tries while the registry is not available. Default 250 ms to 15 s. */
   readonly backoff?: Backoff;
-  /**
-   * Time for which an id that the registry does not know counts as unknown: its replicas may lag
-   * behind the one that the producer registered with. Default 5 s.
-   */
-  readonly unknownMs?: number;
 }

@@ -96,33 +96,15 @@ test('addresses are tried in order, and the one that answered is tried first fro
   await registry.close();
 });
 
-test('an id that one address does not know, or cannot answer, is looked up at another', async () => {
-  await using behind = await fakeRegistry();
-  await using ahead = await fakeRegistry({ '/schemas/ids/1': TEXT });
+test('an answer is final: an id that one address does not know is not looked up at another', async () => {
+  await using one = await fakeRegistry();
+  await using other = await fakeRegistry({ '/schemas/ids/1': TEXT });
   const registry = new ConfluentRegistry(
-    registrySettings([await nobodyThere(), behind.url, ahead.url]),
+    registrySettings([await nobodyThere(), one.url, other.url]),
   );
-  assert.equal((await registry.byId(1, signal))?.text, '"string"');
-  assert.equal(await registry.byId(2, signal), undefined);
+  assert.equal(await registry.byId(1, signal), undefined);
+  assert.deepEqual([one.requests.length, other.requests.length], [1, 0]);
   await registry.close();
-});
-
-test('a lookup is sent to every address, a registration to one', async () => {
-  await using behind = await fakeRegistry();
-  await using ahead = await fakeRegistry({
-    '/subjects/s': { id: 7, version: 2 },
-    '/subjects/s/versions': { id: 7 },
-  });
-  const registry = new ConfluentRegistry(registrySettings([behind.url, ahead.url]));
-  assert.equal((await registry.lookup('s', { type: 'AVRO', text: '"string"' }, signal))?.id, 7);
-  await registry.close();
-  const other = new ConfluentRegistry(registrySettings([behind.url, ahead.url]));
-  await assert.rejects(
-    other.register('s', { type: 'AVRO', text: '"string"' }, signal),
-    RegistryRefused,
-  );
-  assert.deepEqual(ahead.requests, ['POST /subjects/s']);
-  await other.close();
 });
 
 test("compatibility is the registry's verdict against the latest version, with its reasons", async () => {
@@ -138,19 +120,6 @@ test("compatibility is the registry's verdict against the latest version, with i
     const found = await registry.compatibility('s', { type: 'AVRO', text: '"string"' }, signal);
     assert.deepEqual(found, { compatible, messages });
   }
-  await registry.close();
-});
-
-test('an address that has just failed to answer is skipped when another does not know an id', async () => {
-  await using hung = await fakeRegistry();
-  await using live = await fakeRegistry({ '/schemas/ids/1': TEXT });
-  hung.instead = () => {};
-  const registry = new ConfluentRegistry(
-    registrySettings([hung.url, live.url], { timeoutMs: 1_500 }),
-  );
-  assert.equal((await registry.byId(1, signal))?.text, '"string"');
-  for (const id of [2, 3, 4]) assert.equal(await registry.byId(id, signal), undefined);
-  assert.equal(hung.requests.length, 1);
   await registry.close();
 });
 
