@@ -28,8 +28,6 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
 export type SchemaVerdict = Result<readonly string[]>;
 
 export interface EventFormat {
-  /** Name in the configuration. */
-  readonly name: string;
   /**
    * Loads the schemas of these records, so that `read` need not wait; undefined when none is
    * missing. While the registry cannot be reached it keeps trying; the promise only rejects with
@@ -63,7 +61,7 @@ export function jsonCost(length: number): FormatCost {
 }
 
 /** Values that are JSON objects. */
-export const jsonFormat: EventFormat = { name: 'json', read: valuePlaceOf };
+export const jsonFormat: EventFormat = { read: valuePlaceOf };
 
 export function poison(reason: DeadLetterReason, message: string): { readonly poison: Poison } {
   return { poison: { reason, message } };

@@ -9,7 +9,6 @@ const END = Buffer.from('}');
 
 /** The event of a text is `{content: TEXT}`, so that the default mapping finds it. */
 export const textFormat: EventFormat = {
-  name: 'text',
   cost: textCost,
   read(record) {
     const { bytes, start, end } = valuePlaceOf(record);

@@ -17,10 +17,10 @@ import type { MemberPath } from './path.ts';
 /** Reason why an expression has no value for a record. Messages never show its content (I6). */
 export class EvaluationProblem extends Error {
   override readonly name = 'EvaluationProblem';
-  /** Reason of the dead letter; undefined: it depends on the part of the mapping. */
-  readonly reason: DeadLetterReason | undefined;
+  /** Reason of the dead letter. */
+  readonly reason: DeadLetterReason;
 
-  constructor(message: string, reason?: DeadLetterReason) {
+  constructor(message: string, reason: DeadLetterReason = 'mapping_failed') {
     super(message);
     this.reason = reason;
   }

@@ -26,7 +26,6 @@ const CHECKED = ['specversion', ...REQUIRED];
 const PAYLOAD: readonly string[] = ['data', 'data_base64'];
 
 export const cloudEventsFormat: EventFormat = {
-  name: 'cloudevents',
   cost(record) {
     // Base64 takes less, beside its own text.
     let bytes = ESCAPED_BYTES * valueLengthOf(record);

@@ -5,7 +5,7 @@ import { type ConfluentRegistry, FRAME_BYTES } from '../registry/index.ts';
 import { registryFormat } from './binary/registry-format.ts';
 
 export function jsonSchemaFormat(registry: ConfluentRegistry): EventFormat {
-  return registryFormat('json-schema', registry.settings, {
+  return registryFormat(registry.settings, {
     load: (id, signal) => registry.byId(id, signal, 'JSON'),
     read: (value) => ({ bytes: value, start: FRAME_BYTES, end: value.length }),
     judge: () => ok([]),

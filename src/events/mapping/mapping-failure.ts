@@ -68,8 +68,7 @@ export class MappedPart {
       return this.#input.made(json);
     } catch (error) {
       if (!(error instanceof EvaluationProblem)) throw error;
-      const { reason = 'mapping_failed', message } = error;
-      throw this.failure(reason, `cannot be evaluated: ${message}`);
+      throw this.failure(error.reason, `cannot be evaluated: ${error.message}`);
     }
   }
 

@@ -40,7 +40,7 @@ function withoutDefaults(schema: unknown): undefined {
 
 export function avroFormat(registry: ConfluentRegistry): EventFormat {
   const load = schemaLibrary(registry.http, OPTIONS);
-  return registryFormat('avro', registry.settings, {
+  return registryFormat(registry.settings, {
     async load(id, signal) {
       const type = (await load(id, signal)) as avsc.Type | undefined;
       return type === undefined ? undefined : { type, write: readerOf(type) };

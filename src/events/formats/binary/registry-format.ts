@@ -21,18 +21,16 @@ interface SchemaUse<T> {
   /** As `EventFormat.cost`. */
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a framed value with its schema. Never throws. */
-  read(value: Buffer, schema: T, id: number): ReadEvent;
+  read(value: Buffer, schema: T): ReadEvent;
   judge(schema: T): SchemaVerdict;
 }
 
 export function registryFormat<T>(
-  name: string,
   settings: RegistrySettings,
   { load, read, judge, cost }: SchemaUse<T>,
 ): EventFormat {
   const cache = new SchemaCache(load, settings);
   return {
-    name,
     ...(cost && { cost }),
     prepare: (records, signal) => cache.ensure(idsOf(records), signal),
     async judge(id, signal) {
@@ -50,7 +48,7 @@ export function registryFormat<T>(
       if (frame.poison !== undefined) return frame;
       const loaded = cache.get(frame.id);
       if (loaded === undefined) throw new InternalError(`schema ${frame.id} is not loaded`);
-      return loaded.poison === undefined ? read(value, loaded.schema, frame.id) : loaded;
+      return loaded.poison === undefined ? read(value, loaded.schema) : loaded;
     },
   };
 }

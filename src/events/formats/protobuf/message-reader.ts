@@ -76,22 +76,20 @@ export class MessageReaders {
   #make(type: protobuf.Type): MessageWriter {
     const name = type.fullName.slice(1);
     if (name === 'google.protobuf.Any') return { write: (message, out) => this.#any(message, out) };
-    let fields: readonly FieldWriter[] | undefined;
-    const fieldsOf = () =>
-      (fields ??= type.fieldsArray.map((field) => this.#field(field.resolve())));
+    const fields = type.fieldsArray.map((field) => this.#field(field.resolve()));
     const special = WELL_KNOWN.get(name);
     if (special !== undefined) {
       return {
         write: (message, out) =>
           special(message, out, (name) => {
-            const field = fieldsOf().find(({ property }) => property === name) as FieldWriter;
+            const field = fields.find(({ property }) => property === name) as FieldWriter;
             field.write(message[name] as never, out);
           }),
       };
     }
     const members: WriteMembers = (message, out, isFirst) => {
       let separates = !isFirst;
-      for (const { name, property, always, write } of fieldsOf()) {
+      for (const { name, property, always, write } of fields) {
         if (!always && !Object.hasOwn(message, property)) continue;
         if (separates) out.mark(COMMA);
         separates = true;

@@ -25,7 +25,7 @@ interface ProtobufFile {
 }
 
 export function protobufFormat(registry: ConfluentRegistry): EventFormat {
-  return registryFormat<ProtobufFile>('protobuf', registry.settings, {
+  return registryFormat<ProtobufFile>(registry.settings, {
     async load(id, signal) {
       const schema = await registry.byId(id, signal, 'PROTOBUF');
       if (schema === undefined) return undefined;

@@ -17,7 +17,6 @@ import {
 
 const DECIMAL = { type: 'bytes', logicalType: 'decimal', precision: 8, scale: 2 };
 const avro: EventFormat = {
-  name: 'avro',
   read: ({ value }) => {
     const fields = [
       { name: 'content', type: 'string' },
@@ -32,7 +31,6 @@ const avro: EventFormat = {
 const money = `syntax = "proto3"; import "confluent/type/decimal.proto";
 message M { string content = 1; map<string, confluent.type.Decimal> metadata = 2; }`;
 const protobuf: EventFormat = {
-  name: 'protobuf',
   read: ({ value }) => protobufReader(money)(value),
 };
 
