@@ -1,7 +1,6 @@
 /** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
 import { isUtf8 } from 'node:buffer';
 import type { JsonPlace } from '../base/json/json-text.ts';
-import type { Result } from '../base/result.ts';
 import { valueLengthOf, valuePlaceOf } from '../core/bytes/record-view.ts';
 import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
@@ -21,12 +20,6 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
   return valueLengthOf(record) >= 0;
 }
 
-/**
- * Verdict on a schema before any of its records comes: which of them become dead letters, and why;
- * an error where all do.
- */
-export type SchemaVerdict = Result<readonly string[]>;
-
 export interface EventFormat {
   /**
    * Loads the schemas of these records, so that `read` need not wait; undefined when none is
@@ -35,10 +28,11 @@ export interface EventFormat {
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Judges a schema, where values name one. Waits for the registry as `prepare` does.
+   * Returns the reason why no value of a schema can be read, if that is certain. Waits for the
+   * registry as `prepare` does.
    * @throws Error when the registry does not know it, and the signal's reason
    */
-  judge?(schemaId: number, signal: AbortSignal): Promise<SchemaVerdict>;
+  judge?(schemaId: number, signal: AbortSignal): Promise<string | undefined>;
   /** Greatest cost of `read`. Absent: it makes nothing, and returns a part of the value. */
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a record, for which `prepare` has nothing to load. */

@@ -1,5 +1,4 @@
 /** Check of the newest schema of a source, before a record written with it arrives. */
-import { ok } from '../../base/result.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -19,8 +18,8 @@ export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =
   TYPES[source.format] !== undefined;
 
 export interface SourceSchema {
-  /** With `partly_readable` some records become dead letters, with `unreadable` all of them. */
-  readonly state: 'absent' | 'readable' | 'partly_readable' | 'unreadable';
+  /** With `unreadable` all records become dead letters. */
+  readonly state: 'absent' | 'readable' | 'unreadable';
   /** `version 3 of subject events-value`, or only the subject. */
   readonly which: string;
   readonly problem?: string;
@@ -49,22 +48,10 @@ export async function sourceSchema(
       problem: `it is of type ${latest.type}`,
       remedy: `set source.format to what the producers write, or have them write ${source.format}`,
     };
-  const verdict = (await formatOf().judge?.(latest.id, signal)) ?? ok([]);
-  if (!verdict.ok)
-    return {
-      ...{ state: 'unreadable', which, problem: verdict.error },
-      remedy: 'correct the schema, or source.format',
-    };
-  return verdict.value.length === 0
+  const problem = await formatOf().judge?.(latest.id, signal);
+  return problem === undefined
     ? { state: 'readable', which }
-    : { state: 'partly_readable', which, problem: listed(verdict.value) };
-}
-
-const MAX_LISTED = 5;
-
-function listed(exceptions: readonly string[]): string {
-  const more = exceptions.length - MAX_LISTED;
-  return exceptions.slice(0, MAX_LISTED).join('; ') + (more > 0 ? `; and ${more} more` : '');
+    : { state: 'unreadable', which, problem, remedy: 'correct the schema, or source.format' };
 }
 
 /** Longest wait for the registry; records wait for it anyway. */
@@ -92,10 +79,8 @@ export async function refuseUnreadableSources(
     try {
       const found = await sourceSchema({ source }, registry, () => formatOf(source.format), limit);
       const { state, which, problem, remedy } = found;
-      const about = { pipeline: name, ...found };
-      if (state === 'partly_readable')
-        logger.warn(about, 'source schema: some records would become dead letters');
-      else if (state !== 'unreadable') logger.info(about, 'source schema checked');
+      if (state !== 'unreadable')
+        logger.info({ pipeline: name, ...found }, 'source schema checked');
       else {
         const error = `the newest schema of its source (${which}) cannot be read, its records would become dead letters: ${problem}: ${remedy}`;
         if (onUnreadable === 'refuse')

@@ -65,11 +65,6 @@ function verdict(found: SourceSchema): Diagnosis {
       );
     case 'readable':
       return ok(`${found.which} can be read`);
-    case 'partly_readable':
-      return warning(
-        `${found.which} can be read, but not all of its records: ${found.problem}`,
-        'none, if producers write no such records',
-      );
     case 'unreadable':
       return failed(`${found.which}: ${found.problem}`, found.remedy ?? '');
   }

@@ -1,5 +1,4 @@
 /** JSON with a schema registry: the frame names the schema, the rest is JSON that its producer has validated. */
-import { ok } from '../../base/result.ts';
 import type { EventFormat } from '../format.ts';
 import { type ConfluentRegistry, FRAME_BYTES } from '../registry/index.ts';
 import { registryFormat } from './binary/registry-format.ts';
@@ -8,6 +7,5 @@ export function jsonSchemaFormat(registry: ConfluentRegistry): EventFormat {
   return registryFormat(registry.settings, {
     load: (id, signal) => registry.byId(id, signal, 'JSON'),
     read: (value) => ({ bytes: value, start: FRAME_BYTES, end: value.length }),
-    judge: () => ok([]),
   });
 }

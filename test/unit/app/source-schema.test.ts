@@ -6,10 +6,7 @@ import { refuseUnreadableSources } from '../../../src/app/formats/source-schema.
 import type { EventFormatName } from '../../../src/config/options/source.ts';
 import { ConfluentRegistry, type NewSchema } from '../../../src/events/registry/index.ts';
 import { RefusedError } from '../../../src/pipeline/context/errors.ts';
-import {
-  type LogLine,
-  RecordingLogger,
-} from '../../support/memory/telemetry/recording-telemetry.ts';
+import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 import { fakeRegistry, registrySettings } from '../../support/stack/registry.ts';
 import { parse } from '../config/problems-of.ts';
 
@@ -35,9 +32,6 @@ const register = ({ type, text }: NewSchema): void => {
   server.answers['/schemas/ids/7'] = found;
 };
 
-/** Log of the last start, with fields. */
-let said: readonly LogLine[] = [];
-
 async function start(
   format: EventFormatName,
   signal = new AbortController().signal,
@@ -58,7 +52,6 @@ pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {t
     logger,
     signal,
   });
-  said = logger.lines;
   return logger.lines.map(({ level, message }) => `${level}: ${message}`);
 }
 
@@ -112,23 +105,6 @@ test('a schema that no record can be read with is refused, with the subject, the
     'protobuf',
     { type: 'PROTOBUF', text: 'syntax = "proto3"; enum E { A = 0; }' },
     /: it has no messages: /,
-  );
-});
-
-test('a schema of which only some messages cannot be read starts, and the log says which', async () => {
-  register({ type: 'AVRO', text: '["string",{"type":"map","values":"int"}]' });
-  assert.deepEqual(await start('avro'), [
-    'warn: source schema: some records would become dead letters',
-  ]);
-  assert.equal(said[0]?.fields.problem, 'values of the branch string are not objects');
-  const scalars = [1, 2, 3, 4, 5, 6, 7].map(
-    (n) => `{"type":"enum","name":"E${n}","symbols":["A"]}`,
-  );
-  register({ type: 'AVRO', text: `[${scalars.join()},{"type":"map","values":"int"}]` });
-  await start('avro');
-  assert.match(
-    String(said[0]?.fields.problem),
-    /^values of the branch E1 are [^;]*(; values of the branch [^;]*){4}; and 2 more$/,
   );
 });
 

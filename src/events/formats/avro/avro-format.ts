@@ -1,8 +1,7 @@
 /** Avro with a schema registry: the frame names the writer's schema. */
 import type avsc from 'avsc';
-import { err, ok } from '../../../base/result.ts';
 import { MalformedError } from '../../../base/varint-reader.ts';
-import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
+import type { EventFormat, ReadEvent } from '../../format.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
@@ -47,7 +46,7 @@ export function avroFormat(registry: ConfluentRegistry): EventFormat {
     },
     cost: binaryCost,
     read: (value, { write }) => readAvroValue(value, FRAME_BYTES, write),
-    judge: ({ type }) => verdictOn(type),
+    judge: ({ type }) => objectionTo(type),
   });
 }
 
@@ -63,16 +62,13 @@ export function readAvroValue(value: Buffer, start: number, write: WriteAvro): R
 const OBJECTS: readonly string[] = ['record', 'error', 'map'];
 
 /** An event is an object. */
-function verdictOn(type: avsc.Type): SchemaVerdict {
+function objectionTo(type: avsc.Type): string | undefined {
   const branches = type.typeName.startsWith('union:')
     ? (type as avsc.types.WrappedUnionType).types
     : [type];
-  const others = branches
-    .filter(({ typeName }) => !OBJECTS.includes(typeName))
-    .map(({ branchName, typeName }) => branchName ?? typeName);
-  return others.length < branches.length
-    ? ok(others.map((name) => `values of the branch ${name} are not objects`))
-    : err(`its values (${others.join(', ')}) are not objects, as events must be: records or maps`);
+  if (branches.some(({ typeName }) => OBJECTS.includes(typeName))) return undefined;
+  const names = branches.map(({ branchName, typeName }) => branchName ?? typeName);
+  return `its values (${names.join(', ')}) are not objects, as events must be: records or maps`;
 }
 
 function readerOf(type: avsc.Type): WriteAvro {

@@ -1,14 +1,7 @@
 /** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
-import { err } from '../../../base/result.ts';
 import { InternalError } from '../../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../core/record.ts';
-import type {
-  EventFormat,
-  FormatCost,
-  ReadEvent,
-  SchemaVerdict,
-  ValuedRecord,
-} from '../../format.ts';
+import type { EventFormat, FormatCost, ReadEvent, ValuedRecord } from '../../format.ts';
 import {
   type LoadSchema,
   type RegistrySettings,
@@ -22,7 +15,8 @@ interface SchemaUse<T> {
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a framed value with its schema. Never throws. */
   read(value: Buffer, schema: T): ReadEvent;
-  judge(schema: T): SchemaVerdict;
+  /** Returns the reason why no value of a schema can be read, if that is certain. */
+  judge?(schema: T): string | undefined;
 }
 
 export function registryFormat<T>(
@@ -37,11 +31,11 @@ export function registryFormat<T>(
       await cache.ensure([id], signal);
       const loaded = cache.get(id);
       if (loaded === undefined) throw new Error(`schema ${id} is not loaded`);
-      if (loaded.poison === undefined) return judge(loaded.schema);
+      if (loaded.poison === undefined) return judge?.(loaded.schema);
       const { reason, message } = loaded.poison;
       // The replicas of a registry lag: one that does not know a schema proves nothing about it.
       if (reason === 'unknown_schema') throw new Error(message);
-      return err(message);
+      return message;
     },
     read: ({ value, headers }) => {
       const frame = readFrame(value, headers);

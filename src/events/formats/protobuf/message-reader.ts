@@ -280,11 +280,6 @@ const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
   ],
 ]);
 
-/** True if no message of this name is an object: all of those above, except these. */
-export function isNeverObject(fullName: string): boolean {
-  return WELL_KNOWN.has(fullName) && !/\.(?:Struct|Value)$/.test(fullName);
-}
-
 /** @param least nanoseconds @returns whole seconds, and nanoseconds. @throws MalformedError */
 function timeOf({ seconds, nanos }: Message, least: number): [bigint, number] {
   const fraction = Number(nanos);

@@ -1,21 +1,14 @@
 /** Protobuf with a schema registry: the frame names the file, and the message in it. */
 import type protobuf from 'protobufjs';
-import { err, ok } from '../../../base/result.ts';
 import { valueLengthOf } from '../../../core/bytes/record-view.ts';
 import type { SourceRecord } from '../../../core/record.ts';
-import {
-  type EventFormat,
-  type FormatCost,
-  poison,
-  type ReadEvent,
-  type SchemaVerdict,
-} from '../../format.ts';
+import { type EventFormat, type FormatCost, poison, type ReadEvent } from '../../format.ts';
 import { type ConfluentRegistry, FRAME_BYTES, readMessageIndexes } from '../../registry/index.ts';
 import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { decodedBytes } from './counting-reader.ts';
 import { messageAt } from './message-path.ts';
-import { isNeverObject, MessageReaders } from './message-reader.ts';
+import { MessageReaders } from './message-reader.ts';
 import { schemaRoot } from './schema-root.ts';
 
 interface ProtobufFile {
@@ -34,17 +27,8 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     },
     cost: protobufCost,
     read,
-    judge: verdictOn,
+    judge: ({ messages }) => (messages.length === 0 ? 'it has no messages' : undefined),
   });
-}
-
-function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
-  if (messages.length === 0) return err('it has no messages');
-  const names = messages.map(({ fullName }) => fullName.slice(1));
-  const others = names.filter(isNeverObject);
-  if (others.length === names.length)
-    return err(`its messages (${others.join(', ')}) are not objects, as events must be`);
-  return ok(others.map((name) => `messages ${name} are not objects`));
 }
 
 /** Returns the cost of a value, which becomes objects before it is written as JSON. */

@@ -185,14 +185,11 @@ test('reading a record whose schema has been dropped from the cache throws, so t
 
 test('a schema whose records can never be read is recognized without a record', async () => {
   const enumeration = { type: 'enum', name: 'E', symbols: ['A'] };
-  const cases: readonly (readonly [object, EventVerdict])[] = [
-    [avro, []],
-    [{ schema: '{"type":"map","values":"int"}' }, []],
-    [{ schema: JSON.stringify([EVENT, { ...EVENT, name: 'Other' }]) }, []],
-    [
-      { schema: JSON.stringify(['null', EVENT, enumeration]) },
-      [/^values of the branch null are/, /^values of the branch E are/],
-    ],
+  const cases: readonly (readonly [object, RegExp?])[] = [
+    [avro],
+    [{ schema: '{"type":"map","values":"int"}' }],
+    [{ schema: JSON.stringify([EVENT, { ...EVENT, name: 'Other' }]) }],
+    [{ schema: JSON.stringify(['null', EVENT, enumeration]) }],
     [{ schema: '"string"' }, /^its values \(string\) are not objects/],
     [
       { schema: '{"type":"long","logicalType":"timestamp-millis"}' },
@@ -200,21 +197,13 @@ test('a schema whose records can never be read is recognized without a record', 
     ],
     [{ schema: JSON.stringify(['null', enumeration]) }, /^its values \(null, E\) are not objects/],
     [{ schema: '{"type":"no such type"}' }, /^schema \d+ cannot be used: /],
-    [proto, []],
+    [proto],
     [protobuf('enum E { A = 0; }'), /^it has no messages$/],
-    [
-      protobuf('import "google/protobuf/any.proto"; package google.protobuf; message Duration {}'),
-      /^its messages \(google\.protobuf\.Duration\)/,
-    ],
-    [
-      protobuf('package google.protobuf; message Duration {} message Struct {}'),
-      [/^messages google\.protobuf\.Duration are/],
-    ],
     [
       protobuf('import "missing.proto"; message M {}'),
       /^schema \d+ cannot be used: it imports missing/,
     ],
-    [json({}), []],
+    [json({})],
     [{ schemaType: 'OTHER', schema: '' }, /^schema \d+ cannot be used: it is OTHER/],
   ];
   await using server = await fakeRegistry(
@@ -228,22 +217,13 @@ test('a schema whose records can never be read is recognized without a record', 
   };
   for (const [id, [schema, expected]] of cases.entries()) {
     const { schemaType = 'AVRO' } = schema as { readonly schemaType?: keyof typeof formats };
-    const verdict = await (formats[schemaType] ?? formats.AVRO).judge?.(id, signal);
-    const about = `${JSON.stringify(schema)}: ${JSON.stringify(verdict)}`;
-    assert.ok(verdict);
-    if (expected instanceof RegExp) assert.match(verdict.ok ? '' : verdict.error, expected, about);
-    else {
-      assert.ok(verdict.ok, about);
-      assert.equal(verdict.value.length, expected.length, about);
-      for (const [index, one] of expected.entries())
-        assert.match(verdict.value[index] ?? '', one, about);
-    }
+    const objection = await (formats[schemaType] ?? formats.AVRO).judge?.(id, signal);
+    if (expected === undefined) assert.equal(objection, undefined, JSON.stringify(schema));
+    else assert.match(objection ?? '', expected, JSON.stringify(schema));
   }
   await registry.close();
 });
 
-/** The refusal, or the exceptions. */
-type EventVerdict = RegExp | readonly RegExp[];
 const protobuf = (body: string) => ({
   schemaType: 'PROTOBUF',
   schema: `syntax = "proto3"; ${body}`,
