@@ -6,7 +6,7 @@ import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { avroFormat } from '../../events/formats/avro/avro-format.ts';
-import { plainFormat } from '../../events/formats/index.ts';
+import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import { jsonSchemaFormat } from '../../events/formats/json-schema-format.ts';
 import { protobufFormat } from '../../events/formats/protobuf/protobuf-format.ts';
 import type { ConfluentRegistry } from '../../events/registry/index.ts';
@@ -71,7 +71,7 @@ export function eventFormat(
   name: EventFormatName,
   registry: ConfluentRegistry | undefined,
 ): EventFormat {
-  const plain = plainFormat(name);
+  const plain = PLAIN_FORMATS[name];
   if (plain !== undefined) return plain;
   // The configuration's checks require its addresses.
   if (registry === undefined) throw new Error(`the format ${name} needs a schema registry`);

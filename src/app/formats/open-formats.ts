@@ -1,5 +1,6 @@
 /** Formats of the values that the pipelines of a process read and write. */
 import type { Config } from '../../config/schema.ts';
+import type { EventFormat } from '../../events/format.ts';
 import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import type { FormatParts, Formats } from './all-formats.ts';
 
@@ -16,7 +17,7 @@ export async function openFormats(
   );
   if (!isPlain) return (await import('./all-formats.ts')).allFormats(config, parts);
   return {
-    of: (name) => PLAIN_FORMATS[name as keyof typeof PLAIN_FORMATS],
+    of: (name) => PLAIN_FORMATS[name] as EventFormat,
     wrap: (_pipeline, kind) => kind,
     start: async () => {},
     close: async () => {},

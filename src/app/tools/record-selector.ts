@@ -14,7 +14,7 @@ import {
   type ReadEvent,
   type ValuedRecord,
 } from '../../events/format.ts';
-import { plainFormat } from '../../events/formats/index.ts';
+import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import { type DecodedTerminal, FramedReader } from '../../events/formats/output/index.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
 import { compileFilter } from '../../events/record-decoder.ts';
@@ -99,7 +99,7 @@ async function sourceFormat(
   { source }: PipelineConfig,
   registry: ConfluentRegistry | undefined,
 ): Promise<EventFormat> {
-  const plain = plainFormat(source.format);
+  const plain = PLAIN_FORMATS[source.format];
   if (plain !== undefined) return plain;
   // Loaded late: few searches need the schema parsers.
   const { eventFormat } = await import('../formats/all-formats.ts');

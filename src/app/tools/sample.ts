@@ -11,8 +11,8 @@ import type {
   RecordHeaders,
   SourceRecord,
 } from '../../core/record.ts';
-import type { EventFormat } from '../../events/format.ts';
-import { PLAIN_FORMATS, plainFormat } from '../../events/formats/index.ts';
+import { type EventFormat, jsonFormat } from '../../events/format.ts';
+import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { type KindServices, kindOf } from '../kinds.ts';
 
@@ -101,7 +101,7 @@ export function sampleDecoder(
 
 /** Decoder of the pipeline's records; undefined when it needs a schema registry. */
 export function plainDecoder(pipeline: PipelineConfig): PipelineKind['decode'] | undefined {
-  const format = plainFormat(pipeline.source.format);
+  const format = PLAIN_FORMATS[pipeline.source.format];
   return format && unconnectedKind(pipeline, format, () => '').decode;
 }
 
@@ -111,12 +111,12 @@ function unconnectedKind(pipeline: PipelineConfig, format: EventFormat, file: ()
 }
 
 function formatOf({ source }: PipelineConfig, notes: Set<string>): EventFormat {
-  const format = plainFormat(source.format);
+  const format = PLAIN_FORMATS[source.format];
   if (format === undefined)
     notes.add(
       `The sample is taken for the JSON form of a value in ${source.format}: what the schema registry's schemas make of it.`,
     );
-  return format ?? PLAIN_FORMATS.json;
+  return format ?? jsonFormat;
 }
 
 function recordOf(

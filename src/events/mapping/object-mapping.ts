@@ -1,7 +1,7 @@
 /** Parts of an event that are objects: found whole, or put together from chosen fields. */
 import { MAX_DEPTH } from '../../base/json/json-depth.ts';
 import { isAbsent } from '../../base/json/json-text.ts';
-import { MISSING, OBJECT, type ScannedValue } from '../../base/json/scanner.ts';
+import { MISSING, OBJECT, OPENING_OBJECT, type ScannedValue } from '../../base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import { EMPTY_OBJECT } from '../expression/found.ts';
 import type { EventInput } from '../expression/index.ts';
@@ -77,12 +77,11 @@ function chosenFields(
     if (pieces.length === 0) return EMPTY_OBJECT;
     const object = Buffer.concat([...pieces, CLOSING]);
     // The first comma.
-    object[0] = OPENING;
+    object[0] = OPENING_OBJECT;
     return input.made(object);
   };
 }
 
-const OPENING = 0x7b;
 const CLOSING = Buffer.from('}');
 
 /** @throws MappingFailure when a value is too deep */
