@@ -3,6 +3,8 @@ import { parseJson } from '../../base/json/parse-json.ts';
 
 export type MemberPath = readonly string[];
 
+/** The scanner compares names by their bytes, in which every lone surrogate is U+FFFD. */
+const AMBIGUOUS = /[\ufffd\p{Surrogate}]/u;
 const STEP = /[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)+"/y;
 
 /**
@@ -23,7 +25,8 @@ export function parsePath(text: string): MemberPath | undefined {
       return undefined;
     }
     at += step.length;
-    if (at === expression.length) return steps;
+    if (at === expression.length)
+      return steps.some((name) => AMBIGUOUS.test(name)) ? undefined : steps;
     if (expression[at] !== '.') return undefined;
   }
 }

@@ -61,7 +61,10 @@ test('the fast way through a plain path finds what the interpreter finds', () =>
     fc.property(document, path, fc.boolean(), (json, steps, quoted) => {
       const text = written(steps, quoted);
       const parsed = parsePath(text);
-      assert.deepEqual(parsed, steps);
+      // The scanner could not tell such names apart.
+      const isPlain = !/[\ufffd\p{Surrogate}]/u.test(steps.join());
+      assert.deepEqual(parsed, isPlain ? steps : undefined);
+      if (!isPlain) return;
       const node = parseExpression(text);
       assert.ok(node.ok);
       const { input, begin } = inputOf(JSON.stringify(json));
