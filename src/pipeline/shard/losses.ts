@@ -19,6 +19,8 @@ const FORGIVE_AFTER_MS = 30_000;
 const REPEATED = 3;
 /** Time after which a kept shard counts as well, though its position has not moved. */
 const WELL_AFTER_MS = 120_000;
+/** The same for an owner without records in flight and without lag. */
+const IDLE_AFTER_MS = 10_000;
 /** Positions that a text names. */
 const MAX_NAMED = 3;
 
@@ -45,7 +47,9 @@ export class Losses {
     if (owned === undefined || this.#ownedSinceMs === undefined) return;
     const forMs = nowMs - this.#ownedSinceMs;
     if (forMs >= FORGIVE_AFTER_MS) this.failures = 0;
-    this.owned(forMs, (one) => owned.shard.state.partitions.get(one)?.watermark);
+    const { intake, shard } = owned;
+    const idle = owned.unsettled === 0 && intake.lag === 0;
+    this.owned(forMs, idle, (one) => shard.state.partitions.get(one)?.watermark);
   }
 
   /** @param places position of intake, or the watermarks; empty if the shard was lost in its claim */
@@ -57,14 +61,16 @@ export class Losses {
     this.#error = error;
   }
 
-  /** @param forMs since the claim @param watermarkOf W of a partition */
-  owned(forMs: number, watermarkOf: (partition: number) => number | undefined): void {
+  /** @param idle no record is in flight, and there is no lag @param watermarkOf W of a partition */
+  owned(
+    forMs: number,
+    idle: boolean,
+    watermarkOf: (partition: number) => number | undefined,
+  ): void {
     const moved = this.#places.some(
       ({ partition, offset }) => (watermarkOf(partition) ?? offset) > offset,
     );
-    // The claim succeeded: only losses at a position may come again.
-    const isClaimed = this.#places.length === 0;
-    if (moved || isClaimed || forMs >= WELL_AFTER_MS) this.#forget();
+    if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.#forget();
   }
 
   /** Forgets all losses: the shard was given up. */

@@ -83,7 +83,7 @@ test('losses at other positions, and those of other kinds, are none at the same 
   assert.match(losses.text ?? '', /at partition 0, offset 4 \(3 times\): RangeError/);
 });
 
-test('a position that is passed is forgotten, and so is one at which the shard was kept for two minutes, and claims that failed once one succeeds', () => {
+test('a position that is passed is forgotten, and so is one at which the shard was kept for two minutes, or ten idle seconds', () => {
   const losses = new Losses();
   const thrice = () => {
     for (let n = 0; n < 3; n++)
@@ -91,19 +91,20 @@ test('a position that is passed is forgotten, and so is one at which the shard w
   };
   thrice();
   assert.match(losses.text ?? '', /the disk is full/);
-  losses.owned(1_000, () => 7);
+  losses.owned(1_000, true, () => 7);
   assert.notEqual(losses.text, undefined);
-  losses.owned(2_000, () => 8);
+  losses.owned(2_000, false, () => 8);
   assert.equal(losses.text, undefined);
   thrice();
-  losses.owned(119_000, () => 7);
+  losses.owned(120_000, false, () => 7);
+  assert.equal(losses.text, undefined);
+  thrice();
+  losses.owned(10_000, false, () => 7);
   assert.notEqual(losses.text, undefined);
-  losses.owned(120_000, () => 7);
+  losses.owned(10_000, true, () => 7);
   assert.equal(losses.text, undefined);
   for (let n = 0; n < 3; n++) losses.lost([], new Error('no broker'));
   assert.match(losses.text ?? '', /^cannot be claimed \(3 times\): Error: no broker/);
-  losses.owned(0, () => undefined);
-  assert.equal(losses.text, undefined);
 });
 
 test('a shard that Kafka keeps failing at the same position is claimed as often as before', async () => {
