@@ -1,6 +1,6 @@
 /** Content type of an event, which reviews and imports share. */
 import { isAbsent, textOfString, writtenText } from '../../base/json/json-text.ts';
-import { LITERAL, NUMBER, type ScannedValue, STRING } from '../../base/json/scanner.ts';
+import { LITERAL, MISSING, NUMBER, type ScannedValue, STRING } from '../../base/json/scanner.ts';
 import { typeOfFound } from '../expression/found.ts';
 import type { EventInput } from '../expression/index.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
@@ -42,9 +42,10 @@ function finder(source: TypeSource, input: EventInput): () => string {
   if ('constant' in source) return () => source.constant;
   const { map, otherwise, field } = source;
   const part = new MappedPart(field, `${OPTION}.field`, input);
+  const last = new LastText();
   return () => {
     const found = part.find();
-    const text = scalarText(found);
+    const text = last.of(found);
     if (map === undefined) {
       if (found.type !== STRING || text === undefined)
         throw part.mismatch('no_type', 'a non-empty string', found);
@@ -59,6 +60,27 @@ function finder(source: TypeSource, input: EventInput): () => string {
       ? part.failure('no_type', `must be one of the values of ${OPTION}.map, but is ${is}`)
       : part.failure('type_not_allowed', `is ${is} that ${OPTION}.map does not have`);
   };
+}
+
+/** Text of the value found last, which many events share: its string is not made again. */
+class LastText {
+  readonly #json = Buffer.alloc(MAX_TYPE_LENGTH);
+  #length = -1;
+  #text: string | undefined;
+
+  of(found: ScannedValue): string | undefined {
+    // A missing value has the place of one before.
+    if (found.type === MISSING) return undefined;
+    const { bytes, start, end } = found;
+    const json = this.#json;
+    const length = end - start;
+    let same = 0;
+    if (length === this.#length) while (same < length && bytes[start + same] === json[same]) same++;
+    if (same === length) return this.#text;
+    this.#text = scalarText(found);
+    this.#length = length > json.length ? -1 : bytes.copy(json, 0, start, end);
+    return this.#text;
+  }
 }
 
 /** Returns a string, a number, true or false as text; undefined for anything else. 10.00 is 10 here. */

@@ -100,12 +100,12 @@ export class DecisionWriter {
     out.at += LENGTH_BYTES;
     out.bytes(this.#start);
     const idStart = out.at;
-    out.ascii(String(part.partition));
+    out.count(part.partition);
     out.byte(DASH);
-    out.ascii(String(part.offset));
+    out.count(part.offset);
     if (part.replay > 0) {
       out.byte(HASH);
-      out.ascii(String(part.replay));
+      out.count(part.replay);
     }
     const idEnd = out.at;
     out.bytes(STATUS);
@@ -159,9 +159,9 @@ export class DecisionWriter {
     const { bytes } = part;
     const out = this.#out;
     out.bytes(PARTITION);
-    out.ascii(String(part.partition));
+    out.count(part.partition);
     out.bytes(OFFSET);
-    out.ascii(String(part.offset));
+    out.count(part.offset);
     out.bytes(KEY);
     if (part.sourceKeyStart < part.sourceKeyEnd)
       out.range(bytes, part.sourceKeyStart, part.sourceKeyEnd);
@@ -174,7 +174,7 @@ export class DecisionWriter {
     if (part.timestampMs < 0) out.bytes(NULL);
     else {
       out.byte(QUOTE);
-      out.ascii(new Date(part.timestampMs).toISOString());
+      out.instant(part.timestampMs);
       out.byte(QUOTE);
     }
   }

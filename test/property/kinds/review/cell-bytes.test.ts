@@ -2,11 +2,33 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
+import { ByteWriter } from '../../../../src/kinds/review/decision/byte-writer.ts';
 import { CellMemo } from '../../../../src/kinds/review/results/cell-memo.ts';
 import { RowScanner } from '../../../../src/kinds/review/results/row-scanner.ts';
 import { hostileText } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());
+
+test('counts and instants are written as JavaScript writes them', () => {
+  const out = new ByteWriter();
+  out.to = Buffer.alloc(64);
+  const instant = fc.oneof(
+    fc.nat(),
+    fc.integer({ min: 0, max: 8.64e15 }),
+    fc.integer({ min: 0, max: 4102444800000 }),
+  );
+  fc.assert(
+    fc.property(fc.oneof(fc.maxSafeNat(), fc.nat()), instant, (count, ms) => {
+      out.at = 3;
+      out.count(count);
+      assert.equal(out.to.toString('latin1', 3, out.at), String(count));
+      out.at = 3;
+      out.instant(ms);
+      assert.equal(out.to.toString('latin1', 3, out.at), new Date(ms).toISOString());
+    }),
+    { numRuns: 3000 },
+  );
+});
 
 test('a memo of cells gives what would be made of each cell', () => {
   const memo = new CellMemo((text) => `made of ${text}`);

@@ -195,3 +195,21 @@ test('deep nesting is refused inside metadata and harmless outside of it, up to 
   assert.ok('item' in decode(sourceRecord(`{"content":"x","type":"t","other":${deep(999)}}`), 0));
   assert.equal(reasonOf(`{"content":"x","type":"t","other":${deep(1_000)}}`), 'too_large');
 });
+
+test('the type of an event does not depend on the events before it', () => {
+  const types = ['post', 'post', undefined, 'posts', 'past', 'x'.repeat(256), 'post', 7, 'post'];
+  const found = types.map((type) => {
+    const decoded = decode(sourceRecord({ content: 'hi', type }), 0);
+    return 'item' in decoded ? decoded.item.type : undefined;
+  });
+  assert.deepEqual(
+    found,
+    types.map((type) => (typeof type === 'string' ? type : undefined)),
+  );
+  const mapped = decoderOf({ type: { field: 'type', map: { post: 'a' }, otherwise: 'b' } });
+  const mappedTypes = ['post', undefined, 'post', ''].map((type) => {
+    const decoded = mapped(sourceRecord({ content: 'hi', type }), 0);
+    return 'item' in decoded && decoded.item.type;
+  });
+  assert.deepEqual(mappedTypes, ['a', 'b', 'a', 'b']);
+});
