@@ -1,6 +1,6 @@
 /**
  * Idempotent producer of whole record batches, each of them one request. With a transactional id
- * everything is sent in transactions. Its caller sends one request at a time.
+ * everything is sent in transactions. Its caller sends one request to a partition at a time.
  */
 import type { OffsetCommit } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -36,10 +36,10 @@ export class BatchProducer {
   /** Next sequence number by `topic:partition`. */
   readonly #sequences = new Map<string, number>();
   /**
-   * Node ids by the type and key of what they coordinate, until a request fails or a transaction ends: kafkajs keeps none,
-   * and would look one up before each request of a transaction.
+   * Node ids of the coordinators, until a request fails: kafkajs keeps none, and would look one up before each request of a
+   * transaction.
    */
-  readonly #coordinators = new Map<string, KafkaBroker['nodeId']>();
+  readonly #coordinators = new Map<'group' | 'transaction', KafkaBroker['nodeId']>();
 
   constructor(connect: ConnectOptions, options: BatchProducerOptions, logger: Logger) {
     this.#connection = new ClusterConnection(connect, logger, Infinity);
@@ -145,7 +145,7 @@ export class BatchProducer {
     const what = commit ? 'commit' : 'abort';
     // Looked up again: one that has moved could leave open whether the end had an effect, and take what follows for a part
     // of the transaction that has ended elsewhere.
-    this.#coordinators.clear();
+    this.#coordinators.delete('transaction');
     const coordinator = await this.#request(what, {}, (cluster) => this.#coordinator(cluster));
     onEnd();
     await coordinator.endTxn({ ...this.#transaction, transactionResult: commit });
@@ -177,11 +177,10 @@ export class BatchProducer {
     type: 'group' | 'transaction' = 'transaction',
     id = this.#options.transactionalId ?? '',
   ): Promise<KafkaBroker> {
-    const place = `${type}:${id}`;
-    const nodeId = this.#coordinators.get(place);
+    const nodeId = this.#coordinators.get(type);
     if (nodeId !== undefined) return await cluster.findBroker({ nodeId });
     const found = await coordinatorOf(cluster, type, id);
-    this.#coordinators.set(place, found.nodeId);
+    this.#coordinators.set(type, found.nodeId);
     return found;
   }
 

@@ -1,4 +1,5 @@
 /** Transactional producer of one shard (I3), or of the commands to all of them. */
+import pLimit from 'p-limit';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
 import {
@@ -23,6 +24,9 @@ export interface ProducersOptions {
   /** After this the broker aborts a transaction by itself; a commit that takes longer fails. Default 60,000 ms. */
   readonly transactionTimeoutMs?: number;
 }
+
+/** Partitions of a topic that a transaction writes to at once. Each holds a buffer of up to 1 MiB. */
+const CONCURRENT_SENDS = 3;
 
 type TopicLookup = (topic: string) => Promise<WritableTopic>;
 
@@ -157,7 +161,19 @@ export class KafkaShardProducer implements ControlProducer {
   }
 
   /** @returns the offset of the first record. */
-  async #send({ topic, records, batches }: PlannedOutput): Promise<number | undefined> {
+  async #send(output: PlannedOutput): Promise<number | undefined> {
+    const limit = pLimit(CONCURRENT_SENDS);
+    const byPartition = Map.groupBy(output.batches, (one) => one.partition);
+    const firsts = await limit.map(byPartition.values(), (batches) =>
+      this.#sendInOrder(output, batches),
+    );
+    return firsts[0];
+  }
+
+  async #sendInOrder(
+    { topic, records }: PlannedOutput,
+    batches: readonly PlannedBatch[],
+  ): Promise<number | undefined> {
     let first: number | undefined;
     for (const planned of batches) {
       // Nothing may follow once the transaction has failed for its caller.

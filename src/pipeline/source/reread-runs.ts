@@ -1,4 +1,7 @@
-/** Queue of work on records that are read from the source topic again: one run at a time serves as much as memory has room for. */
+/**
+ * Queue of work on records that are read from the source topic again. One run at a time serves as
+ * much as memory has room for.
+ */
 import type { CoordinateSet } from '../../core/journal/job.ts';
 import { UnreadPartitionError } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
@@ -65,17 +68,17 @@ export class RereadRuns<W extends RereadWork> {
       await serve(served, lease);
     } catch (error) {
       // Work on one partition that cannot be read must not hold up the others.
-      const { waits: late = [], again = [] } = Object.groupBy(
+      const { unreadable = [], others = [] } = Object.groupBy(
         served.filter(({ records }) => records.size > 0),
         ({ records }) =>
           error instanceof UnreadPartitionError && !records.hasPartition(error.partition)
-            ? 'again'
-            : 'waits',
+            ? 'others'
+            : 'unreadable',
       );
-      this.#waiting.push(...again);
+      this.#waiting.push(...others);
       spawn(what, async () => {
         await untilReadable(this.#shard, error);
-        this.add(...late);
+        this.add(...unreadable);
       });
     }
   }

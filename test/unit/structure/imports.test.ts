@@ -31,7 +31,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['base', 'core', 'events', 'service/contract.ts'],
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
-  kafka: ['base', 'core', 'kafkajs', 'node:*'],
+  kafka: ['base', 'core', 'kafkajs', 'p-limit', 'node:*'],
   'pipeline/limits': ['base', 'core'],
   'pipeline/context': ['base', 'core', 'pipeline/limits', 'p-limit'],
   'pipeline/publish': ['base', 'core', 'pipeline/limits', 'pipeline/context'],

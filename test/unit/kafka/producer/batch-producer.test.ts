@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
 import { explain, protocolErrorOf } from '../../../../src/kafka/errors.ts';
 import { BatchProducer } from '../../../../src/kafka/producer/batch-producer.ts';
 import { OutgoingBatch } from '../../../../src/kafka/producer/outgoing-batch.ts';
 import { planBatchesTo } from '../../../../src/kafka/producer/send-plan.ts';
+import { KafkaShardProducer } from '../../../../src/kafka/producer/shard-producer.ts';
 import { recordingLogger } from '../../../conformance/recording-logger.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -19,6 +21,7 @@ interface Produced {
   readonly topicData: { readonly topic: string; readonly batch: OutgoingBatch };
 }
 interface Sent {
+  readonly partition: number;
   readonly sequence: number;
   readonly producerId: bigint;
   readonly epoch: number;
@@ -40,7 +43,7 @@ const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Er
 );
 
 /** A producer within a transaction, over a cluster of one broker that answers as the test tells. */
-async function producerTo(answer: Answer) {
+async function producerTo(answer: Answer, existing = 2) {
   const sent: Sent[] = [];
   const calls: string[] = [];
   /** Codes with which the next requests to add partitions are answered. */
@@ -69,6 +72,7 @@ async function producerTo(answer: Answer) {
         frame.buffer.length - options.topicData.batch.bytes.length,
       );
       sent.push({
+        partition: options.topicData.batch.partition,
         sequence: bytes.readInt32BE(53),
         producerId: bytes.readBigInt64BE(43),
         epoch: bytes.readInt16BE(51),
@@ -80,7 +84,7 @@ async function producerTo(answer: Answer) {
       return { topics: [{ topicName: topic, partitions }] };
     },
   };
-  let partitions = 2;
+  let partitions = existing;
   Object.assign(cluster, {
     connect: async () => {},
     disconnect: async () => {},
@@ -266,7 +270,49 @@ describe('sends of a producer', () => {
     }
     await producer.end(true);
     await begin();
-    assert.deepEqual(calls.splice(0), [lookup, 'end true', add]);
+    await producer.sendOffsets('group', 'in', offsets);
+    assert.deepEqual(calls.splice(0), [lookup, 'end true', add, 'add offsets', 'commit offsets']);
+  });
+
+  it('write to three partitions at once, and to each of them in order', async () => {
+    const inFlight: (number | undefined)[] = [];
+    let most = 0;
+    const { sent } = await producerTo(async (attempt) => {
+      const partition = sent[attempt - 1]?.partition;
+      assert.ok(!inFlight.includes(partition), `partition ${partition} has one in flight`);
+      inFlight.push(partition);
+      most = Math.max(most, inFlight.length);
+      await turn();
+      inFlight.splice(inFlight.indexOf(partition), 1);
+    }, 6);
+    const lookUp = async () => ({ partitions: 6, maxMessageBytes: 300 });
+    const producer = new KafkaShardProducer(
+      [0],
+      { brokers: ['127.0.0.1:1'], clientId: 'client' },
+      { groupId: 'group', sourceTopic: 'in', journalTopic: 'journal', pool },
+      lookUp,
+      recordingLogger(),
+    );
+    const records = EncodedRecords.of(
+      Array.from({ length: 60 }, (_, n) => ({ key: `k${n}`, value: 'v'.repeat(50) })),
+    );
+    await producer.commit({
+      journal: [{ key: 'a', value: '1' }],
+      outputs: [{ topic: 'out', records }],
+    });
+    assert.equal(most, 3);
+    const outputs = Map.groupBy(sent.slice(1), ({ partition }) => partition);
+    assert.equal(outputs.size, 6);
+    for (const [partition, batches] of outputs) {
+      const sequences = batches.map(({ sequence }) => sequence);
+      assert.deepEqual(
+        sequences,
+        sequences.toSorted((a, b) => a - b),
+        `partition ${partition}`,
+      );
+      assert.ok(batches.length > 1);
+    }
+    await producer.close();
   });
 
   it('leave requests without a batch as they were', async () => {
