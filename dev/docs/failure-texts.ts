@@ -191,7 +191,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'download cut or unreadable',
     connector:
-      'Keeps what was settled and repeats the download. A last row without a line end is accepted only by the last download, if the service counts no more rows, and no other file of it ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
+      'Keeps what was settled and repeats the download. A last row without a line end is accepted once three downloads have ended with it, if the service counts no more rows, and no other file of it ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
     user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
     options: RETRY_OPTIONS,
   },

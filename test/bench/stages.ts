@@ -66,7 +66,6 @@ export async function measureStages(print: (text: string) => void): Promise<void
   for await (const slice of read(piecesOf(file), {
     job: () => JOB,
     expectedRows: ROWS,
-    isLastTry: false,
   }))
     slices.push(slice);
   const all = CoordinateSet.of(
@@ -103,7 +102,6 @@ export async function measureStages(print: (text: string) => void): Promise<void
         for await (const slice of read(piecesOf(file), {
           job: () => JOB,
           expectedRows: ROWS,
-          isLastTry: false,
         }))
           slice.release();
       },

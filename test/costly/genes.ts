@@ -4,6 +4,7 @@
  * a search can climb.
  */
 import {
+  anyIn,
   avroEvent,
   avroText,
   protobufEvent,
@@ -259,6 +260,16 @@ function protobuf(made: Choices, maxBytes: number): Buffer {
       () => many(() => number(10)),
       () => protobufField(11, bytesOf(made, Math.max(2, size / count))),
       () => many(() => protobufField(12, Buffer.concat([key(), protobufField(2, wide())]))),
+      () =>
+        anyIn(
+          1 + made.below(8),
+          () => repeated(size / count / 8, 2 * MOST_ITEMS, () => protobufField(4, '')).items,
+        ),
+      () =>
+        protobufField(
+          14,
+          many(() => protobufField(1, made.of(['_a', '_', 'a_b']).repeat(made.of([1, 30, 9_000])))),
+        ),
     ];
     parts.push(made.of(makers)());
   }

@@ -2,7 +2,6 @@
 
 import { textOfString } from '../../base/json/json-text.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
-import { bodyOf } from '../../core/batch/body-of.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type {
   ContentItem,
@@ -14,6 +13,7 @@ import type {
 import { type EventFormat, jsonFormat } from '../../events/format.ts';
 import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
+import { bodyOf } from '../../tools/doctor/body-of.ts';
 import { type KindServices, kindOf } from '../kinds.ts';
 
 /** Result in the invented answers of the service. */

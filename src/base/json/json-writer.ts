@@ -159,8 +159,13 @@ export class JsonWriter {
   /** Returns a copy of the text. */
   finish(): Buffer {
     const copy = Buffer.from(this.#bytes.subarray(0, this.#at));
-    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
+    this.drop();
     return copy;
+  }
+
+  /** Gives up the text, and the room that it took. */
+  drop(): void {
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
   }
 
   #room(size: number): void {

@@ -8,6 +8,7 @@ import type { ItemRow } from '../bytes/result-row.ts';
 import type { ResultSlice } from '../bytes/result-slice.ts';
 import type { EncodedBody, RowSink } from '../bytes/row-sink.ts';
 import type { RemoteState } from '../outcome/follow-policy.ts';
+import type { UnendedRows } from '../outcome/unended-rows.ts';
 import type {
   ContentItem,
   Decoded,
@@ -60,7 +61,7 @@ export interface KindSteps {
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
    * Estimate of the memory that decoding a record takes at most, bytes. The engine reserves it
-   * before it decodes a record above 256 KiB. Must be cheap: it is called for every record.
+   * before it decodes a record above 4 MiB. Must be cheap: it is called for every record.
    */
   decodeCost?(record: SourceRecord): number;
   /**
@@ -111,8 +112,8 @@ export interface ResultFileKind extends KindSteps {
 export interface Download {
   /** Called with the bytes held for a large row whose end has not arrived, 0 after it. */
   readonly onHeld?: (bytes: number) => void;
-  /** True if no other download follows: then a last row that may not be whole is taken. */
-  readonly isLastTry?: boolean;
+  /** Ends of the downloads of the job. */
+  readonly unended?: UnendedRows;
 }
 
 /**

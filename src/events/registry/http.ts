@@ -2,7 +2,7 @@
 import { abortable } from '../../base/abortable.ts';
 import { parseJson } from '../../base/json/parse-json.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
-import { RegistryRefused, RegistryUnavailable } from './errors.ts';
+import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryOperation, RegistrySettings } from './settings.ts';
 
 export interface RegistryRequest {
@@ -29,7 +29,8 @@ export class RegistryHttp {
   /**
    * Sends a request to each address until one answers, beginning with the one that answered last.
    * @returns the answer's JSON
-   * @throws RegistryUnavailable, RegistryRefused, or the signal's reason at once
+   * @throws RegistryUnavailable, RegistryRefused, UnusableSchema for an answer that is too large, or
+   * the signal's reason at once
    */
   async ask(request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
     const { urls } = this.#settings;
@@ -67,6 +68,8 @@ export class RegistryHttp {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof RegistryUnavailable || error instanceof RegistryRefused) throw error;
+      if (Object(error).code === 'BODY_TOO_LARGE')
+        throw new UnusableSchema('the answer of the registry is larger than 4 MiB');
       const failure = networkFailure(error, timeoutMs);
       report(failure.code);
       throw failure;

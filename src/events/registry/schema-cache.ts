@@ -47,6 +47,8 @@ export class SchemaCache<T> {
   readonly #settings: RegistrySettings;
   readonly #entries = new Map<number, CacheEntry<T>>();
   readonly #loads = new Map<number, Promise<boolean>>();
+  /** Ids that callers wait for: they are read once all of them are loaded. */
+  readonly #wanted = new Set<readonly number[]>();
   #secondLooks = { sinceMs: 0, count: 0 };
 
   constructor(load: LoadSchema<T>, settings: RegistrySettings) {
@@ -75,7 +77,10 @@ export class SchemaCache<T> {
 
   async #loadAll(ids: readonly number[], signal: AbortSignal): Promise<void> {
     const limit = pLimit(LOADS_AT_ONCE);
-    await Promise.all(ids.map((id) => limit(() => this.#join(id, signal))));
+    this.#wanted.add(ids);
+    await Promise.all(ids.map((id) => limit(() => this.#join(id, signal)))).finally(() =>
+      this.#wanted.delete(ids),
+    );
   }
 
   async #join(id: number, signal: AbortSignal): Promise<void> {
@@ -159,8 +164,12 @@ export class SchemaCache<T> {
 
   #drop(nowMs: number): void {
     if (this.#entries.size < MAX_ENTRIES) return;
+    const wanted = new Set([...this.#wanted].flat());
     for (const [id, { usedMs, found }] of this.#entries)
-      if (nowMs - usedMs > (found.poison === undefined ? LATELY_MS : LATELY_UNKNOWN_MS))
+      if (
+        !wanted.has(id) &&
+        nowMs - usedMs > (found.poison === undefined ? LATELY_MS : LATELY_UNKNOWN_MS)
+      )
         this.#entries.delete(id);
   }
 }

@@ -99,6 +99,7 @@ export class BatchProducer {
       const access = { operation: 'WRITE', topic };
       const baseOffset = await this.#request(what, access, async (cluster) => {
         const [found] = await leadersOf(cluster, topic, [partition]);
+        this.#options.signal.throwIfAborted();
         const topicData = { topic, batch };
         const answer = await found?.[0].produce({
           acks: -1,

@@ -13,7 +13,7 @@ import type { ConnectOptions } from '../client/connect.ts';
 import { explain, type TransactionPhase, transactionFailure } from '../errors.ts';
 import { BatchProducer } from './batch-producer.ts';
 import { headBytes, OutgoingBatch, type PlannedBatch } from './outgoing-batch.ts';
-import { planBatches, planBatchesTo, sendBytesFor } from './send-plan.ts';
+import { MAX_SEND_BYTES, planBatches, planBatchesTo, sendBytesFor } from './send-plan.ts';
 
 export interface ProducersOptions {
   readonly groupId: string;
@@ -25,7 +25,10 @@ export interface ProducersOptions {
   readonly transactionTimeoutMs?: number;
 }
 
-/** Partitions of a topic that a transaction writes to at once. Each holds a buffer of up to 1 MiB. */
+/**
+ * Partitions of a topic that a transaction writes to at once, each from a buffer of at most 1 MiB. A
+ * topic with a record that is larger gets one batch at a time.
+ */
 const CONCURRENT_SENDS = 3;
 
 type TopicLookup = (topic: string) => Promise<WritableTopic>;
@@ -162,11 +165,18 @@ export class KafkaShardProducer implements ControlProducer {
 
   /** @returns the offset of the first record. */
   async #send(output: PlannedOutput): Promise<number | undefined> {
-    const limit = pLimit(CONCURRENT_SENDS);
+    const isLarge = output.batches.some(({ bytes }) => bytes > MAX_SEND_BYTES);
+    const limit = pLimit(isLarge ? 1 : CONCURRENT_SENDS);
     const byPartition = Map.groupBy(output.batches, (one) => one.partition);
-    const firsts = await limit.map(byPartition.values(), (batches) =>
-      this.#sendInOrder(output, batches),
-    );
+    const firsts = await limit.map(byPartition.values(), async (batches) => {
+      try {
+        return await this.#sendInOrder(output, batches);
+      } catch (error) {
+        // Before another partition's turn comes.
+        this.#ended.abort(new Error('a transaction failed'));
+        throw error;
+      }
+    });
     return firsts[0];
   }
 

@@ -2,8 +2,8 @@
 
 import { textOfString } from '../../base/json/json-text.ts';
 import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
+import { NoRows } from '../../core/bytes/no-rows.ts';
 import type { ItemRow } from '../../core/bytes/result-row.ts';
-import { NoRows } from '../../core/bytes/unpooled-body.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
 import type { JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';

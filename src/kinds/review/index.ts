@@ -70,7 +70,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       }
     },
 
-    async *results({ resultUrl, expectedRows }, job, signal, { onHeld, isLastTry = false } = {}) {
+    async *results({ resultUrl, expectedRows }, job, signal, { onHeld, unended } = {}) {
       if (resultUrl === undefined)
         throw new ServiceError('protocol', 'the batch has no download address', {
           operation: 'download',
@@ -80,8 +80,9 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       try {
         const call = { signal: AbortSignal.any([signal, enough.signal]) };
         yield* read(await service.download(resultUrl, call), {
-          ...{ job, expectedRows, isLastTry: isLastTry && !filesEndLines },
+          ...{ job, expectedRows, wholeRow: filesEndLines ? undefined : unended?.wholeRow },
           ...(onHeld && { onHeld }),
+          ...(unended && { onUnendedRow: (digest) => unended.note(digest) }),
           onLineEnd: () => {
             filesEndLines = true;
           },

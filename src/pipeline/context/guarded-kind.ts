@@ -7,25 +7,10 @@ import type { ServiceCall } from '../../core/outcome/failure-row.ts';
 import { attempt, classOf, crashOf, internalPoison } from '../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
-import type { Poison, SourceRecord } from '../../core/record.ts';
+import type { SourceRecord } from '../../core/record.ts';
 import type { InternalErrors } from './internal-errors.ts';
 
 export function guardedKind(kind: PipelineKind, internal: InternalErrors): PipelineKind {
-  /** Poison of records that could not be prepared, as they were read this time. */
-  const unprepared = new WeakMap<SourceRecord, Poison>();
-
-  async function prepareEach(records: readonly SourceRecord[], signal: AbortSignal) {
-    for (const record of records) {
-      signal.throwIfAborted();
-      try {
-        await kind.prepare?.([record], signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        unprepared.set(record, internalPoison(error));
-      }
-    }
-  }
-
   /** Reports an error of a call. @returns what to throw */
   function failed(operation: ServiceCall, where: object, signal: AbortSignal, error: unknown) {
     if (signal.aborted || error instanceof ServiceError) return error;
@@ -65,15 +50,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
 
   const steps = {
     name: kind.name,
-    prepare: (records: readonly SourceRecord[], signal: AbortSignal) => {
-      const those = records.filter((record) => !unprepared.has(record));
-      const each = () => prepareEach(those, signal);
-      try {
-        return kind.prepare?.(those, signal)?.catch(each);
-      } catch {
-        return each();
-      }
-    },
+    ...(kind.prepare && { prepare: kind.prepare }),
     ...(kind.decodeCost && {
       decodeCost: (record: SourceRecord) => {
         try {
@@ -85,8 +62,6 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
       },
     }),
     decode: (...[record, ...rest]: Parameters<PipelineKind['decode']>) => {
-      const poison = unprepared.get(record);
-      if (poison !== undefined) return { poison };
       try {
         return kind.decode(record, ...rest);
       } catch (error) {

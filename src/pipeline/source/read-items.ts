@@ -12,9 +12,6 @@ import {
   type WrittenBetween,
 } from './reread.ts';
 
-/** Longest wait for the schema registry before memory that others need is given back. */
-const PATIENCE_MS = 5_000;
-
 const unavailable = (message: string): Poison => ({ reason: 'source_unavailable', message });
 const GONE = unavailable('the source topic no longer has this record');
 const SKIPPED = unavailable('configuration skips this record now');
@@ -38,22 +35,24 @@ type Shard = ShardLife & SourceAccess & Pick<ShardJournal, 'state'>;
 
 /**
  * Reads the source once for all.
+ * @param patienceMs longest wait for the schema registry
  * @returns the items of each, in order
  * @throws UnreadPartitionError, UnpreparedError; what ends the shard
  */
 export async function readItems<W extends WantedItems>(
   shard: Shard,
   all: readonly W[],
+  patienceMs: number,
 ): Promise<(ItemsRead & { readonly wanted: W })[]> {
   const readings = all.map((wanted) => ({
     ...{ wanted, items: [] as ContentItem[], failed: [] as FailedReread[] },
     left: wanted.records.clone(),
   }));
   /** Takes a record out of those that are left. */
-  const found = ({ partition, offset }: SourceCoordinate) =>
+  const takeReadingOf = ({ partition, offset }: SourceCoordinate) =>
     readings.find(({ left }) => left.delete(partition, offset));
   const decode = (record: SourceRecord) => {
-    const reading = found(record);
+    const reading = takeReadingOf(record);
     if (reading === undefined) return;
     const { partition, offset } = record;
     const { type, from, written } = reading.wanted;
@@ -68,8 +67,8 @@ export async function readItems<W extends WantedItems>(
   };
   const wanted = CoordinateSet.of(all.flatMap(({ records }) => [...records]));
   await readAgain(shard, wanted, async (records, unreadable) => {
-    await decodeAll(shard, records, decode);
-    for (const one of unreadable) found(one)?.failed.push(one);
+    await decodeAll(shard, records, patienceMs, decode);
+    for (const one of unreadable) takeReadingOf(one)?.failed.push(one);
   });
   for (const { left, failed } of readings)
     for (const at of left) failed.push({ ...at, poison: GONE });
@@ -80,10 +79,11 @@ export async function readItems<W extends WantedItems>(
 async function decodeAll(
   shard: Shard,
   records: readonly SourceRecord[],
+  patienceMs: number,
   decode: (record: SourceRecord) => void,
 ): Promise<void> {
   const { budget, clock, kind, signal, waits } = shard;
-  await prepared(shard, records);
+  await prepared(shard, records, patienceMs);
   let sinceMs = clock.monotonic();
   for (const [index, record] of records.entries()) {
     const cost = decodeCost(kind, record);
@@ -94,7 +94,8 @@ async function decodeAll(
       await clock.sleep(0, signal);
       sinceMs = clock.monotonic();
     }
-    if (isLate || cost > 0) await prepared(shard, cost === 0 ? records.slice(index) : [record]);
+    if (isLate || cost > 0)
+      await prepared(shard, cost === 0 ? records.slice(index) : [record], patienceMs);
     decode(record);
     if (cost > 0) sinceMs = -Infinity;
   }
@@ -108,12 +109,13 @@ async function decodeAll(
 async function prepared(
   { clock, kind, signal, waits }: Shard,
   records: readonly SourceRecord[],
+  patienceMs: number,
 ): Promise<void> {
   const loading = kind.prepare?.(records, signal);
   if (loading !== undefined) {
     const ready = waits.during('schema_registry', loading);
     const late = Promise.withResolvers<never>();
-    const cancel = clock.after(PATIENCE_MS, () => late.reject(new UnpreparedError(ready)));
+    const cancel = clock.after(patienceMs, () => late.reject(new UnpreparedError(ready)));
     await Promise.race([ready, late.promise]).finally(cancel);
   }
   signal.throwIfAborted();

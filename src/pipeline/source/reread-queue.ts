@@ -3,6 +3,7 @@
  * again, or was parked, waits for the breaker of its type before it is read, and
  * holds no content meanwhile.
  */
+import { abortable } from '../../base/abortable.ts';
 import type { ItemBatch } from '../../core/batch/item-batch.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
@@ -43,7 +44,11 @@ export interface RereadRequest extends WantedItems, RereadWork {
  */
 type BatchOf = (items: readonly ContentItem[]) => Promise<ItemBatch | undefined>;
 
-type Ready = RereadRequest & { readonly permit: Permit };
+interface Ready extends RereadRequest {
+  readonly permit: Permit;
+  /** Gives back the memory in which it waited. */
+  readonly taken: () => void;
+}
 type Reading = ItemsRead & { readonly wanted: Ready };
 type Shard = ShardLife & ServiceAccess & SourceAccess & Pick<ShardJournal, 'state'>;
 
@@ -57,9 +62,18 @@ export class RereadQueue {
     this.#deadLetters = deadLetters;
     this.#runs = new RereadRuns(shard, {
       ...{ what: 'reread', share: 'reread', maxBytes: shard.budget.rereadBytes },
-      serve: async (requests, lease) => {
-        for (const reading of await readItems(shard, requests))
+      isReady: ({ type, submits, permit }) =>
+        !submits || (shard.control.submits && (permit === 'probe' || shard.breakers.isFree(type))),
+      serve: async (requests, lease, patienceMs) => {
+        for (const reading of await readItems(shard, requests, patienceMs))
           await this.#handOver(reading, lease);
+      },
+      // Each needs another permit: the breaker has given the next probe meanwhile.
+      again: (requests) => {
+        for (const request of requests) {
+          request.taken();
+          this.add(request);
+        }
       },
     });
   }
@@ -72,12 +86,15 @@ export class RereadQueue {
       using _held = budget.lease('intake', heldBytes);
       if (submits) await control.submitting();
       const permit = submits ? await breakers.acquire(type, signal) : 'free';
-      this.#runs.add({ ...request, permit });
+      const { promise, resolve: taken } = Promise.withResolvers<void>();
+      this.#runs.add({ ...request, permit, taken });
+      await abortable(promise, signal);
     });
   }
 
   /** @param lease memory of the run, which has room for the rows as well */
   async #handOver({ wanted, items, failed }: Reading, lease: Lease): Promise<void> {
+    wanted.taken();
     const alike = Map.groupBy(failed, ({ poison }) => `${poison.reason} ${poison.message}`);
     for (const some of alike.values()) this.#deadLetter(wanted, some);
     this.#shard.signal.throwIfAborted();

@@ -7,10 +7,10 @@ import { UnreadPartitionError } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { Share } from '../limits/memory-budget.ts';
-import { untilReadable } from './reread.ts';
+import { PATIENCE_MS, UnpreparedError, untilReadable } from './reread.ts';
 
 export interface RereadWork {
-  /** Records that are not done yet. */
+  /** Records to be read; work may take out what is done. Empty: nothing is left to do. */
   readonly records: CoordinateSet;
   /** Memory that it takes. */
   readonly bytes: number;
@@ -26,8 +26,17 @@ interface Runs<W> {
   /** Memory of a run, unless one piece of work takes more; and what it takes beside its work. */
   readonly maxBytes: number;
   readonly ownBytes?: number;
-  /** May serve a part, and leaves the other records. @param lease memory of the run */
-  readonly serve: (work: readonly W[], lease: Lease) => Promise<void>;
+  /**
+   * May serve a part of the work.
+   * @param lease memory of the run
+   * @param patienceMs longest wait for the schema registry
+   * @throws UnreadPartitionError, UnpreparedError only while `records` has all that is not done
+   */
+  readonly serve: (work: readonly W[], lease: Lease, patienceMs: number) => Promise<void>;
+  /** False for work whose turn is over because memory came late. Default: true. */
+  readonly isReady?: (work: W) => boolean;
+  /** Takes back work that was not served. Default: adds it. */
+  readonly again?: (work: readonly W[]) => void;
 }
 
 export class RereadRuns<W extends RereadWork> {
@@ -35,6 +44,7 @@ export class RereadRuns<W extends RereadWork> {
   readonly #runs: Runs<W>;
   #waiting: W[] = [];
   readonly #start: () => void;
+  #patienceMs = PATIENCE_MS;
 
   constructor(shard: ShardLife & SourceAccess, runs: Runs<W>) {
     this.#shard = shard;
@@ -53,20 +63,21 @@ export class RereadRuns<W extends RereadWork> {
 
   async #run(): Promise<void> {
     const { budget, signal, spawn, waits } = this.#shard;
-    const { what, share, maxBytes, ownBytes = 0, serve } = this.#runs;
-    const served: W[] = [];
-    let bytes = ownBytes;
-    for (const work of this.#waiting) {
-      const isFull = served.length > 0 && bytes + work.bytes > maxBytes;
-      if (isFull || served.length === MAX_SERVED) break;
-      bytes += work.bytes;
-      served.push(work);
-    }
-    this.#waiting = this.#waiting.slice(served.length);
+    const { what, share, ownBytes = 0, serve } = this.#runs;
+    const { isReady = () => true, again = (work) => this.add(...work) } = this.#runs;
+    const next = this.#next();
+    const bytes = next.reduce((sum, work) => sum + work.bytes, ownBytes);
     using lease = await waits.during('memory', budget.reserve(share, bytes, signal));
+    const { served = [], late = [] } = Object.groupBy(next, (one) =>
+      isReady(one) ? 'served' : 'late',
+    );
+    again(late);
+    if (served.length === 0) return;
     try {
-      await serve(served, lease);
+      await serve(served, lease, this.#patienceMs);
+      this.#patienceMs = PATIENCE_MS;
     } catch (error) {
+      if (error instanceof UnpreparedError) this.#patienceMs *= 2;
       // Work on one partition that cannot be read must not hold up the others.
       const { unreadable = [], others = [] } = Object.groupBy(
         served.filter(({ records }) => records.size > 0),
@@ -78,8 +89,23 @@ export class RereadRuns<W extends RereadWork> {
       this.#waiting.push(...others);
       spawn(what, async () => {
         await untilReadable(this.#shard, error);
-        this.add(...unreadable);
+        again(unreadable);
       });
     }
+  }
+
+  /** Takes as much of the work as fits, at least one piece. */
+  #next(): W[] {
+    const { maxBytes, ownBytes = 0 } = this.#runs;
+    const next: W[] = [];
+    let bytes = ownBytes;
+    for (const work of this.#waiting) {
+      const isFull = next.length > 0 && bytes + work.bytes > maxBytes;
+      if (isFull || next.length === MAX_SERVED) break;
+      bytes += work.bytes;
+      next.push(work);
+    }
+    this.#waiting = this.#waiting.slice(next.length);
+    return next;
   }
 }

@@ -19,6 +19,8 @@ import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 
 /** Offsets between wanted records beyond which another fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
+/** First wait for the schema registry before memory that others need is given back; doubles. */
+export const PATIENCE_MS = 5_000;
 /** Wait before a partition that could not be read is tried again. */
 const UNREAD_RETRY_MS = 10_000;
 
@@ -96,7 +98,7 @@ export function assertSameLog(
     throw sourceRecreated(options, partition, offset);
 }
 
-/** A record that can no longer be read, or not decoded. */
+/** A record that cannot be read or decoded any more. */
 export interface FailedReread extends SourceCoordinate {
   readonly poison: Poison;
 }
@@ -154,7 +156,7 @@ export class UnpreparedError extends Error {
   }
 }
 
-/** Resolves when records may be read again that could not be, because of `error`. @throws other errors */
+/** Resolves when the records that `error` kept from being read can be tried again. @throws other errors */
 export async function untilReadable(
   { clock, logger, options, signal, waits }: ShardLife,
   error: unknown,

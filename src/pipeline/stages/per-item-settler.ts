@@ -16,7 +16,7 @@ import {
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { TerminalWriter } from '../publish/terminal-writer.ts';
 import { type ItemsRead, readItems } from '../source/read-items.ts';
-import { untilReadable, writtenBetween } from '../source/reread.ts';
+import { PATIENCE_MS, untilReadable, writtenBetween } from '../source/reread.ts';
 import { Settlement } from './settlement.ts';
 import type { JobSettler, Settled } from './tracker.ts';
 
@@ -86,10 +86,10 @@ export class PerItemSettler implements JobSettler {
     const { budget, signal, waits } = this.#shard;
     const job = this.#job;
     const wanted = { type: job.record.type, records, written: writtenBetween(job), from: job };
-    for (;;) {
+    for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
       const lease = await waits.during('memory', budget.reserve('reread', bytes, signal));
       try {
-        const [read] = await readItems(this.#shard, [wanted]);
+        const [read] = await readItems(this.#shard, [wanted], patienceMs);
         return { ...(read as ItemsRead), lease };
       } catch (error) {
         lease[Symbol.dispose]();

@@ -8,6 +8,7 @@ import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
+import { UnendedRows } from '../../core/outcome/unended-rows.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { step } from '../context/batch-spans.ts';
 import {
@@ -23,9 +24,9 @@ import type { JobSettler, Settled } from './tracker.ts';
 
 /**
  * Memory of a download per byte of a chunk: the slices of the chunk, the pieces of the file in
- * flight and the request of the chunk.
+ * flight and the requests that are sent at once.
  */
-const MEMORY_PER_CHUNK = 2;
+const MEMORY_PER_CHUNK = 2.5;
 
 type Shard = ShardLife & ShardJournal & SourceAccess;
 
@@ -36,6 +37,7 @@ export class ResultFileSettler implements JobSettler {
   readonly #job: LiveJob;
   /** Number of downloads since one of them last settled something. */
   #downloads = 0;
+  readonly #unended = new UnendedRows();
   detail: FailureDetail | undefined;
 
   constructor(shard: Shard, writer: TerminalWriter, kind: ResultFileKind, job: LiveJob) {
@@ -79,14 +81,14 @@ export class ResultFileSettler implements JobSettler {
     settlement: Settlement,
     onHeld: (bytes: number) => void,
   ): Promise<ServiceError | undefined> {
-    const { clock, options, report, signal, waits } = this.#shard;
+    const { clock, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
     const attributes = { 'content_review.download': this.#downloads };
     const isWanted = (partition: number, offset: number) => rows.isWanted(partition, offset);
     const read = async () => {
       const decided = () => jobContext(this.#job, clock.now());
-      const isLastTry = this.#downloads > options.downloadRetries;
-      const slices = this.#kind.results(status, decided, signal, { onHeld, isLastTry });
+      const unended = this.#unended;
+      const slices = this.#kind.results(status, decided, signal, { onHeld, unended });
       for await (const slice of waits.each('transfer', slices)) {
         rows.count(slice);
         await settlement.take(slice, isWanted);

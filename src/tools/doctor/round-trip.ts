@@ -1,10 +1,10 @@
 /** Sends one harmless row to the service and fetches its result. Only on request: it may be billed. */
 import type { Clock } from '../../base/clock.ts';
 import { jsonTextOf } from '../../base/json/json-text.ts';
-import { bodyOf } from '../../core/batch/body-of.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PipelineKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../core/record.ts';
+import { bodyOf } from './body-of.ts';
 import type { DoctorParts, PipelineParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, notTried, ok, warning } from './check.ts';
 import { apiCheckOf } from './service-checks.ts';

@@ -1,4 +1,4 @@
-/** Pipelines of all kinds as the kill test and chaos set them up, and the events that they are fed with. */
+/** Pipelines of all kinds as chaos sets them up, and the events that they are fed with. */
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import type { PipelineSetup, StackOptions } from '../../support/stack/stack.ts';
 import type { EventSource } from './events.ts';

@@ -12,8 +12,7 @@ import {
   CountingReader,
   decodedBytes,
 } from '../../../src/events/formats/protobuf/counting-reader.ts';
-import { MessageReaders } from '../../../src/events/formats/protobuf/message-reader.ts';
-import { schemaRoot } from '../../../src/events/formats/protobuf/schema-root.ts';
+import { messagesOf } from '../../../src/events/formats/protobuf/schema-root.ts';
 import { SeededRandom } from '../memory/clock.ts';
 
 /** Worst shape of a format. */
@@ -90,7 +89,7 @@ const JSON_GRAMMAR: Grammar<string> = {
   },
 };
 
-const { types, messages } = schemaRoot({
+const messages = messagesOf({
   id: 1,
   type: 'PROTOBUF',
   references: [],
@@ -103,8 +102,6 @@ const { types, messages } = schemaRoot({
     repeated string texts = 17; repeated bytes datas = 18; optional int32 maybe = 19;
   } enum E { A = 0; B = 1; }`,
 });
-// Sets the classes of the messages, as for a source.
-new MessageReaders(types);
 const type = messages[0] as protobuf.Type;
 
 const varint = (value: number): Buffer =>

@@ -118,6 +118,8 @@ export function costlyAvro(): CostlyValue[] {
 }
 
 export const COSTLY_PROTOBUF = `syntax = "proto3";
+import "google/protobuf/any.proto";
+import "google/protobuf/field_mask.proto";
 import "google/protobuf/struct.proto";
 import "google/protobuf/timestamp.proto";
 message Event {
@@ -133,6 +135,8 @@ message Event {
   repeated int64 numbers = 10;
   bytes bytes = 11;
   map<string, Wide> wides = 12;
+  repeated google.protobuf.Any anys = 13;
+  google.protobuf.FieldMask mask = 14;
 }
 message Wide {
 ${Array.from({ length: 30 }, (_, n) => `  string wide_field_${n} = ${n + 1};`).join('\n')}
@@ -169,8 +173,21 @@ export function costlyProtobuf(): CostlyValue[] {
     'millions of numbers of a byte': protobufEvent(protobufField(10, Buffer.alloc(2_000_000))),
     'bytes as long as a record': protobufEvent(protobufField(11, Buffer.alloc(18_000_000))),
     'messages as deep as a reader goes': protobufEvent(nested(400)),
+    'an Any in each Any, beside many texts': protobufEvent(
+      anyIn(16, () => repeated(130_000, empty(4))),
+    ),
+    'a path of millions of words': protobufEvent(
+      protobufField(14, protobufField(1, '_a'.repeat(4_000_000))),
+    ),
   };
   return Object.entries(values).map(([name, value]) => ({ name, value }));
+}
+
+/** Events in an Any each, level by level. */
+export function anyIn(levels: number, fields: () => Buffer): Buffer {
+  if (levels === 0) return fields();
+  const event = Buffer.concat([fields(), anyIn(levels - 1, fields)]);
+  return protobufField(13, Buffer.concat([protobufField(1, '/Event'), protobufField(2, event)]));
 }
 
 function nested(levels: number): Buffer {

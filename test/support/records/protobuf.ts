@@ -2,8 +2,8 @@
 import type { ReadEvent } from '../../../src/events/format.ts';
 import { binaryEvent } from '../../../src/events/formats/binary/binary-event.ts';
 import { messageAt } from '../../../src/events/formats/protobuf/message-path.ts';
-import { MessageReaders } from '../../../src/events/formats/protobuf/message-reader.ts';
-import { schemaRoot } from '../../../src/events/formats/protobuf/schema-root.ts';
+import { writeMessage } from '../../../src/events/formats/protobuf/message-reader.ts';
+import { messagesOf } from '../../../src/events/formats/protobuf/schema-root.ts';
 
 /** A reader of the message at `indexes` of a file. @throws UnusableSchema; Error when there is no such message */
 export function protobufReader(
@@ -17,7 +17,7 @@ export function protobufReader(
     type: 'PROTOBUF' as const,
     references: [],
   }));
-  const { types, messages } = schemaRoot({
+  const messages = messagesOf({
     id: 1,
     type: 'PROTOBUF',
     text,
@@ -26,9 +26,8 @@ export function protobufReader(
   });
   const found = messageAt(messages, indexes);
   if (!found.ok) throw new Error(found.error);
-  const readers = new MessageReaders(types);
   return (value) =>
     binaryEvent('Protobuf', value.length, (out) =>
-      readers.write(found.value, Buffer.from(value), out),
+      writeMessage(found.value, Buffer.from(value), out),
     );
 }

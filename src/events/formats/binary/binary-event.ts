@@ -31,6 +31,7 @@ export function binaryEvent(
   try {
     write(writer);
   } catch (error) {
+    writer.drop();
     if (error instanceof TextTooLong) {
       const message = `the value is ${format} of ${length} bytes that would be JSON of more than ${limit}`;
       return poison('too_large', message);

@@ -22,15 +22,6 @@ type WriteValue = (value: never, out: JsonWriter) => void;
 /** Writes a decoded message. */
 type WriteMessage = (message: Message, out: JsonWriter) => void;
 
-/** Writes the members of a message, without braces. @param isFirst false: a comma comes first */
-type WriteMembers = (...args: [...Parameters<WriteMessage>, isFirst: boolean]) => void;
-
-interface MessageWriter {
-  readonly write: WriteMessage;
-  /** Absent if the JSON of the message is not made of its members. */
-  readonly members?: WriteMembers;
-}
-
 interface FieldWriter {
   readonly property: string;
   /** Name and colon, with a comma unless it is the first. */
@@ -40,143 +31,96 @@ interface FieldWriter {
   readonly write: WriteValue;
 }
 
-/** Readers of the messages of one schema; a type may hold itself. */
-export class MessageReaders {
-  readonly #types: ReadonlyMap<string, protobuf.Type>;
-  readonly #known = new Map<protobuf.Type, MessageWriter>();
+/** Writers of messages; a type may hold itself. */
+const known = new WeakMap<protobuf.Type, WriteMessage>();
 
-  /** @param types every type of the schema, by its full name */
-  constructor(types: ReadonlyMap<string, protobuf.Type>) {
-    this.#types = types;
-    // protobufjs would make a list for each repeated field of each empty message.
-    for (const type of types.values()) type.ctor = class extends protobuf.Message {};
+/** Writes the whole of `bytes`. @param type resolved. @throws MalformedError, TextTooLong */
+export function writeMessage(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
+  writeNested(type, decode(type, bytes), out);
+}
+
+/** Each message counts as a level. */
+function writeNested(type: protobuf.Type, message: Message, out: JsonWriter): void {
+  out.enter();
+  writerOf(type)(message, out);
+  out.leave();
+}
+
+/** Made at its first use: a chain of thousands of types is more than the stack. */
+function writerOf(type: protobuf.Type): WriteMessage {
+  const before = known.get(type);
+  if (before !== undefined) return before;
+  const writer = makeWriter(type);
+  known.set(type, writer);
+  return writer;
+}
+
+function makeWriter(type: protobuf.Type): WriteMessage {
+  const fields = type.fieldsArray.map((field) => fieldWriter(field.resolve()));
+  const special = WELL_KNOWN.get(type.fullName.slice(1));
+  if (special !== undefined) {
+    return (message, out) =>
+      special(message, out, (name) => {
+        const field = fields.find(({ property }) => property === name) as FieldWriter;
+        field.write(message[name] as never, out);
+      });
   }
-
-  /** Writes the whole of `bytes`. @param type resolved. @throws MalformedError, TextTooLong */
-  write(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
-    this.#write(type, decode(type, bytes), out);
-  }
-
-  /** Each message counts as a level. */
-  #write(type: protobuf.Type, message: Message, out: JsonWriter): void {
-    out.enter();
-    this.#message(type).write(message, out);
-    out.leave();
-  }
-
-  /** Made at its first use: a chain of thousands of types is more than the stack. */
-  #message(type: protobuf.Type): MessageWriter {
-    const before = this.#known.get(type);
-    if (before !== undefined) return before;
-    const made = this.#make(type);
-    this.#known.set(type, made);
-    return made;
-  }
-
-  #make(type: protobuf.Type): MessageWriter {
-    const name = type.fullName.slice(1);
-    if (name === 'google.protobuf.Any') return { write: (message, out) => this.#any(message, out) };
-    const fields = type.fieldsArray.map((field) => this.#field(field.resolve()));
-    const special = WELL_KNOWN.get(name);
-    if (special !== undefined) {
-      return {
-        write: (message, out) =>
-          special(message, out, (name) => {
-            const field = fields.find(({ property }) => property === name) as FieldWriter;
-            field.write(message[name] as never, out);
-          }),
-      };
-    }
-    const members: WriteMembers = (message, out, isFirst) => {
-      let separates = !isFirst;
-      for (const { name, property, always, write } of fields) {
-        if (!always && !Object.hasOwn(message, property)) continue;
-        if (separates) out.mark(COMMA);
-        separates = true;
-        out.json(name);
-        write(message[property] as never, out);
-      }
-    };
-    const write: WriteMessage = (message, out) => {
-      out.mark(OPENING_OBJECT);
-      members(message, out, true);
-      out.mark(CLOSING_OBJECT);
-    };
-    return { write, members };
-  }
-
-  #field(field: protobuf.Field): FieldWriter {
-    const { resolvedType: type, name: property } = field;
-    const single = this.#single(field);
-    return {
-      property,
-      name: Buffer.from(`${JSON.stringify(jsonName(field))}:`),
-      always: field.repeated || !(field.hasPresence || type instanceof protobuf.Type),
-      write: !field.repeated
-        ? single
-        : type instanceof protobuf.Type && isEntry(type)
-          ? this.#map(type)
-          : list(single),
-    };
-  }
-
-  #single({ resolvedType: type, type: name }: protobuf.Field): WriteValue {
-    if (!(type instanceof protobuf.Type)) return scalar(type ?? name);
-    return (message, out) => this.#write(type, message, out);
-  }
-
-  /** Writes a list of entries as an object; of several with one key the last counts. */
-  #map(entry: protobuf.Type): WriteValue {
-    const value = (entry.fields.value as protobuf.Field).resolve();
-    const single = this.#single(value);
-    const { resolvedType: type } = value;
-    const isClosed = type instanceof protobuf.Enum && isClosedEnum(type);
-    return (entries: readonly Message[], out) => {
-      out.mark(OPENING_OBJECT);
-      let isFirst = true;
-      for (const entry of entries) {
-        const isSent = Object.hasOwn(entry, 'value');
-        // The value had a number that the enum does not have.
-        if (isClosed && !isSent) continue;
-        if (!isFirst) out.mark(COMMA);
-        isFirst = false;
-        out.string(String(entry.key));
-        out.ascii(':');
-        const content = type instanceof protobuf.Type && !isSent ? type.create() : entry.value;
-        single(content as never, out);
-      }
-      out.mark(CLOSING_OBJECT);
-    };
-  }
-
-  /** Writes the message, where the schema knows its type; otherwise its bytes. */
-  #any({ type_url: url, value }: Message, out: JsonWriter): void {
-    if (url === '') {
-      out.ascii('{}');
-      return;
-    }
-    out.ascii('{"@type":');
-    out.string(url as string);
-    const bytes = value as Buffer;
-    // Not protobufjs's lookup: it keeps each name, and takes the square of the length of one.
-    const type = this.#types.get((url as string).slice((url as string).lastIndexOf('/') + 1));
-    if (type === undefined) {
-      out.ascii(',"value":');
-      writeBytes(bytes, out);
-    } else {
-      const { members } = this.#message(type);
-      const message = decode(type, bytes);
-      if (members !== undefined) {
-        out.enter();
-        members(message, out, false);
-        out.leave();
-      } else {
-        out.ascii(',"value":');
-        this.#write(type, message, out);
-      }
+  return (message, out) => {
+    out.mark(OPENING_OBJECT);
+    let isFirst = true;
+    for (const { name, property, always, write } of fields) {
+      if (!always && !Object.hasOwn(message, property)) continue;
+      if (!isFirst) out.mark(COMMA);
+      isFirst = false;
+      out.json(name);
+      write(message[property] as never, out);
     }
     out.mark(CLOSING_OBJECT);
-  }
+  };
+}
+
+function fieldWriter(field: protobuf.Field): FieldWriter {
+  const { resolvedType: type, name: property } = field;
+  const one = valueWriter(field);
+  return {
+    property,
+    name: Buffer.from(`${JSON.stringify(jsonName(field))}:`),
+    always: field.repeated || !(field.hasPresence || type instanceof protobuf.Type),
+    write: !field.repeated
+      ? one
+      : type instanceof protobuf.Type && isEntry(type)
+        ? mapWriter(type)
+        : list(one),
+  };
+}
+
+function valueWriter({ resolvedType: type, type: name }: protobuf.Field): WriteValue {
+  if (!(type instanceof protobuf.Type)) return scalar(type ?? name);
+  return (message, out) => writeNested(type, message, out);
+}
+
+/** Writes a list of entries as an object; of several with one key the last counts. */
+function mapWriter(entry: protobuf.Type): WriteValue {
+  const value = (entry.fields.value as protobuf.Field).resolve();
+  const one = valueWriter(value);
+  const { resolvedType: type } = value;
+  const isClosed = type instanceof protobuf.Enum && isClosedEnum(type);
+  return (entries: readonly Message[], out) => {
+    out.mark(OPENING_OBJECT);
+    let isFirst = true;
+    for (const entry of entries) {
+      const isSent = Object.hasOwn(entry, 'value');
+      // The value had a number that the enum does not have.
+      if (isClosed && !isSent) continue;
+      if (!isFirst) out.mark(COMMA);
+      isFirst = false;
+      out.string(String(entry.key));
+      out.ascii(':');
+      const content = type instanceof protobuf.Type && !isSent ? type.create() : entry.value;
+      one(content as never, out);
+    }
+    out.mark(CLOSING_OBJECT);
+  };
 }
 
 /** @throws MalformedError with the message of protobufjs, which quotes nothing of the bytes */
@@ -270,7 +214,7 @@ const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
   ...WRAPPERS.map((name) => [`google.protobuf.${name}Value`, only('value')] as const),
   ['google.protobuf.Timestamp', text(timestamp)],
   ['google.protobuf.Duration', text(duration)],
-  ['google.protobuf.FieldMask', text(fieldMask)],
+  ['google.protobuf.Any', any],
   ['google.protobuf.Struct', only('fields')],
   ['google.protobuf.ListValue', only('values')],
   ['google.protobuf.Value', value],
@@ -310,10 +254,13 @@ function fraction(nanos: number): string {
     .replace(/(?:000){1,2}$/, '')}`;
 }
 
-function fieldMask({ paths }: Message): string {
-  return (paths as readonly string[])
-    .map((path) => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
-    .join(',');
+/** Its message is not read: each nested one would be decoded while all others are in memory. */
+function any({ type_url: url, value }: Message, out: JsonWriter): void {
+  out.ascii('{"@type":');
+  out.string(url as string);
+  out.ascii(',"value":');
+  writeBytes(value as Buffer, out);
+  out.mark(CLOSING_OBJECT);
 }
 
 /** Writes the one member that is there: the one sent last. */

@@ -8,26 +8,21 @@ import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { decodedBytes } from './counting-reader.ts';
 import { messageAt } from './message-path.ts';
-import { MessageReaders } from './message-reader.ts';
-import { schemaRoot } from './schema-root.ts';
+import { writeMessage } from './message-reader.ts';
+import { messagesOf } from './schema-root.ts';
 
-interface ProtobufFile {
-  /** Those that are in no other message. */
-  readonly messages: readonly protobuf.Type[];
-  readonly readers: MessageReaders;
-}
+/** The messages of a file that are in no other message. */
+type ProtobufFile = readonly protobuf.Type[];
 
 export function protobufFormat(registry: ConfluentRegistry): EventFormat {
   return registryFormat<ProtobufFile>(registry.settings, {
     async load(id, signal) {
       const schema = await registry.byId(id, signal, 'PROTOBUF');
-      if (schema === undefined) return undefined;
-      const { types, messages } = schemaRoot(schema);
-      return { messages, readers: new MessageReaders(types) };
+      return schema && messagesOf(schema);
     },
     cost: protobufCost,
     read,
-    judge: ({ messages }) => (messages.length === 0 ? 'it has no messages' : undefined),
+    judge: (messages) => (messages.length === 0 ? 'it has no messages' : undefined),
   });
 }
 
@@ -37,7 +32,7 @@ export function protobufCost(record: SourceRecord): FormatCost {
   return { ...cost, memory: cost.memory + decodedBytes(valueLengthOf(record)) };
 }
 
-function read(value: Buffer, { messages, readers }: ProtobufFile): ReadEvent {
+function read(value: Buffer, messages: ProtobufFile): ReadEvent {
   const path = readMessageIndexes(value, FRAME_BYTES);
   if (path === undefined) {
     const message = 'no message indexes follow the schema id, as a Protobuf serializer writes them';
@@ -46,6 +41,6 @@ function read(value: Buffer, { messages, readers }: ProtobufFile): ReadEvent {
   const found = messageAt(messages, path.indexes);
   if (!found.ok) return poison('undecodable', found.error);
   return binaryEvent('Protobuf', value.length, (out) =>
-    readers.write(found.value, value.subarray(path.end), out),
+    writeMessage(found.value, value.subarray(path.end), out),
   );
 }

@@ -13,15 +13,11 @@ const GOOGLE_FILES = /^google\/protobuf\/(?:api|descriptor|source_context|type)\
 
 const load = createRequire(import.meta.url);
 
-interface SchemaRoot {
-  /** All types, those of imports too, by their full names without the first dot. */
-  readonly types: ReadonlyMap<string, protobuf.Type>;
-  /** The messages of the schema's own file that are in no other message, in their order. */
-  readonly messages: readonly protobuf.Type[];
-}
-
-/** @throws UnusableSchema, whatever is wrong: waiting changes nothing about a schema */
-export function schemaRoot(schema: ResolvedSchema): SchemaRoot {
+/**
+ * Returns the messages of the schema's own file that are in no other message, in their order.
+ * @throws UnusableSchema, whatever is wrong: waiting changes nothing about a schema
+ */
+export function messagesOf(schema: ResolvedSchema): readonly protobuf.Type[] {
   try {
     return understood(schema);
   } catch (error) {
@@ -32,7 +28,7 @@ export function schemaRoot(schema: ResolvedSchema): SchemaRoot {
   }
 }
 
-function understood(schema: ResolvedSchema): SchemaRoot {
+function understood(schema: ResolvedSchema): readonly protobuf.Type[] {
   const root = new protobuf.Root();
   const texts = new Map(schema.imports.map(({ name, text }) => [name, text]));
   const seen = new Set<string>();
@@ -53,8 +49,10 @@ function understood(schema: ResolvedSchema): SchemaRoot {
   addImports(imports);
   for (const type of typesIn(root)) replaceMaps(type);
   root.resolveAll();
-  const types = typesIn(root).filter((type) => !isEntry(type));
-  return { types: new Map(types.map((type) => [type.fullName.slice(1), type])), messages };
+  // protobufjs would make a list for each repeated field of each empty message.
+  for (const type of typesIn(root))
+    if (!isEntry(type)) type.ctor = class extends protobuf.Message {};
+  return messages;
 }
 
 function typesIn(scope: protobuf.NamespaceBase): protobuf.Type[] {

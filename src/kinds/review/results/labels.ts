@@ -24,6 +24,8 @@ const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
 const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Levels of a label list with its own fields. */
 const MAX_DEPTH = 16;
+/** Labels of a cell that does not have them all in full: each becomes an object. */
+const MAX_LABELS = 10_000;
 const SCANNER = new JsonScanner([[]]);
 const [WHOLE] = SCANNER.values;
 
@@ -36,8 +38,11 @@ export function readLabels(cell: string): LabelCell {
   const fault = SCANNER.scan(Buffer.from(text));
   // Consumers have to read it, and so does this process.
   if (fault === 'depth') return unread;
-  if (fault !== undefined)
-    return { json: JSON.stringify(namesIn(text).map((name) => labelOf({ name }))), raw: cell };
+  if (fault !== undefined) {
+    const names = namesIn(text);
+    if (names === undefined) return unread;
+    return { json: JSON.stringify(names.map((name) => labelOf({ name }))), raw: cell };
+  }
   const { levels, values } = WHOLE as ScannedValue;
   if (levels > MAX_DEPTH || values > MAX_VALUES) return unread;
   const value = parseJson(text);
@@ -49,7 +54,7 @@ export function readLabels(cell: string): LabelCell {
   const labels = (choice ?? (Array.isArray(exact) ? exact : [exact])).map((entry: unknown) =>
     typeof entry === 'string' ? { name: entry } : entry,
   );
-  if (!labels.every(isNamed)) return unread;
+  if (labels.length > MAX_LABELS || !labels.every(isNamed)) return unread;
   return { json: JSON.stringify(labels.map(labelOf)), raw: undefined };
 }
 
@@ -87,10 +92,14 @@ function labelOf(label: NamedLabel): object {
 /** By strength: weaker ones than the separator belong to a name. */
 const DELIMITERS = ['\n', ';', '|', ','];
 
-/** Returns delimited names; none for a text that begins like JSON, which is broken JSON. */
-function namesIn(text: string): string[] {
+/**
+ * Returns delimited names; none for a text that begins like JSON, which is broken JSON. Undefined for
+ * too many.
+ */
+function namesIn(text: string): string[] | undefined {
   if (/^[[{"]/.test(text)) return [];
   const delimiter = DELIMITERS.find((one) => text.includes(one));
-  const names = delimiter === undefined ? [text] : text.split(delimiter);
+  const names = delimiter === undefined ? [text] : text.split(delimiter, MAX_LABELS + 1);
+  if (names.length > MAX_LABELS) return undefined;
   return names.map((name) => name.trim()).filter((name) => name !== '');
 }

@@ -17,6 +17,15 @@ export function maxRowBytes({ uploadedBytes = MOST_BYTES }: JobContext): number 
   return Math.min(GROWTH * uploadedBytes + ADDED_BYTES, MOST_BYTES);
 }
 
+/** Rows of a file beside those that the upload has room for, and the least bytes of one. */
+const ADDED_ROWS = 1_000;
+const LEAST_ROW_BYTES = 32;
+
+/** Returns the most rows of the result file of a job: each malformed one becomes an object. */
+export function maxRows({ uploadedBytes = MOST_BYTES }: JobContext): number {
+  return ADDED_ROWS + uploadedBytes / LEAST_ROW_BYTES;
+}
+
 /** The end of the turns given so far. */
 let turns: Promise<void> = Promise.resolve();
 

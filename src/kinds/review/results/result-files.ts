@@ -16,6 +16,8 @@ export interface ResultFile extends FileFacts {
   readonly onHeld?: Download['onHeld'];
   /** Called at the end of a whole file with a final line end. */
   readonly onLineEnd?: () => void;
+  /** Called with the digest of a last row that was not taken. */
+  readonly onUnendedRow?: (digest: string) => void;
 }
 
 /**
@@ -43,14 +45,16 @@ export const resultFileReader: CreateResultFileReader = (settings, onNotice) => 
 /** Reads a file piece by piece, with one piece in its reader at a time. */
 export async function* slicesOf(
   source: AsyncIterable<Buffer>,
-  { job, onHeld, onLineEnd }: ResultFile,
+  { job, onHeld, onLineEnd, onUnendedRow }: ResultFile,
   open: () => Pick<ResultReader, 'read' | 'end' | 'close'>,
   onNotice: (notice: ResultNotice) => void,
 ): AsyncGenerator<ResultSlice, void, undefined> {
-  function* rowsOf({ rows, held, notices, endsLine, problem }: ReadRows): Generator<ResultSlice> {
-    onHeld?.(held);
-    for (const notice of notices) onNotice(notice);
-    if (endsLine) onLineEnd?.();
+  function* rowsOf(read: ReadRows): Generator<ResultSlice> {
+    const { rows, problem, unendedRow } = read;
+    onHeld?.(read.held);
+    for (const notice of read.notices) onNotice(notice);
+    if (read.endsLine) onLineEnd?.();
+    if (unendedRow !== undefined) onUnendedRow?.(unendedRow);
     if (rows !== undefined) yield new ResultSlice(rows);
     if (problem !== undefined) throw problem;
   }

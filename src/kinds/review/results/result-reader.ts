@@ -1,10 +1,11 @@
 /** Reader of one result file, piece by piece. */
+import { createHash } from 'node:crypto';
 import { JsonScanner } from '../../../base/json/scanner.ts';
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { REFERENCE_COLUMN } from '../metadata/column-names.ts';
-import { LARGE_BYTES, largeRowTurn, maxRowBytes } from './large-rows.ts';
+import { LARGE_BYTES, largeRowTurn, maxRowBytes, maxRows } from './large-rows.ts';
 import type { ResultNotice } from './notices.ts';
 import { PartialRow } from './partial-row.ts';
 import { readResultHeader, unreadable, type WantedColumns } from './result-header.ts';
@@ -13,8 +14,11 @@ import { NOT_WHOLE, RowScanner } from './row-scanner.ts';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const LINE_END = Buffer.from('\n');
-/** Rows up to this size are scanned again with each piece; larger ones when they have doubled. */
-const RESCANNED_BYTES = 128 * 1024;
+/** Growth of a partial row after which it is scanned again: a file may come byte by byte. */
+const RESCAN_GROWTH = 1.125;
+/** The same for rows above this size, bytes. */
+const LONG_BYTES = 128 * 1024;
+const LONG_RESCAN_GROWTH = 2;
 
 /** Memory of a partial row per byte of it: its buffer doubles when it is full. */
 const HELD_PER_BYTE = 3;
@@ -29,8 +33,8 @@ export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
 export interface FileFacts {
   /** Rows reported by the service; undefined if it reports none. */
   readonly expectedRows: number | undefined;
-  /** True if no other download follows: then a last row that may not be whole is taken. */
-  readonly isLastTry: boolean;
+  /** Digest of a last row without a line end that is whole: several downloads ended with it. */
+  readonly wholeRow?: string | undefined;
 }
 
 /** Rows of a piece, and the problem that ended the file in it. */
@@ -42,6 +46,8 @@ export interface ReadRows {
   readonly notices: readonly ResultNotice[];
   /** True for the end of a whole file with a final line end. */
   readonly endsLine: boolean;
+  /** Digest of a last row that was not taken because it has no line end. */
+  readonly unendedRow: string | undefined;
   /** Reason to stop reading, a ServiceError or a bug; undefined if there is none. */
   readonly problem: unknown;
 }
@@ -63,6 +69,7 @@ export class ResultReader {
   #job: JobContext | undefined;
   #taken = 0;
   #endsLine = false;
+  #unendedRow: string | undefined;
   /** Bytes since the last row: empty lines take time as well. */
   #bytesSinceRow = 0;
   /** Ends the turn of a large row. */
@@ -107,7 +114,8 @@ export class ResultReader {
     this.#notices.clear();
     const { length } = this.#partial;
     const held = length > LARGE_BYTES ? HELD_PER_BYTE * length : 0;
-    return { rows: this.#slice.finish(), held, notices, problem, endsLine: this.#endsLine };
+    const [rows, endsLine, unendedRow] = [this.#slice.finish(), this.#endsLine, this.#unendedRow];
+    return { rows, held, notices, problem, endsLine, unendedRow };
   }
 
   #read(piece: Buffer, limit: number): void {
@@ -120,7 +128,8 @@ export class ResultReader {
     const end = this.#scan(bytes);
     if (isContinued) partial.drop(end);
     else partial.add(piece.subarray(end));
-    this.#scanFrom = partial.length > RESCANNED_BYTES ? 2 * partial.length : 0;
+    const growth = partial.length > LONG_BYTES ? LONG_RESCAN_GROWTH : RESCAN_GROWTH;
+    this.#scanFrom = growth * partial.length;
     this.#bytesSinceRow = this.#taken > taken ? 0 : this.#bytesSinceRow + end;
     if (partial.length + this.#bytesSinceRow > limit)
       throw unreadable('the result file has a row that is larger than allowed, or is not CSV');
@@ -147,9 +156,11 @@ export class ResultReader {
   /** Takes the scanned row, unless it is an empty line, or the header. */
   #take(): void {
     if (this.#scanner.cells === 0) return;
-    this.#taken++;
+    const job = this.#job as JobContext;
+    if (++this.#taken > maxRows(job))
+      throw unreadable('the result file has far more rows than were uploaded');
     if (this.#decisions !== undefined) {
-      this.#decisions.write(this.#scanner, this.#job as JobContext, this.#slice);
+      this.#decisions.write(this.#scanner, job, this.#slice);
       return;
     }
     const { topic, resultColumn } = this.#settings;
@@ -173,10 +184,12 @@ export class ResultReader {
       const next = this.#scanner.scan(partial.bytes, 0);
       if (next === NOT_WHOLE)
         throw unreadable('the result file is truncated: it ends inside a quoted cell');
-      if (this.#decisions !== undefined && !this.#isWhole(this.#decisions))
+      if (this.#decisions !== undefined && !this.#isWhole(this.#decisions)) {
+        this.#unendedRow = digestOf(partial.bytes);
         throw unreadable(
           'the result file is truncated or has no final line end: its last row may not be whole',
         );
+      }
       this.#take();
     }
     if (this.#decisions === undefined)
@@ -192,17 +205,19 @@ export class ResultReader {
     const row = this.#scanner;
     const last = row.cells - 1;
     // Only a CR was left.
-    if (last === -1) return false;
+    if (last === -1 || row.cells < decisions.columns) return false;
     if (this.#referenceColumn === last && decisions.isAuthentic(row, this.#job as JobContext))
       return true;
-    if (isJsonObject(row.text(last))) return true;
-    const { expectedRows = 0, isLastTry } = this.#facts;
+    if (isJsonContainer(row.text(last))) return true;
+    const { expectedRows = 0, wholeRow } = this.#facts;
     // The header is taken, too.
-    return isLastTry && this.#taken >= expectedRows;
+    return this.#taken >= expectedRows && wholeRow === digestOf(this.#partial.bytes);
   }
 }
 
 /** True for a JSON list or object, whose end is certain. */
-function isJsonObject(text: string): boolean {
+function isJsonContainer(text: string): boolean {
   return /^\s*[[{]/.test(text) && new JsonScanner([]).scan(Buffer.from(text)) === undefined;
 }
+
+const digestOf = (row: Buffer): string => createHash('sha256').update(row).digest('base64');

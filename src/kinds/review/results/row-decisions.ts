@@ -47,6 +47,11 @@ export class RowDecisions {
     if (header.labels === -1) onNotice({ kind: 'missing_column', value: RESULT_COLUMNS.labels });
   }
 
+  /** Number of columns of the file. */
+  get columns(): number {
+    return this.#header.width;
+  }
+
   /** Writes the decision of a row, or the reason why it has none. Never throws. */
   write(row: RowScanner, job: JobContext, slice: SliceWriter): void {
     const part = this.#part;

@@ -68,11 +68,11 @@ class Thread {
   }
 
   /** Opens a file, of which one call at a time may be unanswered. */
-  open(settings: ResultSettings, { expectedRows, isLastTry }: FileFacts) {
+  open(settings: ResultSettings, { expectedRows, wholeRow }: FileFacts) {
     const file = ++this.#opened;
     // The process must not end before the rows are read.
     if (++this.#open === 1) this.#worker.ref();
-    this.#post({ is: 'open', file, settings, facts: { expectedRows, isLastTry } });
+    this.#post({ is: 'open', file, settings, facts: { expectedRows, wholeRow } });
     return {
       read: (piece: Buffer, job: JobContext) => {
         // A copy: the piece may be part of a buffer that is read elsewhere.

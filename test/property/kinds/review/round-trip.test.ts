@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import type { RecordHeaders, SourceRecord } from '../../../../src/core/record.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
+import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { headerOf, headersAsBytes } from '../../../support/records/headers.ts';
 import {
@@ -12,6 +12,7 @@ import {
   JOB,
   ROW_KEY,
   scriptedService,
+  unendedTwice,
 } from '../../../unit/kinds/review/sample.ts';
 import { decimals } from './decimals.ts';
 import { echo, echoBehaviour } from './echo-service.ts';
@@ -64,8 +65,8 @@ test('a decision has the metadata of its event, whatever a service makes of its 
         const records = events.map(recordOf);
         const items = records.map((record) => itemOf(kind, record, replay));
         upload = Buffer.from((await bodyOf(kind, items, ROW_KEY)).body);
-        // A last row without a line end is taken by the last download.
-        const found = await decisions(kind, JOB, true);
+        // A last row without a line end is taken from the third equal file.
+        const found = await decisions(kind, JOB, await unendedTwice(kind));
         assert.equal(found.length, events.length);
         const byOffset = new Map(
           found.map((decision) => [
@@ -139,7 +140,7 @@ test('selected fields are preserved, with the digits of every number', async () 
       const wanted = decimals(`{"metadata":{"whole":${metadata},"via expression":${metadata}}}`)
         .metadata as Record<string, unknown>;
       upload = Buffer.from((await bodyOf(kind, [itemOf(kind, record)], ROW_KEY)).body);
-      const [decision] = await decisions(kind, JOB, true);
+      const [decision] = await decisions(kind, JOB, await unendedTwice(kind));
       const text = String(decision?.value);
       assert.deepEqual(decimals(text).metadata, wanted);
     }),
@@ -175,7 +176,7 @@ test('a decision has the configured key and names the one of its event, also aft
         upload = Buffer.from((await bodyOf(kind, [item], ROW_KEY)).body);
         const expected = wanted === 'null' ? null : Buffer.from(wanted);
         for (const decision of [
-          (await decisions(kind, JOB, true))[0],
+          (await decisions(kind, JOB, await unendedTwice(kind)))[0],
           kind.failure(item, { code: 'x', message: 'y' }, JOB),
         ]) {
           assert.ok(decision !== undefined);

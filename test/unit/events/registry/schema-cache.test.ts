@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   RegistryRefused,
   RegistryUnavailable,
@@ -177,4 +178,26 @@ test('unknown ids are dropped sooner', async () => {
   await cache.ensure([30_001], signal);
   assert.deepEqual([cache.get(0), cache.get(1)], [{ schema: 0 }, undefined]);
   assert.equal(cache.get(30_000)?.poison?.reason, 'unknown_schema');
+});
+
+test('an unknown id stays while others of the same records are loaded, however long that takes', async () => {
+  let nowMs = 0;
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
+  const slow = Promise.withResolvers<undefined>();
+  const cache = new SchemaCache<number>(
+    async (id) => (id === 3_000 ? slow.promise : undefined),
+    registrySettings([], { clock }),
+  );
+  const both = cache.ensure(
+    Array.from({ length: 3_001 }, (_, id) => id),
+    signal,
+  );
+  for (let turns = 0; cache.get(2_999) === undefined && turns < 10_000; turns++) await turn();
+  nowMs = 61_000;
+  await cache.ensure([5_000], signal);
+  assert.equal(cache.get(0)?.poison?.reason, 'unknown_schema');
+  slow.resolve(undefined);
+  await both;
+  await cache.ensure([5_001], signal);
+  assert.equal(cache.get(0), undefined);
 });

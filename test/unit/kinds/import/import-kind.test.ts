@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writtenText } from '../../../../src/base/json/json-text.ts';
-import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
-import { unpooledBody } from '../../../../src/core/bytes/unpooled-body.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
 import { type ImportOptions, importKind } from '../../../../src/kinds/import/index.ts';
 import type { ImportService } from '../../../../src/kinds/service-ports.ts';
+import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { headerList } from '../../../support/records/headers.ts';
+import { unpooledBody } from '../../../support/review/unpooled-body.ts';
 import { JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 
 const COMPLETE: RemoteStatus = { state: 'finished', rawState: 'COMPLETE' };

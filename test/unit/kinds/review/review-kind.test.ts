@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unpooledBody } from '../../../../src/core/bytes/unpooled-body.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import type { ReviewService } from '../../../../src/kinds/service-ports.ts';
+import { unpooledBody } from '../../../support/review/unpooled-body.ts';
 import { collectRows, JOB, SIGNAL, scriptedService } from './sample.ts';
 
 function kindOf(over: Partial<ReviewService>) {

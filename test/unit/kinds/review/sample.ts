@@ -1,6 +1,7 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
 import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
+import { UnendedRows } from '../../../../src/core/outcome/unended-rows.ts';
 import type { ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../../src/kinds/review/index.ts';
@@ -64,7 +65,7 @@ export async function collectRows(
   kind: ResultFileKind,
   expectedRows?: number,
   job = JOB,
-  isLastTry = false,
+  unended = new UnendedRows(),
 ): Promise<{ rows: Row[]; error: unknown }> {
   const rows: Row[] = [];
   try {
@@ -74,7 +75,7 @@ export async function collectRows(
       resultUrl: 'https://storage.example/file',
     } as const;
     const status = expectedRows === undefined ? finished : { ...finished, expectedRows };
-    for await (const slice of kind.results(status, () => job, SIGNAL, { isLastTry }))
+    for await (const slice of kind.results(status, () => job, SIGNAL, { unended }))
       rows.push(...slice);
     return { rows, error: undefined };
   } catch (error) {
@@ -82,13 +83,20 @@ export async function collectRows(
   }
 }
 
+/** Ends of two downloads of the file. */
+export async function unendedTwice(kind: ResultFileKind): Promise<UnendedRows> {
+  const unended = new UnendedRows();
+  for (let download = 0; download < 2; download++) await collectRows(kind, undefined, JOB, unended);
+  return unended;
+}
+
 /** The decisions of a file in which every row is well-formed. */
 export async function decisions(
   kind: ResultFileKind,
   job = JOB,
-  isLastTry = false,
+  unended = new UnendedRows(),
 ): Promise<OutgoingRecord[]> {
-  const { rows, error } = await collectRows(kind, undefined, job, isLastTry);
+  const { rows, error } = await collectRows(kind, undefined, job, unended);
   assert.equal(error, undefined);
   return rows.map((row) => ('record' in row ? row.record : assert.fail(JSON.stringify(row))));
 }

@@ -8,14 +8,7 @@ import {
   internalPoison,
 } from '../../../../src/core/outcome/internal-error.ts';
 import type { KindSteps, PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
-import {
-  type ContentItem,
-  lastHeader,
-  type Poison,
-  type SourceRecord,
-} from '../../../../src/core/record.ts';
-import { guardedKind } from '../../../../src/pipeline/context/guarded-kind.ts';
-import { InternalErrors } from '../../../../src/pipeline/context/internal-errors.ts';
+import { type ContentItem, lastHeader, type SourceRecord } from '../../../../src/core/record.ts';
 import { changed, withFiles } from '../../../support/engine/changed.ts';
 import {
   type Instance,
@@ -24,10 +17,6 @@ import {
   type WorldSettings,
 } from '../../../support/engine/world.ts';
 import { sourceKind } from '../../../support/memory/service/source-kind.ts';
-import {
-  RecordingLogger,
-  RecordingMetrics,
-} from '../../../support/memory/telemetry/recording-telemetry.ts';
 import { sliceOf } from '../../../support/records/slices.ts';
 
 const MINUTE = 60_000;
@@ -107,16 +96,6 @@ const CASES: Readonly<
   >
 > = {
   'is decoded': { stage: 'decode', kind: decoding(failsOnBad, 'both') },
-  'is prepared': {
-    stage: 'decode',
-    kind: (real) =>
-      changed(real, {
-        prepare: (records: readonly SourceRecord[]) => {
-          for (const record of records) failsOnBad(record);
-          return undefined;
-        },
-      }),
-  },
   'is written as a row of the upload': {
     stage: 'decode',
     kind: writing((item) => failsOnBad(item)),
@@ -288,35 +267,6 @@ test('a malformed row that the connector failed on is reported with its batch, a
   assert.ok(
     logger.lines.some(({ fields }) => fields.error === 'TypeError' && fields.batch === 'batch-1'),
   );
-});
-
-test('a record that could not be prepared once, and was not decoded then, is decoded when it is read again', async () => {
-  let failing = true;
-  const internal = new InternalErrors({
-    metrics: new RecordingMetrics(),
-    pipeline: 'reviews',
-    logger: new RecordingLogger(),
-  });
-  const poison: Poison = { reason: 'not_json', message: 'it is not JSON' };
-  const real = {
-    prepare: async () => (failing ? fail() : undefined),
-    decode: () => ({ poison }),
-  } as unknown as PipelineKind;
-  const kind = guardedKind(real, internal);
-  const { signal } = new AbortController();
-  const record = () => ({
-    partition: 0,
-    offset: 7,
-    timestampMs: 1,
-    key: null,
-    value: Buffer.from('{}'),
-    headers: [],
-  });
-  const [before, after] = [record(), record()];
-  await kind.prepare?.([before], signal);
-  failing = false;
-  await kind.prepare?.([after], signal);
-  assert.deepEqual(kind.decode(after, 0), { poison });
 });
 
 test('lines about one place in the code are bounded, and the count goes on', async () => {

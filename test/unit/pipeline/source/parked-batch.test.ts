@@ -250,6 +250,28 @@ test('a probe whose records are gone from the source passes its turn on: the nex
   assert.deepEqual([it.published('dead').length, it.decisions().length], [1, 1]);
 });
 
+test('probes that wait for a partition that cannot be read do not come all at once when it is back', async () => {
+  let unreadable = false;
+  const it = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 }, review: { pauseMs: 10 * MINUTE } },
+    service: {
+      fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined),
+    },
+    hooks: { partitionFailure: () => (unreadable ? 'CORRUPT_MESSAGE' : undefined) },
+  });
+  it.start();
+  for (let n = 0; n < 5; n++) it.event(0);
+  await it.clock.advance(MINUTE);
+  unreadable = true;
+  await it.clock.advance(45 * MINUTE);
+  const before = it.service.calls.create;
+  unreadable = false;
+  await it.clock.advance(11 * MINUTE);
+  const probes = it.service.calls.create - before;
+  assert.ok(probes >= 1 && probes <= 2, `${probes} probes within 11 minutes`);
+});
+
 test('a parked batch keeps its plan, and nothing of the submission that it was', () => {
   const plan = { type: 'bad', bytes: 10, attempt: 1, depth: 0, spent: 1 };
   const submission = {

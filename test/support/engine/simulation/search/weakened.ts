@@ -1,6 +1,5 @@
 /** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
 
-import { unpooledBody } from '../../../../../src/core/bytes/unpooled-body.ts';
 import { CoordinateSet } from '../../../../../src/core/journal/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../../src/core/ports/kafka.ts';
 import type { PerItemKind } from '../../../../../src/core/ports/pipeline-kind.ts';
@@ -10,6 +9,7 @@ import { MemoryKafka } from '../../../memory/kafka/kafka.ts';
 import { recordsOf, withRecords } from '../../../memory/kafka/pieces.ts';
 import { TransactionCoordinator } from '../../../memory/kafka/transaction-coordinator.ts';
 import { sliceOf } from '../../../records/slices.ts';
+import { unpooledBody } from '../../../review/unpooled-body.ts';
 import { changed, fetchedThrough, withFiles } from '../../changed.ts';
 import type { WrapPorts } from '../../world.ts';
 import type { Weakened } from '../history.ts';

@@ -87,3 +87,17 @@ test('numbers in labels keep their digits, whatever else is completed', () => {
     );
   }
 });
+
+test('a cell of more than 10,000 labels that would each become an object keeps its text alone', () => {
+  for (const separator of [',', ';', '\n', '","'])
+    for (const [count, isRead] of [
+      [10_000, true],
+      [10_001, false],
+    ] as const) {
+      const list = Array.from({ length: count }, () => 'a').join(separator);
+      const cell = separator === '","' ? `["${list}"]` : list;
+      const { json, raw } = readLabels(cell);
+      assert.equal(JSON.parse(json).length, isRead ? count : 0, separator);
+      if (!isRead) assert.equal(raw, cell);
+    }
+});

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../../../src/core/outcome/service-error.ts';
+import { UnendedRows } from '../../../../../src/core/outcome/unended-rows.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
+import { ResultReader } from '../../../../../src/kinds/review/results/result-reader.ts';
+import { growthOf, LINEAR } from '../../../../support/cpu-growth.ts';
 import {
   collectRows,
   decisionOf,
@@ -12,6 +15,7 @@ import {
   type Row,
   referenceOf,
   scriptedService,
+  unendedTwice,
 } from '../sample.ts';
 
 const ITEM = { metadata: { lang: 'en' }, expected: 'ham' };
@@ -263,23 +267,41 @@ test('a file cut anywhere never gives a row that was not whole', async () => {
   }
 });
 
-test('a last row without a line end is withheld if it may be truncated, and taken by the last download', async () => {
+test('a last row without a line end is withheld if it may be truncated, and taken from the third equal file', async () => {
   const header = 'connector_ref,lang,Labels,Expected result,Content,Status,Acme result';
   const first = `${REF},en,,,x,SUCCESS,spam`;
   const last = `${referenceOf({ offset: 42 })},en,,,x,SUCCESS,spam`;
-  const kind = kindWithFile(`${header}\n${first}\n${last}`);
-  for (let download = 0; download < 3; download++) {
-    const { rows, error } = await collectRows(kind);
-    assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+  let text = '';
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(text);
+  });
+  const unended = new UnendedRows();
+  const read = async (cut: number) => {
+    text = `${header}\n${first}\n${last.slice(0, last.length - cut)}`;
+    const { rows, error } = await collectRows(kind, undefined, JOB, unended);
+    if (error === undefined) return shown(rows);
     assert.ok(error instanceof ServiceError && error.failure === 'protocol');
     assert.match(error.message, /truncated/);
-  }
-  const { rows, error } = await collectRows(kind, undefined, JOB, true);
-  const both = [
+    assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+    return 'withheld';
+  };
+  for (const cut of [0, 0, 2, 2, 0, 0]) assert.equal(await read(cut), 'withheld', `${cut}`);
+  assert.deepEqual(await read(0), [
     [3, 41, 'success'],
     [3, 42, 'success'],
-  ];
-  assert.deepEqual([shown(rows), error], [both, undefined]);
+  ]);
+});
+
+test('a last row without a line end and with too few cells is never whole', async () => {
+  for (const [header, cut] of [
+    ['connector_ref,Content,Status,Acme result', REF],
+    ['connector_ref,Status,Acme result,Labels', `${REF},SUCCESS,[]`],
+    ['Content,Status,Acme result,connector_ref', '{"a":1}'],
+  ] as const) {
+    const { rows, error } = await collectRows(kindWithFile(`${header}\n${cut}`));
+    assert.deepEqual(rows, [], header);
+    assert.match(String(error), /truncated/);
+  }
 });
 
 test('a row truncated right after the header is withheld', async () => {
@@ -295,10 +317,11 @@ test('a row truncated right after the header is withheld', async () => {
 test('a last row without a line end is never taken while the service counts more rows', async () => {
   const text = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
   const kind = kindWithFile(text);
-  const { rows, error } = await collectRows(kind, 2, JOB, true);
+  const unended = await unendedTwice(kind);
+  const { rows, error } = await collectRows(kind, 2, JOB, unended);
   assert.deepEqual(rows, []);
   assert.ok(error instanceof ServiceError && error.failure === 'protocol');
-  assert.deepEqual(shown((await collectRows(kind, 1, JOB, true)).rows), [[3, 41, 'success']]);
+  assert.deepEqual(shown((await collectRows(kind, 1, JOB, unended)).rows), [[3, 41, 'success']]);
 });
 
 test('a last row without a line end is never taken once another whole file of the service ended its last line', async () => {
@@ -311,11 +334,12 @@ test('a last row without a line end is never taken once another whole file of th
   await collectRows(kind, 2);
   await collectRows(kind);
   text = cut;
-  assert.equal((await collectRows(kind, 1, JOB, true)).rows.length, 1);
+  const unended = await unendedTwice(kind);
+  assert.equal((await collectRows(kind, 1, JOB, unended)).rows.length, 1);
   text = `${cut}ed\n`;
   assert.equal((await collectRows(kind, 1)).rows.length, 1);
   text = cut;
-  const { rows, error } = await collectRows(kind, 1, JOB, true);
+  const { rows, error } = await collectRows(kind, 1, JOB, unended);
   assert.deepEqual(rows, []);
   assert.ok(error instanceof ServiceError && error.failure === 'protocol');
 });
@@ -335,6 +359,24 @@ test('a row larger than what was uploaded allows ends the file', async () => {
     error instanceof ServiceError && /larger/.test(error.message) && !/SECRET/.test(error.message),
   );
   assert.ok(asked.bytes < 3 * 1024 * 1024, `${asked.bytes} bytes were read`);
+});
+
+test('a file with far more rows than were uploaded is refused', async () => {
+  const flood = kindWithFile(`${HEADER}\n${'x\n'.repeat(5_000)}`);
+  const { rows, error } = await collectRows(flood, undefined, { ...JOB, uploadedBytes: 3_200 });
+  assert.match(String(error), /far more rows than were uploaded/);
+  assert.equal(rows.length, 1_099);
+});
+
+test('a row that comes byte by byte takes time in proportion to its length', async () => {
+  const growth = await growthOf(1_000, (bytes) => {
+    const row = Buffer.from(`${HEADER}\n${'x'.repeat(bytes)}`);
+    return async () => {
+      const reader = new ResultReader({ topic: 'events' }, { expectedRows: undefined });
+      for (let at = 0; at < row.length; at++) await reader.read(row.subarray(at, at + 1), JOB);
+    };
+  });
+  assert.ok(growth < LINEAR, `${growth}`);
 });
 
 test('quotes in a cell that is not quoted are content', async () => {

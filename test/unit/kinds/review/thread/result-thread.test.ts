@@ -12,7 +12,7 @@ import { headerList } from '../../../../support/records/headers.ts';
 import { type ItemParts, JOB, type Row, referenceOf } from '../sample.ts';
 
 const SETTINGS: ResultSettings = { topic: 'events', resultColumn: undefined };
-const FILE: ResultFile = { job: () => JOB, expectedRows: undefined, isLastTry: false };
+const FILE: ResultFile = { job: () => JOB, expectedRows: undefined };
 const HEADER = 'Content,Status,Spam result,Labels,lang,connector_ref\r\n';
 const row = (offset: number, parts: ItemParts = {}) =>
   `"some, text",SUCCESS,spam,,en,${referenceOf({ offset, metadata: { lang: 'en' }, ...parts })}\r\n`;
@@ -217,8 +217,13 @@ test('notices reach the pipeline of the file; a last row without a line end is a
   thread.reader(SETTINGS, (notice) => other.push(notice));
   const header = 'Content,Status,Spam result,Labels,lang,new,connector_ref,z';
   const unended = `${header}\r\nx,SUCCESS,spam,a;b,en,1,${referenceOf()},y`;
-  assert.match(String((await collect(read, pieces(unended))).error), /may not be whole/);
-  const last = await collect(read, pieces(unended), { ...FILE, isLastTry: true });
+  let wholeRow: string | undefined;
+  const onUnendedRow = (digest: string) => {
+    wholeRow = digest;
+  };
+  const withheld = await collect(read, pieces(unended), { ...FILE, onUnendedRow });
+  assert.match(String(withheld.error), /may not be whole/);
+  const last = await collect(read, pieces(unended), { ...FILE, wholeRow });
   assert.equal(last.error, undefined);
   assert.equal(last.rows.length, 1);
   assert.ok(notices.some(({ kind }) => kind === 'labels_not_json'));

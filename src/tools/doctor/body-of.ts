@@ -1,8 +1,8 @@
 /** Bodies of a few items, without a shared pool: for the samples and checks of the command line. */
-import { BufferPool } from '../bytes/buffer-pool.ts';
-import type { EncodedBody } from '../bytes/row-sink.ts';
-import type { KindSteps } from '../ports/pipeline-kind.ts';
-import type { ContentItem } from '../record.ts';
+import { BufferPool } from '../../core/bytes/buffer-pool.ts';
+import type { EncodedBody } from '../../core/bytes/row-sink.ts';
+import type { KindSteps } from '../../core/ports/pipeline-kind.ts';
+import type { ContentItem } from '../../core/record.ts';
 
 /**
  * Encodes items as one upload.
