@@ -213,11 +213,13 @@ export class Obligations {
       while (live.has(at)) at++;
       return at;
     };
-    // Records may have been removed since the owner looked. Beyond the end of the log a reset goes to the end.
+    // Records may have been removed before the owner looked, and more of them since. Beyond the end of the log a reset goes
+    // to the end.
     const asked = state.resets.findLast(
       (offset) =>
         offset > next.watermark ||
-        [offset, Math.max(offset, state.logStart)].some((at) => watermarkOf(at) === next.watermark),
+        watermarkOf(offset) === next.watermark ||
+        (offset < state.logStart && next.watermark <= watermarkOf(state.logStart)),
     );
     if (asked === undefined || next.replay !== before + 1)
       throw new Violation(
