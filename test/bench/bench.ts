@@ -4,6 +4,7 @@
  *
  *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, constant input, and latency
  *   npm run bench -- --table [--only TEXT]         other loads
+ *   npm run bench -- --steady RUNS                 runs of a minute each at a constant input of 10,000 records a second
  *   npm run bench -- --two                         two processes on one topic against one
  *   npm run bench -- --stages                      stages of the way of an item, each alone: µs and bytes of garbage
  *   … --against DIRECTORY                          also another build of the connector: a checkout that has its dist/
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     table: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    steady: { type: 'string' },
     two: { type: 'boolean', default: false },
     stages: { type: 'boolean', default: false },
     against: { type: 'string' },
@@ -44,6 +46,7 @@ const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
 const STEADY_SECONDS = 60;
+const STEADY_PER_SECOND = 10_000;
 /** Processor share of each of two processes, small enough for the machine to run both. */
 const SHARE = 0.25;
 
@@ -70,6 +73,8 @@ async function withBroker(): Promise<void> {
   try {
     if (values.table)
       await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
+    else if (values.steady !== undefined)
+      await runSteadily(kafka, directory, Number(values.steady));
     else if (values.two) await compareTwo(kafka, directory);
     else await compareBare(kafka, directory);
   } finally {
@@ -127,17 +132,7 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
     const perSecond = Math.round(
       median((rounds.get(name) ?? []).map((one) => one.perSecond)) * 0.5,
     );
-    const steady = await steadyRun(
-      kafka,
-      directory,
-      setupOf(connector),
-      load,
-      perSecond,
-      STEADY_SECONDS,
-    );
-    print(
-      `${name}, ${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; unsettled ${Math.round(steady.unsettledFirst)} in the first third, ${Math.round(steady.unsettledLast)} in the last`,
-    );
+    await steadyRound(kafka, directory, name, connector, perSecond);
   }
   for (const [name, connector] of builds) {
     const setup = { ...setupOf(connector), reviewMs: 500, pipeline: { review: {} } };
@@ -146,6 +141,28 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
       `${name}, at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
     );
   }
+}
+
+async function runSteadily(kafka: TestKafka, directory: string, runs: number): Promise<void> {
+  for (let run = 1; run <= runs; run++)
+    for (const [name, connector] of builds)
+      await steadyRound(kafka, directory, name, connector, STEADY_PER_SECOND);
+}
+
+async function steadyRound(
+  kafka: TestKafka,
+  directory: string,
+  name: string,
+  connector: readonly string[],
+  perSecond: number,
+): Promise<void> {
+  const setup = setupOf(connector);
+  const steady = await steadyRun(kafka, directory, setup, mainLoad(), perSecond, STEADY_SECONDS);
+  const unsettled = [steady.unsettledFirst, steady.unsettledLast].map(Math.round);
+  const resident = [steady.residentFirst, steady.residentLast].map(Math.round);
+  print(
+    `${name}, ${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; first and last third: ${unsettled.join(' and ')} unsettled, ${resident.join(' and ')} MiB`,
+  );
 }
 
 async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {

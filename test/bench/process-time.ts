@@ -9,9 +9,10 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(user) + Number(system)) / 100;
 }
 
-/** Most resident memory so far, MiB. */
-export function peakMiBOf(pid: number): number {
-  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+/** Resident memory, MiB: the most so far (VmHWM), or now (VmRSS). */
+export function residentMiBOf(pid: number, field: 'VmHWM' | 'VmRSS'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
 }
 
 /** Time of all processors since the machine's start, ms: busy, and in all. */

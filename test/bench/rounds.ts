@@ -6,7 +6,7 @@ import { type Kept, spawnKept } from '../../dev/process/kept.ts';
 import { type TestKafka, uniqueName } from '../support/kafka/kafka.ts';
 import { createStack, type Replica, type Stack } from '../support/stack/stack.ts';
 import { TopicReader } from '../support/stack/topic-reader.ts';
-import { cpuSecondsOf, machineTimes, peakMiBOf } from './process-time.ts';
+import { cpuSecondsOf, machineTimes, residentMiBOf } from './process-time.ts';
 
 export interface Round {
   readonly perSecond: number;
@@ -123,7 +123,7 @@ export async function connectorRound(
         : ((last.decided - first.decided) * 1000) / (last.atMs - first.atMs);
     const machineBusy = (busy - machineBefore.busy) / (all - machineBefore.all);
     const cpuUs = ((cpu() - before) * 1e6) / setup.records;
-    const peakMiB = Math.max(...pids.map(peakMiBOf));
+    const peakMiB = Math.max(...pids.map((pid) => residentMiBOf(pid, 'VmHWM')));
     await assertDecidedOnce(kafka, stack.topics.decisions, setup);
     return {
       perSecond: setup.records / seconds,

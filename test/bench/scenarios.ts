@@ -52,7 +52,7 @@ export async function scenarios(registryUrl: string): Promise<readonly Scenario[
       load: { ...BASE, record: await avroPosts(registryUrl) },
       pipeline: {
         source: { format: 'avro' },
-        output: { format: 'avro', subject: { name: DECISIONS } },
+        output: { format: 'avro', subject: DECISIONS },
       },
       config: { schemaRegistry: { urls: [registryUrl] } },
     },
@@ -186,7 +186,13 @@ async function avroPosts(registryUrl: string): Promise<RecordOf> {
     head.writeInt32BE(id, 1);
     return (n) => {
       const random = randomOf(n);
-      const about = { tags: null, reply_to: null, ...Object.fromEntries(membersOf(n, random)) };
+      const { tags, reply_to: replyTo, ...others } = Object.fromEntries(membersOf(n, random));
+      // The library requires the branch of a union to be named.
+      const about = {
+        ...others,
+        tags: tags == null ? null : { array: tags },
+        reply_to: replyTo == null ? null : { long: replyTo },
+      };
       const content = `${n} ${textOf(random, TEXT_CHARACTERS)}`;
       const value = type.toBuffer({ type: 'post', content, metadata: about });
       return { key: keyOf(random), value: Buffer.concat([head, value]) };

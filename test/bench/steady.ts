@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
 import { type Load, write } from './load.ts';
-import { cpuSecondsOf } from './process-time.ts';
+import { cpuSecondsOf, residentMiBOf } from './process-time.ts';
 import { type ConnectorSetup, progressOf, withConnector } from './rounds.ts';
 
 const TICK_MS = 100;
@@ -15,6 +15,9 @@ export interface Steady {
   /** Records taken or written that have no decision: on average in the first and in the last third of the run. */
   readonly unsettledFirst: number;
   readonly unsettledLast: number;
+  /** Resident memory, MiB, likewise. */
+  readonly residentFirst: number;
+  readonly residentLast: number;
 }
 
 /** Writes so many records a second for so long, after a time to warm up. */
@@ -37,6 +40,7 @@ export async function steadyRun(
       const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
       const began = Date.now();
       const unsettled: number[] = [];
+      const resident: number[] = [];
       let written = 0;
       let cpuBefore = 0;
       let decidedBefore = 0;
@@ -49,7 +53,10 @@ export async function steadyRun(
           looked += 1000;
           const { decided } = await progressOf(replicas);
           if (now - began < WARM_MS) [cpuBefore, decidedBefore] = [cpu(), decided];
-          else unsettled.push(written - decided);
+          else {
+            unsettled.push(written - decided);
+            resident.push(pids.reduce((sum, pid) => sum + residentMiBOf(pid, 'VmRSS'), 0));
+          }
         }
         await sleep(Math.max(0, TICK_MS - (Date.now() - now)));
       }
@@ -63,6 +70,8 @@ export async function steadyRun(
         cpuUs: ((cpu() - cpuBefore) * 1e6) / (decided - decidedBefore),
         unsettledFirst: mean(unsettled.slice(0, third)),
         unsettledLast: mean(unsettled.slice(-third)),
+        residentFirst: mean(resident.slice(0, third)),
+        residentLast: mean(resident.slice(-third)),
       };
     },
   );
