@@ -57,7 +57,7 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
 # Without a shell in between: SIGTERM reaches Node, and the connector leaves its group before it exits. The option of Node is the
 # one that the first line of src/cli/main.ts gives: a small young generation keeps memory flat.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=4", "dist/cli/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/cli/main.js"]
 CMD ["run", "--config", "/etc/content-review-connector/config.yaml"]
 # Last, as they change with each build.
 ARG VERSION=0.1.0

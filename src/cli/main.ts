@@ -1,4 +1,4 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=4
+#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=8
 /** The entry point. Nothing modern may be imported before Node's version is known: its own error would be unreadable. */
 import { nodeVersionProblem } from './node-version.ts';
 

@@ -52,7 +52,7 @@ const SHARE = 0.25;
 
 /** As the package starts it: the first line of src/cli/main.ts. */
 const built = (directory: string) => [
-  '--max-semi-space-size=4',
+  '--max-semi-space-size=8',
   path.resolve(directory, 'dist/cli/main.js'),
 ];
 const builds = new Map([['this build', built(path.join(import.meta.dirname, '../..'))]]);

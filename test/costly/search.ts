@@ -10,7 +10,7 @@ import type { Measured, MeasureRequest } from './measure.ts';
 
 const MIB = 1024 * 1024;
 /** Options of a connector at the memory limit of the chart. */
-const NODE_OPTIONS = ['--expose-gc', '--max-semi-space-size=4', '--max-old-space-size=256'];
+const NODE_OPTIONS = ['--expose-gc', '--max-semi-space-size=8', '--max-old-space-size=256'];
 const MEASURE = fileURLToPath(new URL('./measure.ts', import.meta.url));
 
 const CHOICES = 40;

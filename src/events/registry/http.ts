@@ -68,8 +68,10 @@ export class RegistryHttp {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof RegistryUnavailable || error instanceof RegistryRefused) throw error;
-      if (Object(error).code === 'BODY_TOO_LARGE')
+      if (Object(error).code === 'BODY_TOO_LARGE') {
+        report('bad_answer');
         throw new UnusableSchema('the answer of the registry is larger than 4 MiB');
+      }
       const failure = networkFailure(error, timeoutMs);
       report(failure.code);
       throw failure;

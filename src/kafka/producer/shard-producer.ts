@@ -26,10 +26,10 @@ export interface ProducersOptions {
 }
 
 /**
- * Partitions of a topic that a transaction writes to at once, each from a buffer of at most 1 MiB. A
- * topic with a record that is larger gets one batch at a time.
+ * Partitions that a transaction writes to at once if all its records for a topic would fit one
+ * request: its buffers take no more memory than those of a larger one, which go one after the other.
  */
-const CONCURRENT_SENDS = 3;
+const CONCURRENT_SENDS = 2;
 
 type TopicLookup = (topic: string) => Promise<WritableTopic>;
 
@@ -165,8 +165,8 @@ export class KafkaShardProducer implements ControlProducer {
 
   /** @returns the offset of the first record. */
   async #send(output: PlannedOutput): Promise<number | undefined> {
-    const isLarge = output.batches.some(({ bytes }) => bytes > MAX_SEND_BYTES);
-    const limit = pLimit(isLarge ? 1 : CONCURRENT_SENDS);
+    const bytes = output.batches.reduce((sum, one) => sum + one.bytes, 0);
+    const limit = pLimit(bytes > MAX_SEND_BYTES ? 1 : CONCURRENT_SENDS);
     const byPartition = Map.groupBy(output.batches, (one) => one.partition);
     const firsts = await limit.map(byPartition.values(), async (batches) => {
       try {

@@ -15,7 +15,7 @@ interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFligh
   readonly from: LiveJob | undefined;
 }
 
-/** Memory of one run, beside its chunk and the requests of it, and of each record in it. */
+/** Memory of one run, beside its chunk, and of each record in it. */
 const MAX_BYTES = 5 * 1024 * 1024;
 const BYTES_PER_RECORD = 256;
 
@@ -27,7 +27,7 @@ export class DeadLetterRereads {
     const { maxBytes } = shard.options.chunk;
     this.#runs = new RereadRuns(shard, {
       ...{ what: 'dead letters', share: 'work' },
-      ...{ ownBytes: 2 * maxBytes, maxBytes: 2 * maxBytes + MAX_BYTES },
+      ...{ ownBytes: maxBytes, maxBytes: maxBytes + MAX_BYTES },
       serve: (batches) => publishOnce(shard, writer, batches),
     });
   }

@@ -16,7 +16,7 @@ import {
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { TerminalWriter } from '../publish/terminal-writer.ts';
 import { type ItemsRead, readItems } from '../source/read-items.ts';
-import { PATIENCE_MS, untilReadable, writtenBetween } from '../source/reread.ts';
+import { PATIENCE_MS, UnpreparedError, untilReadable, writtenBetween } from '../source/reread.ts';
 import { Settlement } from './settlement.ts';
 import type { JobSettler, Settled } from './tracker.ts';
 
@@ -86,13 +86,14 @@ export class PerItemSettler implements JobSettler {
     const { budget, signal, waits } = this.#shard;
     const job = this.#job;
     const wanted = { type: job.record.type, records, written: writtenBetween(job), from: job };
-    for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
+    for (let patienceMs = PATIENCE_MS; ; ) {
       const lease = await waits.during('memory', budget.reserve('reread', bytes, signal));
       try {
         const [read] = await readItems(this.#shard, [wanted], patienceMs);
         return { ...(read as ItemsRead), lease };
       } catch (error) {
         lease[Symbol.dispose]();
+        if (error instanceof UnpreparedError) patienceMs *= 2;
         await untilReadable(this.#shard, error);
       }
     }

@@ -24,9 +24,9 @@ import type { JobSettler, Settled } from './tracker.ts';
 
 /**
  * Memory of a download per byte of a chunk: the slices of the chunk, the pieces of the file in
- * flight and the requests that are sent at once.
+ * flight and the request of the chunk.
  */
-const MEMORY_PER_CHUNK = 2.5;
+const MEMORY_PER_CHUNK = 2;
 
 type Shard = ShardLife & ShardJournal & SourceAccess;
 

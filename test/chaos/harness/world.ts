@@ -265,7 +265,7 @@ function stackOptions(
   return {
     ...setupOf(kinds, CHOICES, registryUrl !== undefined),
     connector: [
-      '--max-semi-space-size=4',
+      '--max-semi-space-size=8',
       new URL('../../../src/cli/main.ts', import.meta.url).pathname,
     ],
     config: {

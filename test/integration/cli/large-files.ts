@@ -63,7 +63,7 @@ export function startMeasured(
   env: Readonly<Record<string, string>>,
   stdin: 'ignore' | 'pipe',
 ) {
-  const NODE_OPTIONS = `--max-semi-space-size=4 --import=data:text/javascript,${encodeURIComponent(TELL_RSS)}`;
+  const NODE_OPTIONS = `--max-semi-space-size=8 --import=data:text/javascript,${encodeURIComponent(TELL_RSS)}`;
   return startCli(args, { ...env, NODE_OPTIONS }, stdin);
 }
 

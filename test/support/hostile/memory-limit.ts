@@ -45,7 +45,7 @@ export class MemoryLimit {
 
   /** Arguments of node for the connector's command line, with the options of the image. */
   get connector(): readonly string[] {
-    const options = ['--max-semi-space-size=4'];
+    const options = ['--max-semi-space-size=8'];
     return this.#group === undefined
       ? [...options, `--max-old-space-size=${OLD_SPACE_MIB}`, CLI]
       : [LAUNCHER, this.#group, ...options, CLI];

@@ -11,11 +11,8 @@ import { messageAt } from './message-path.ts';
 import { writeMessage } from './message-reader.ts';
 import { messagesOf } from './schema-root.ts';
 
-/** The messages of a file that are in no other message. */
-type ProtobufFile = readonly protobuf.Type[];
-
 export function protobufFormat(registry: ConfluentRegistry): EventFormat {
-  return registryFormat<ProtobufFile>(registry.settings, {
+  return registryFormat<readonly protobuf.Type[]>(registry.settings, {
     async load(id, signal) {
       const schema = await registry.byId(id, signal, 'PROTOBUF');
       return schema && messagesOf(schema);
@@ -32,7 +29,7 @@ export function protobufCost(record: SourceRecord): FormatCost {
   return { ...cost, memory: cost.memory + decodedBytes(valueLengthOf(record)) };
 }
 
-function read(value: Buffer, messages: ProtobufFile): ReadEvent {
+function read(value: Buffer, messages: readonly protobuf.Type[]): ReadEvent {
   const path = readMessageIndexes(value, FRAME_BYTES);
   if (path === undefined) {
     const message = 'no message indexes follow the schema id, as a Protobuf serializer writes them';
