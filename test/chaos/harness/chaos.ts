@@ -92,8 +92,8 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   await eventually('everything is settled', settled, {
     deadlineMs: STALL_BOUND_MS,
     everyMs: 250,
-  }).catch((error: Error) => {
-    violations.push(`after the last fault: ${error.message}`);
+  }).catch(async ({ message }: Error) => {
+    violations.push(`after the last fault: ${message} (${await observer.obstacles()})`);
   });
   const drainMs = performance.now() - drainStartMs;
   signal.throwIfAborted();

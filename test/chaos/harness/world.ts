@@ -28,6 +28,8 @@ const API_KEY = CANARY.key;
 const SERVICE_ANSWER_MS = 4_000;
 /** Nothing under way takes longer than this to show in the group's state, ms. */
 const SETTLE_MS = 60_000;
+/** Longest wait for clients of a cluster that is gone, ms. */
+const STOP_MS = 10_000;
 
 export interface WorldOptions {
   readonly brokers: 1 | 3;
@@ -231,9 +233,10 @@ export class World {
       this.sandbox.process.stop(0),
       this.registry?.stop(),
     ]);
-    await Promise.allSettled([
-      ...this.pipelines.map(({ producer }) => producer.stop()),
-      this.observer.stop(),
+    const clients = [...this.pipelines.map(({ producer }) => producer), this.observer];
+    await Promise.race([
+      Promise.allSettled(clients.map((client) => client.stop())),
+      sleep(STOP_MS, undefined, { ref: false }),
     ]);
     await this.kafka.close().catch(() => undefined);
     await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));

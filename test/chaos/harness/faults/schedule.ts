@@ -213,6 +213,8 @@ export class Schedule {
     await eventually(`every partition goes on after "${name}"`, moved, {
       deadlineMs: STALL_BOUND_MS,
       everyMs: 50,
+    }).catch(async ({ message }: Error) => {
+      throw new Error(`${message} (${await observer.obstacles()})`);
     });
   }
 

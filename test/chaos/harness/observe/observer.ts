@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { View } from '../view.ts';
 
 const PERIOD_MS = 300;
+/** Longest look for open transactions. */
+const LOOK_MS = 10_000;
 
 export class Observer {
   /** Longest stall while the label was on, ms. */
@@ -11,6 +13,7 @@ export class Observer {
   readonly #labels = new Set<string>();
   readonly #over = new AbortController();
   #reading: Promise<unknown> = Promise.resolve();
+  #readSinceMs = performance.now();
   #running: Promise<void> | undefined;
 
   constructor(views: readonly View[]) {
@@ -43,9 +46,22 @@ export class Observer {
 
   /** Reads everything that is committed now. */
   async refresh(): Promise<void> {
-    const read = () => Promise.all(this.#views.map((view) => view.read()));
+    const read = async () => {
+      this.#readSinceMs = performance.now();
+      await Promise.all(this.#views.map((view) => view.read()));
+    };
     this.#reading = this.#reading.then(read, read);
     await this.#reading;
+  }
+
+  /** Describes what may keep the views from moving, apart from the connector. */
+  async obstacles(): Promise<string> {
+    const readMs = Math.round(performance.now() - this.#readSinceMs);
+    const stable = await Promise.race([
+      this.isStable().catch(String),
+      sleep(LOOK_MS, 'unknown', { ref: false }),
+    ]);
+    return `the last read began ${readMs} ms ago; no transaction is open: ${stable}`;
   }
 
   /** True if no transaction is undecided in any source or output. */
