@@ -27,7 +27,7 @@ import { unpackPackage } from './packed.ts';
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = path.join(REPOSITORY, 'src/telemetry/console/page');
 const PATIENCE_MS = 30_000;
-/** The connector takes 79 MB. */
+/** The connector takes 49 MB. */
 const MAX_CLIENT_MB = 20;
 /** It has no listener. */
 const NO_BROKER = '127.0.0.1:1';

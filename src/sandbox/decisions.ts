@@ -3,11 +3,12 @@
  * a caller learns the ids of a batch's decisions.
  */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import * as v from 'valibot';
 import { parseJson } from '../base/json/parse-json.ts';
 import { CONTENT_COLUMN, type Label } from '../service/contract.ts';
 import type { WorksParts } from './batches-and-imports.ts';
 import { validate } from './input/invalid.ts';
+import { mappingOf, number, oneOf, settings } from './input/settings.ts';
 import { duration } from './input/units.ts';
 import { judgeFor } from './policy/judge.ts';
 
@@ -25,26 +26,27 @@ interface SandboxDecision {
   readonly dueMs: number | null;
 }
 
-const label = z.strictObject({ name: z.string(), applied: z.boolean(), explanation: z.string() });
+const json: v.GenericSchema = v.lazy(() =>
+  v.union([v.string(), number, v.boolean(), v.null(), v.array(json), mappingOf(json)], 'JSON'),
+);
+const label = settings({ name: v.string(), applied: v.boolean(), explanation: v.string() });
 
-const madeDecision = z.strictObject({
-  decision_id: z.string().min(1).optional(),
-  type: z.string().default('text'),
+const madeDecision = settings({
+  decision_id: v.optional(v.pipe(v.string(), v.minLength(1))),
+  type: v.optional(v.string(), 'text'),
   /** Judged by the policy, together with the metadata. */
-  content: z.string().default(''),
-  metadata: z.record(z.string(), z.json()).default({}),
+  content: v.optional(v.string(), ''),
+  metadata: v.optional(mappingOf(json), {}),
   /** Time for which it is PENDING. Default: the policy's time. */
-  pending: z
-    .union([z.literal('always'), duration], { error: 'a length of time, or always' })
-    .optional(),
+  pending: v.optional(v.union([v.literal('always'), duration], 'a length of time, or always')),
   /** Replaces the policy's verdict, as the next two do. */
-  decision_status: z.enum(['SUCCESS', 'ERROR']).optional(),
-  result: z.string().nullable().optional(),
-  labels: z.array(label).nullable().optional(),
+  decision_status: v.optional(oneOf(['SUCCESS', 'ERROR'])),
+  result: v.optional(v.nullable(v.string())),
+  labels: v.optional(v.nullable(v.array(label))),
 });
-const madeDecisions = z.array(madeDecision);
+const madeDecisions = v.array(madeDecision);
 
-export type MadeDecision = z.input<typeof madeDecision>;
+export type MadeDecision = v.InferInput<typeof madeDecision>;
 
 export class Decisions {
   readonly #parts: WorksParts;

@@ -2,7 +2,7 @@
  * Answers of the service, read strictly where the engine needs a field and tolerantly everywhere
  * else. Messages name the field, never its value.
  */
-import { z } from 'zod';
+import * as v from 'valibot';
 import { CompactObject } from '../base/json/compact-object.ts';
 import { isObject } from '../base/json/is-object.ts';
 import { parseKeepingDigits } from '../base/json/parse-json.ts';
@@ -78,51 +78,50 @@ export interface DecisionView extends StatusView<DecisionStatus> {
   readonly labelsJson: string | null;
 }
 
-const required = z.string('is missing').min(1, 'is missing');
+const required = v.pipe(v.string(), v.nonEmpty());
 /** A text that is not shaped like a status may be content, and statuses are logged and shown. */
-const status = z
-  .string('is missing')
-  .trim()
-  .min(1, 'is missing')
-  .transform((text) => {
+const status = v.pipe(
+  v.string(),
+  v.trim(),
+  v.nonEmpty(),
+  v.transform((text) => {
     return shownCode(text) ?? `a status of ${text.length} characters, which is not shaped like one`;
-  });
-const id = required.refine(isPathSegment, 'cannot stand in a path');
-const isAddress = (text: string) => parseWebAddress(text) !== undefined;
-const address = required.refine(isAddress, 'is not an http(s) address');
-const optional = z.string().min(1).optional().catch(undefined);
-const count = z.int().min(0).optional().catch(undefined);
-
-const createdBatch = z.object({ batch_id: id, upload_url: address });
-const createdImport = z.object({ import_id: id, upload_url: address });
-const batch = z.object({
-  batch_status: status,
-  type: z.string().optional().catch(undefined),
-  download_url: optional.refine((url) => url === undefined || isAddress(url), {
-    error: 'is not an http(s) address',
   }),
+);
+const id = v.pipe(required, v.check(isPathSegment, 'cannot stand in a path'));
+const isAddress = (text: string) => parseWebAddress(text) !== undefined;
+const address = v.pipe(required, v.check(isAddress, 'is not an http(s) address'));
+const optional = v.fallback(v.optional(required), undefined);
+const count = v.fallback(v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))), undefined);
+
+const createdBatch = v.object({ batch_id: id, upload_url: address });
+const createdImport = v.object({ import_id: id, upload_url: address });
+const importStatus = v.object({ import_status: status });
+const batch = v.object({
+  batch_status: status,
+  type: v.fallback(v.optional(v.string()), undefined),
+  download_url: v.pipe(
+    optional,
+    v.check((url) => url === undefined || isAddress(url), 'is not an http(s) address'),
+  ),
   batch_count: count,
   success_count: count,
   pending_count: count,
   error_count: count,
   cancelled_count: count,
 });
-const decision = z.object({
+const decision = v.object({
   decision_status: status,
-  metadata: z
-    .unknown()
-    .refine((value) => value === null || isObject(value), 'is not a JSON object')
-    .optional(),
+  metadata: v.nullish(v.custom<object>(isObject, 'is not a JSON object')),
 });
 
 /** @throws ProtocolViolation */
-function read<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
-  const { success, data, error } = schema.safeParse(json);
-  if (success) return data;
-  const { path = [], message } = error.issues[0] ?? {};
-  throw new ProtocolViolation(
-    path.length === 0 ? 'the body is not a JSON object' : `${path.join('.')} ${message}`,
-  );
+function read<T>(schema: v.GenericSchema<unknown, T>, json: unknown): T {
+  if (!isObject(json)) throw new ProtocolViolation('the body is not a JSON object');
+  const options = { abortEarly: true, message: 'is missing' };
+  const { success, output, issues } = v.safeParse(schema, json, options);
+  if (success) return output;
+  throw new ProtocolViolation(`${v.getDotPath(issues[0])} ${issues[0].message}`);
 }
 
 /**
@@ -130,7 +129,7 @@ function read<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output
  * answers up must not end one item with the results of another.
  */
 function checkId(json: unknown, field: string, expected: string): void {
-  const actual = optional.parse(isObject(json) ? json[field] : undefined);
+  const actual = v.parse(optional, isObject(json) ? json[field] : undefined);
   if ((actual ?? expected) !== expected) {
     throw new ProtocolViolation(`${field} is not the one requested`);
   }
@@ -175,9 +174,8 @@ export function readImport(json: unknown, importId: string): ImportView {
   checkId(json, 'import_id', importId);
   checkId(found, 'import_id', importId);
   const named = has('import_status')(found) ? 'import_status' : 'status';
-  const statusOf = z.object({ import_status: status });
   const { import_status: rawStatus } = read(
-    statusOf,
+    importStatus,
     isObject(found) ? { import_status: found[named] } : found,
   );
   return { importId, status: normaliseImportStatus(rawStatus), rawStatus };

@@ -14,7 +14,7 @@
  * A transaction writes the progress of the partitions that moved, so that no record grows with the
  * number of partitions in a shard (ADR 0003).
  */
-import { z } from 'zod';
+import * as v from 'valibot';
 import { isObject } from '../../base/json/is-object.ts';
 import { parseJson } from '../../base/json/parse-json.ts';
 import { OffsetSet } from '../offsets/offset-set.ts';
@@ -140,7 +140,8 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
     const progress = read(PROGRESS, key, value) as PartitionProgress;
     return { entry: 'progress', partition: Number(partition), value: progress };
   }
-  if (isLeft) return { entry: 'left', id, value: read(LEFT, key, value).left };
+  if (isLeft)
+    return { entry: 'left', id, value: CoordinateSet.fromSets(read(LEFT, key, value).left) };
   return { entry: 'job', id, value: { id, ...read(JOB, key, value) } as JobRecord };
 }
 
@@ -154,28 +155,26 @@ function parsed(key: string, text: string): object {
     throw unreadable(key, `is not JSON: ${foreign}`);
   }
   if (!isObject(value)) throw unreadable(key, `is not a JSON object: ${foreign}`);
-  const { v } = read(VERSION, key, value);
-  if (v > JOURNAL_FORMAT)
+  const { v: format } = read(VERSION, key, value);
+  if (format > JOURNAL_FORMAT)
     throw unreadable(
       key,
-      `has format ${v}; this version reads up to ${JOURNAL_FORMAT}. Run the version that wrote it, or a newer one.`,
+      `has format ${format}; this version reads up to ${JOURNAL_FORMAT}. Run the version that wrote it, or a newer one.`,
     );
-  return { ...value, format: v };
+  return { ...value, format };
 }
 
 /** @throws JournalFormatError that names the key and the field, never other contents */
-function read<T>(schema: z.ZodType<T>, key: string, value: unknown): T {
-  const { data, error } = schema.safeParse(value);
-  if (error === undefined) return data as T;
-  const { code, message, path } = error.issues[0] as z.core.$ZodIssue;
-  throw unreadable(
-    key,
-    code === 'custom' ? message : `has no valid field ${quote(path.join('.'))}`,
-  );
+function read<T>(schema: v.GenericSchema<unknown, T>, key: string, value: unknown): T {
+  // The library's own messages would show the value.
+  const { success, output, issues } = v.safeParse(schema, value, { abortEarly: true, message: '' });
+  if (success) return output;
+  const [issue] = issues;
+  throw unreadable(key, issue.message || `has no valid field ${quote(v.getDotPath(issue) ?? '')}`);
 }
 
 /** Reads a value that is ignored if it is invalid. */
-function readable(schema: z.ZodType, key: string, text: string | null): unknown {
+function readable(schema: v.GenericSchema, key: string, text: string | null): unknown {
   if (text === null || text.length > MAX_CONTROL_CHARACTERS) return undefined;
   try {
     return read(schema, key, parsed(key, text));
@@ -187,60 +186,50 @@ function readable(schema: z.ZodType, key: string, text: string | null): unknown 
 
 /** Offsets that were encoded. @param most of a broken record */
 const offsets = (most: number) =>
-  z.string().transform((text, context): OffsetSet => {
-    try {
-      const set = OffsetSet.decode(text);
-      if (set.size <= most) return set;
-      throw new RangeError(`${set.size} offsets are more than the ${most} that a job may name`);
-    } catch (error) {
-      context.addIssue(`holds a broken offset set: ${(error as Error).message}`);
-      return z.NEVER;
-    }
-  });
+  v.pipe(
+    v.string(),
+    v.rawTransform(({ dataset, addIssue, NEVER }): OffsetSet => {
+      try {
+        const set = OffsetSet.decode(dataset.value);
+        if (set.size <= most) return set;
+        throw new RangeError(`${set.size} offsets are more than the ${most} that a job may name`);
+      } catch (error) {
+        addIssue({ message: `holds a broken offset set: ${(error as Error).message}` });
+        return NEVER;
+      }
+    }),
+  );
 
 const jobOffsets = offsets(MAX_OFFSETS);
 /** Offsets that stay encoded. */
-const encodedOffsets = z.string().superRefine((text, context) => {
-  const { error } = jobOffsets.safeParse(text);
-  if (error !== undefined) context.addIssue(error.issues[0]?.message ?? '');
-});
+const encodedOffsets = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const { issues } = v.safeParse(jobOffsets, dataset.value);
+    if (issues !== undefined) addIssue({ message: issues[0].message });
+  }),
+);
 
-/** List that is refused at its first broken item: the library would describe all of them. */
-const listOf = <T>(item: z.ZodType<T>) =>
-  z.array(z.unknown()).transform((values, context): T[] => {
-    const items: T[] = [];
-    for (const [at, value] of values.entries()) {
-      const { data, error } = item.safeParse(value);
-      const issue = error?.issues[0];
-      if (issue !== undefined) {
-        const path = [at, ...issue.path];
-        context.issues.push({ ...issue, input: value, path } as z.core.$ZodRawIssue);
-        return z.NEVER;
-      }
-      items.push(data as T);
-    }
-    return items;
-  });
-
-const text = z.string();
-const count = z.int().nonnegative();
+const text = v.string();
+const integer = v.pipe(v.number(), v.safeInteger());
+const count = v.pipe(integer, v.minValue(0));
 /** Timestamps of producers may be negative. */
-const time = z.number();
+const time = v.pipe(v.number(), v.finite());
 
-const VERSION = z.object({ v: count });
-const META = z.object({ format: count, group: text, source: text, shards: count, kind: text });
-const OWNER = z.object({ instance: text, claim: text, atMs: count });
-const PROGRESS = z.object({
+const VERSION = v.object({ v: count });
+const META = v.object({ format: count, group: text, source: text, shards: count, kind: text });
+const OWNER = v.object({ instance: text, claim: text, atMs: count });
+const PROGRESS = v.object({
   seq: count,
   watermark: count,
   claimed: offsets(Infinity),
   replay: count,
   read: count,
-  last: z.object({ offset: count, timestampMs: time }).nullable(),
-  start: count.optional(),
-  inherited: z.literal(true).optional().catch(undefined),
+  last: v.nullable(v.object({ offset: count, timestampMs: time })),
+  start: v.optional(count),
+  inherited: v.fallback(v.optional(v.literal(true)), undefined),
 });
-const JOB = z.object({
+const JOB = v.object({
   remoteId: text,
   kind: text,
   type: text,
@@ -255,29 +244,25 @@ const JOB = z.object({
   oldestEventMs: time,
   newestEventMs: time,
   /** 16 bytes in base64url. */
-  rowKey: z
-    .string()
-    .regex(/^[\w-]{22}$/)
-    .optional(),
-  sources: listOf(z.object({ partition: count, replay: count, offsets: encodedOffsets })),
+  rowKey: v.optional(v.pipe(text, v.regex(/^[\w-]{22}$/))),
+  sources: v.array(v.object({ partition: count, replay: count, offsets: encodedOffsets })),
 });
-const LEFT = z.object({
-  left: listOf(z.tuple([z.int(), jobOffsets])).transform(CoordinateSet.fromSets),
-});
+const pair = v.pipe(v.array(v.unknown()), v.length(2), v.tuple([integer, jobOffsets]));
+const LEFT = v.object({ left: v.array(pair) });
 
 /** A hold with the longest texts, each character as an escape, takes 4,000. */
 const MAX_CONTROL_CHARACTERS = 16 * 1024;
-const hold = z
-  .object({
-    state: z.enum(['paused', 'draining']),
+const hold = v.optional(
+  v.object({
+    state: v.picklist(['paused', 'draining']),
     atMs: count,
-    by: text.max(MAX_BY_CHARACTERS),
-    reason: text.max(MAX_REASON_CHARACTERS).optional(),
-  })
-  .optional();
+    by: v.pipe(text, v.maxLength(MAX_BY_CHARACTERS)),
+    reason: v.optional(v.pipe(text, v.maxLength(MAX_REASON_CHARACTERS))),
+  }),
+);
 /** Revision 0 stands for no command. */
-const CONTROL = z.object({ revision: z.int().positive(), hold });
-const ACKNOWLEDGEMENT = z.object({ revision: count, hold, atMs: count, drained: z.boolean() });
+const CONTROL = v.object({ revision: v.pipe(count, v.minValue(1)), hold });
+const ACKNOWLEDGEMENT = v.object({ revision: count, hold, atMs: count, drained: v.boolean() });
 
 const unreadable = (key: string, problem: string): JournalFormatError =>
   new JournalFormatError(`the journal's record ${quote(key)} ${problem}`);

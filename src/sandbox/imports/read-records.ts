@@ -2,14 +2,13 @@
  * Reads an uploaded JSONL file and checks every line. Memory is bounded by the longest line, and
  * the event loop stays free between chunks. Problems name the line and never quote it.
  */
-import { z } from 'zod';
+import { isObject } from '../../base/json/is-object.ts';
 import { parseJson } from '../../base/json/parse-json.ts';
 import { textTest } from '../policy/judge.ts';
 import type { SandboxPolicy } from '../policy/schema.ts';
 import { InvalidUpload } from '../review/csv-rows.ts';
 
 const NEWLINE = 0x0a;
-const importRecord = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) });
 
 /** Returns the number of records. @throws InvalidUpload; the signal's reason when it aborts. */
 export async function readRecords(
@@ -23,7 +22,7 @@ export async function readRecords(
   const check = (line: Buffer) => {
     records += 1;
     const text = attempt(() => decoder.decode(line), `line ${records} is not UTF-8`);
-    const { type } = recordIn(text, records);
+    const type = typeIn(text, records);
     if (types?.includes(type) === false) {
       const known = types.join(', ');
       const reason = `records of this type are not imported here; known are ${known}`;
@@ -51,17 +50,16 @@ export async function readRecords(
   return records;
 }
 
-function recordIn(text: string, line: number): z.output<typeof importRecord> {
+function typeIn(text: string, line: number): string {
   const json: unknown = attempt(() => parseJson(text), `line ${line} is not JSON`);
-  const { success, data } = importRecord.safeParse(json);
-  if (!success) {
+  if (!isObject(json) || typeof json.type !== 'string' || !isObject(json.data)) {
     const shape = 'an object with the text type and the object data';
     throw new InvalidUpload(`line ${line} is not ${shape}`);
   }
-  if (Object.keys(Object(json)).length > 2) {
+  if (Object.keys(json).length > 2) {
     throw new InvalidUpload(`line ${line} has fields other than type and data`);
   }
-  return data;
+  return json.type;
 }
 
 function attempt<Value>(read: () => Value, problem: string): Value {

@@ -1,49 +1,38 @@
 /** Validation errors: all of them at once, each with its place, what was found and what is allowed. */
-import { z } from 'zod';
+import * as v from 'valibot';
 
 export class InvalidSandboxInput extends Error {
   override readonly name = 'InvalidSandboxInput';
 }
 
 /** @throws InvalidSandboxInput with one line for each problem; `source` names what was read. */
-export function validate<Schema extends z.ZodType>(
-  schema: Schema,
+export function validate<Output>(
+  schema: v.GenericSchema<unknown, Output>,
   input: unknown,
   source: string,
-): z.output<Schema> {
-  const parsed = schema.safeParse(input, { error: allowed });
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.flatMap((issue) => {
-    const place = z.core.toDotPath(issue.path) || '(whole document)';
-    if (issue.code === 'unrecognized_keys') {
-      const hint = 'unknown setting; remove it or correct its name';
-      const prefix = issue.path.length === 0 ? '' : `${place}.`;
-      return issue.keys.map((key) => `${prefix}${key}: ${hint}`);
-    }
-    const found = issue.path.reduce<unknown>((value, step) => Object(value)[step], input);
-    return [`${place}: found ${shown(found)}; allowed: ${issue.message}`];
+): Output {
+  const { success, output, issues } = v.safeParse(schema, input, { message: allowed });
+  if (success) return output;
+  const lines = issues.map(({ type, path = [], message }) => {
+    const isUnknown = type === 'never';
+    const steps = path.map(({ key }) =>
+      typeof key === 'number' || (/[^\w$]/.test(String(key)) && !isUnknown)
+        ? `[${JSON.stringify(key)}]`
+        : `.${key}`,
+    );
+    const place = steps.join('').replace(/^\./, '') || '(whole document)';
+    const { value } = path.at(-1) ?? { value: input };
+    return `  ${place}: ${isUnknown ? message : `found ${shown(value)}; allowed: ${message}`}`;
   });
-  const list = lines.map((line) => `  ${line}`).join('\n');
-  throw new InvalidSandboxInput(`${source} is not valid:\n${list}`);
+  throw new InvalidSandboxInput(`${source} is not valid:\n${lines.join('\n')}`);
 }
 
-const NAMES: Readonly<Record<string, string>> = {
-  string: 'text',
-  array: 'a list',
-  object: 'a mapping of settings',
-  record: 'a mapping',
-  int: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-};
-
 /** Allowed values of a setting, unless its schema has a text of its own. */
-function allowed(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_type') return NAMES[issue.expected] ?? issue.expected;
-  if (issue.code === 'invalid_value') return issue.values.map(String).join(', ');
-  if (issue.code === 'too_small') return `${issue.minimum} or more`;
-  if (issue.code === 'too_big') return `${issue.maximum} or less`;
-  return undefined;
+function allowed({ type, requirement }: v.BaseIssue<unknown>): string {
+  if (type === 'string') return 'text';
+  if (type === 'boolean') return 'true or false';
+  if (type === 'array') return 'a list';
+  return `${requirement} or ${type.startsWith('min') ? 'more' : 'less'}`;
 }
 
 function shown(value: unknown): string {

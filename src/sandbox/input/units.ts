@@ -1,16 +1,17 @@
 /** Values with their unit, as the policy file writes them: `250ms`, `1h`, `8MiB`. */
-import { z } from 'zod';
+import * as v from 'valibot';
 
 function quantity(units: Readonly<Record<string, number>>, example: string) {
   const names = Object.keys(units);
   const error = `0, or a number with one of the units ${names.join(', ')} (such as ${example})`;
   const shape = new RegExp(`^(\\d+(?:\\.\\d+)?)(${names.join('|')})$`);
-  return z
-    .union([z.literal(0), z.literal('0'), z.string().regex(shape, { error })], { error })
-    .transform((text): number => {
+  return v.pipe(
+    v.union([v.literal(0), v.literal('0'), v.pipe(v.string(), v.regex(shape, error))], error),
+    v.transform((text): number => {
       const [, amount, unit = ''] = shape.exec(String(text)) ?? [];
       return Math.round(Number(amount ?? 0) * (units[unit] ?? 0));
-    });
+    }),
+  );
 }
 
 /** A length of time; milliseconds once parsed. */

@@ -1,102 +1,95 @@
 /** Policy file: how the sandbox behaves and judges. docs/sandbox.md describes every setting. */
 import { readFile } from 'node:fs/promises';
+import * as v from 'valibot';
 import { parseDocument } from 'yaml';
-import { z } from 'zod';
 import { faultList } from '../faults/schema.ts';
 import { InvalidSandboxInput, validate } from '../input/invalid.ts';
+import { mappingOf, number, oneOf, section, settings } from '../input/settings.ts';
 import { byteSize, duration } from '../input/units.ts';
 
 /** Contents of the columns of a result file. */
 const RESULT_FIELDS = ['content', 'status', 'result', 'expected', 'labels', 'metadata'] as const;
 
-const text = z.string().min(1, { error: 'text that is not empty' });
-const texts = z.array(text).min(1);
+const text = v.pipe(v.string(), v.minLength(1, 'text that is not empty'));
+const texts = v.pipe(v.array(text), v.minLength(1));
 
+const listed = (single: string) => [single];
 /** One value or a list of them; a list once parsed. */
-const oneOrMore = (item: z.ZodType<string>, what: string) =>
-  z.union([item.transform((single) => [single]), z.array(item).min(1)], {
-    error: `${what}, or a list of at least one`,
-  });
+const oneOrMore = (item: v.GenericSchema<string>, what: string) => {
+  const options = [v.pipe(item, v.transform(listed)), v.pipe(v.array(item), v.minLength(1))];
+  return v.optional(v.union(options, `${what}, or a list of at least one`));
+};
 
-const textCondition = z.strictObject({
-  type: oneOrMore(text, 'a type').optional(),
-  contains: oneOrMore(text, 'a text').optional(),
-  matches: oneOrMore(text.refine(isRegExp), 'a JavaScript regular expression').optional(),
-});
+const REGULAR = 'a JavaScript regular expression';
+const conditions = {
+  type: oneOrMore(text, 'a type'),
+  contains: oneOrMore(text, 'a text'),
+  matches: oneOrMore(v.pipe(text, v.check(isRegExp, REGULAR)), REGULAR),
+};
+const textCondition = settings(conditions);
 
-const scalar = z.union([z.string(), z.number(), z.boolean()], {
-  error: 'text, a number, or true or false',
-});
+const scalar = v.union([v.string(), number, v.boolean()], 'text, a number, or true or false');
 
-const rule = z.strictObject({
-  when: textCondition.extend({ metadata: z.record(z.string(), scalar).optional() }),
-  label: text.optional(),
-  explanation: z.string().default('The rule matches.'),
-  otherwise: z.string().default('The rule does not match.'),
-  score: z.number().default(0),
-  result: text.optional(),
-  error: z.boolean().default(false),
+const rule = settings({
+  when: settings({ ...conditions, metadata: v.optional(mappingOf(scalar)) }),
+  label: v.optional(text),
+  explanation: v.optional(v.string(), 'The rule matches.'),
+  otherwise: v.optional(v.string(), 'The rule does not match.'),
+  score: v.optional(number, 0),
+  result: v.optional(text),
+  error: v.optional(v.boolean(), false),
   /** The whole batch that holds such a row ends in ERROR. */
-  failsBatch: z.boolean().default(false),
+  failsBatch: v.optional(v.boolean(), false),
 });
 
-const policySchema = z.strictObject({
-  service: z
-    .strictObject({
-      name: text.default('Sandbox'),
-      types: texts.optional(),
-      policyId: text.default('policy-sandbox'),
-      teamId: text.default('team-sandbox'),
-      teamName: text.default('Sandbox Team'),
-    })
-    .prefault({}),
-  timing: z
-    .strictObject({
-      uploadUrlValidity: duration.prefault('1h'),
-      downloadUrlValidity: duration.prefault('1h'),
-      storageEventDelay: duration.prefault(0),
-      reviewTime: duration.prefault(0),
-      importTime: duration.prefault(0),
-      decisionTime: duration.prefault(0),
-    })
-    .prefault({}),
-  storage: z.strictObject({ maxUploadBytes: byteSize.prefault('5GiB') }).prefault({}),
-  results: z
-    .strictObject({
-      columns: z
-        .array(z.enum(RESULT_FIELDS))
-        .refine((columns) => columns.toSorted().join() === RESULT_FIELDS.toSorted().join(), {
-          error: `each of ${RESULT_FIELDS.join(', ')} once, in any order`,
-        })
-        .default([...RESULT_FIELDS]),
-    })
-    .prefault({}),
-  review: z
-    .strictObject({
-      default: text.default('approved'),
-      thresholds: z.array(z.strictObject({ score: z.number(), result: text })).default([]),
-      rules: z
-        .array(rule)
-        .refine(hasUniqueLabels, { error: 'each label in one rule only' })
-        .default([]),
-    })
-    .prefault({}),
-  imports: z
-    .strictObject({
-      types: texts.optional(),
-      /** An import with a record that one of these fits ends in FAILED. */
-      fail: z.array(textCondition).default([]),
-    })
-    .prefault({}),
-  faults: faultList.default([]),
+const columns = v.pipe(
+  v.array(oneOf(RESULT_FIELDS)),
+  v.check(
+    (fields) => fields.toSorted().join() === RESULT_FIELDS.toSorted().join(),
+    `each of ${RESULT_FIELDS.join(', ')} once, in any order`,
+  ),
+);
+
+const policySchema = settings({
+  service: section({
+    name: v.optional(text, 'Sandbox'),
+    types: v.optional(texts),
+    policyId: v.optional(text, 'policy-sandbox'),
+    teamId: v.optional(text, 'team-sandbox'),
+    teamName: v.optional(text, 'Sandbox Team'),
+  }),
+  timing: section({
+    uploadUrlValidity: v.optional(duration, '1h'),
+    downloadUrlValidity: v.optional(duration, '1h'),
+    storageEventDelay: v.optional(duration, 0),
+    reviewTime: v.optional(duration, 0),
+    importTime: v.optional(duration, 0),
+    decisionTime: v.optional(duration, 0),
+  }),
+  storage: section({ maxUploadBytes: v.optional(byteSize, '5GiB') }),
+  results: section({ columns: v.optional(columns, [...RESULT_FIELDS]) }),
+  review: section({
+    default: v.optional(text, 'approved'),
+    thresholds: v.optional(v.array(settings({ score: number, result: text })), []),
+    rules: v.optional(
+      v.pipe(v.array(rule), v.check(hasUniqueLabels, 'each label in one rule only')),
+      [],
+    ),
+  }),
+  imports: section({
+    types: v.optional(texts),
+    /** An import with a record that one of these fits ends in FAILED. */
+    fail: v.optional(v.array(textCondition), []),
+  }),
+  faults: v.optional(faultList, []),
 });
 
 /** A policy as it is written: everything has a default. */
-export type PolicyInput = z.input<typeof policySchema>;
+export type PolicyInput = v.InferInput<typeof policySchema>;
 /** A policy as it is used: defaults filled in, durations in ms, sizes in bytes. */
-export type SandboxPolicy = z.output<typeof policySchema>;
+export type SandboxPolicy = v.InferOutput<typeof policySchema>;
 export type ReviewPolicy = SandboxPolicy['review'];
-export type TextCondition = z.output<typeof textCondition>;
+export type TextCondition = v.InferOutput<typeof textCondition>;
 
 /** @throws InvalidSandboxInput naming every wrong setting. */
 export function parsePolicy(input: unknown, source = 'sandbox policy'): SandboxPolicy {
@@ -132,7 +125,7 @@ function isRegExp(source: string): boolean {
   }
 }
 
-function hasUniqueLabels(rules: readonly { readonly label?: string | undefined }[]): boolean {
+function hasUniqueLabels(rules: v.InferOutput<typeof rule>[]): boolean {
   const labels = rules.flatMap(({ label }) => label ?? []);
   return new Set(labels).size === labels.length;
 }

@@ -94,6 +94,7 @@ test('records beyond the limits are ignored: names, reasons, size', () => {
   assert.notEqual(read(hold), undefined);
   assert.equal(read({ ...hold, by: 'x'.repeat(121) }), undefined);
   assert.equal(read({ ...hold, reason: 'x'.repeat(501) }), undefined);
+  assert.equal(read({ ...hold, by: { length: { toString: 1 } } }), undefined);
   assert.equal(read({ ...hold, state: 'stopped' }), undefined);
   assert.equal(read(hold, 0), undefined);
   const padded = `${JSON.stringify({ v: 1, revision: 1 })}${' '.repeat(20_000)}`;

@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   base: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:timers/promises'],
-  core: ['base', 'zod', 'node:async_hooks'],
+  core: ['base', 'valibot', 'node:async_hooks'],
   contracts: ['base', 'core'],
   events: ['base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
   'events/registry': [
@@ -26,7 +26,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['@kafkajs/confluent-schema-registry', 'avsc', 'protobufjs', 'node:*'],
   ],
   http: ['base', 'core', 'p-limit', 'undici', 'node:*'],
-  service: ['base', 'core', 'http', 'zod', 'node:*'],
+  service: ['base', 'core', 'http', 'valibot', 'node:*'],
   kinds: [
     ...['base', 'core', 'events', 'service/contract.ts'],
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
@@ -70,7 +70,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['tools/inspect', 'tools/doctor', 'node:*'],
   ],
   sandbox: [
-    ...['base', 'service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'zod', 'node:*'],
+    ...['base', 'service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'valibot', 'node:*'],
   ],
   cli: [
     ...[
