@@ -134,11 +134,14 @@ export class LiveJob {
   readonly record: JobRecord;
   /** Records still to be settled. */
   readonly left: CoordinateSet;
+  /** True if the service has accepted the upload, or may have. */
+  isUploaded: boolean;
   #all: CoordinateSet | undefined;
 
-  constructor(record: JobRecord, left: CoordinateSet) {
+  constructor(record: JobRecord, left: CoordinateSet, isUploaded = false) {
     this.record = record;
     this.left = left;
+    this.isUploaded = isUploaded;
   }
 
   /** Returns true if the record was in the job: its row is late or repeated, not foreign. */

@@ -7,7 +7,7 @@
  * | `owner`         | instance, claim id, time: the barrier of a claim                  |
  * | `progress/<p>`  | seq; W, claimed offsets ≥ W, replay count, position, last, start  |
  * | `job/<id>`      | JobRecord                                                         |
- * | `job/<id>/left` | offsets still to be settled                                       |
+ * | `job/<id>/left` | offsets still to be settled; whether their job was uploaded       |
  * | `control`       | what is paused or drained; written by an operator's command       |
  * | `control/ack`   | what the owner of the shard has made of it                        |
  *
@@ -71,7 +71,12 @@ export type JournalEntry =
   | { readonly entry: 'owner'; readonly value: OwnerRecord }
   | { readonly entry: 'progress'; readonly partition: number; readonly value: PartitionProgress }
   | { readonly entry: 'job'; readonly id: string; readonly value: JobRecord | null }
-  | { readonly entry: 'left'; readonly id: string; readonly value: CoordinateSet | null }
+  | {
+      readonly entry: 'left';
+      readonly id: string;
+      readonly value: CoordinateSet | null;
+      readonly isUploaded?: boolean;
+    }
   /** undefined: malformed. A command must not stop a shard, so it is ignored. */
   | { readonly entry: 'control'; readonly value: Control | undefined }
   | { readonly entry: 'control/ack'; readonly value: Acknowledgement | undefined };
@@ -89,9 +94,10 @@ const write = (key: string, value: object | null): JournalWrite => ({
 export const writeMeta = (meta: JournalMeta): JournalWrite => write('meta', meta);
 export const writeOwner = (owner: OwnerRecord): JournalWrite => write('owner', owner);
 export const writeJob = (job: JobRecord): JournalWrite => write(`job/${job.id}`, job);
-export const writeLeft = (id: string, left: CoordinateSet): JournalWrite =>
+export const writeLeft = (id: string, left: CoordinateSet, isUploaded = false): JournalWrite =>
   write(`job/${id}/left`, {
     left: left.entries().map(([partition, offsets]) => [partition, offsets.encode()]),
+    ...(isUploaded && { uploaded: true }),
   });
 /** A job and its remainder end together. */
 export const writeJobEnd = (id: string): [JournalWrite, JournalWrite] => [
@@ -140,8 +146,10 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
     const progress = read(PROGRESS, key, value) as PartitionProgress;
     return { entry: 'progress', partition: Number(partition), value: progress };
   }
-  if (isLeft)
-    return { entry: 'left', id, value: CoordinateSet.fromSets(read(LEFT, key, value).left) };
+  if (isLeft) {
+    const { left, uploaded = false } = read(LEFT, key, value);
+    return { entry: 'left', id, value: CoordinateSet.fromSets(left), isUploaded: uploaded };
+  }
   return { entry: 'job', id, value: { id, ...read(JOB, key, value) } as JobRecord };
 }
 
@@ -215,6 +223,7 @@ const integer = v.pipe(v.number(), v.safeInteger());
 const count = v.pipe(integer, v.minValue(0));
 /** Timestamps of producers may be negative. */
 const time = v.pipe(v.number(), v.finite());
+const flag = v.fallback(v.optional(v.literal(true)), undefined);
 
 const VERSION = v.object({ v: count });
 const META = v.object({ format: count, group: text, source: text, shards: count, kind: text });
@@ -227,7 +236,7 @@ const PROGRESS = v.object({
   read: count,
   last: v.nullable(v.object({ offset: count, timestampMs: time })),
   start: v.optional(count),
-  inherited: v.fallback(v.optional(v.literal(true)), undefined),
+  inherited: flag,
 });
 const JOB = v.object({
   remoteId: text,
@@ -248,7 +257,7 @@ const JOB = v.object({
   sources: v.array(v.object({ partition: count, replay: count, offsets: encodedOffsets })),
 });
 const pair = v.pipe(v.array(v.unknown()), v.length(2), v.tuple([integer, jobOffsets]));
-const LEFT = v.object({ left: v.array(pair) });
+const LEFT = v.object({ left: v.array(pair), uploaded: flag });
 
 /** A hold with the longest texts, each character as an escape, takes 4,000. */
 const MAX_CONTROL_CHARACTERS = 16 * 1024;

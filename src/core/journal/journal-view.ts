@@ -36,6 +36,7 @@ export class JournalView {
   readonly #progress = new Map<number, PartitionProgress>();
   readonly #jobs = new Map<string, JobRecord>();
   readonly #left = new Map<string, CoordinateSet>();
+  readonly #uploaded = new Set<string>();
   #seq = 0;
 
   /** Folds the next record and returns it; the last value of a key counts. @throws JournalFormatError */
@@ -57,6 +58,7 @@ export class JournalView {
         break;
       case 'left':
         set(this.#left, record.id, record.value);
+        if (record.isUploaded) this.#uploaded.add(record.id);
         break;
       case 'control':
         this.control = record.value ?? this.control;
@@ -82,7 +84,7 @@ export class JournalView {
         throw new JournalFormatError(`job ${id} has no record of what is left of it`);
       if (left.size === 0)
         throw new JournalFormatError(`job ${id} is live, yet nothing is left of it`);
-      jobs.set(id, new LiveJob(record, left));
+      jobs.set(id, new LiveJob(record, left, this.#uploaded.has(id)));
     }
     for (const id of this.#left.keys())
       if (!jobs.has(id))

@@ -34,6 +34,8 @@ export class ShardState {
   readonly #jobs: Map<string, LiveJob>;
   /** Records in live jobs that are not settled, by partition. */
   readonly #live = new Map<number, number>();
+  /** Uploaded jobs that no step has marked yet. */
+  readonly #unmarked = new Set<LiveJob>();
   #seq: number;
   /** Place of the newest line of submissions. */
   #sequence = 0;
@@ -112,14 +114,20 @@ export class ShardState {
     for (const [partition, { size }] of left.entries()) this.#count(partition, size);
     const job = this.#start(record, left);
     const { journal, offsets } = this.#progress() ?? { journal: [], offsets: [] };
-    return { journal: [...job, ...journal], offsets };
+    return { journal: [...job, ...journal, ...this.#marks()], offsets };
+  }
+
+  /** Marks a job with the next step: a later owner waits longer for an upload that was accepted. */
+  uploaded(job: LiveJob): void {
+    job.isUploaded = true;
+    this.#unmarked.add(job);
   }
 
   /** Moves records from a job to its next attempt; the old job shrinks by them, or ends. */
   move(from: LiveJob, record: JobRecord, items: Iterable<SourceCoordinate>): Step {
     for (const { partition, offset } of items) takeFrom(from, partition, offset);
     const job = this.#start(record, CoordinateSet.of(items));
-    return { journal: [...job, ...this.#remainder(from)], offsets: [] };
+    return { journal: [...job, ...this.#remainder(from), ...this.#marks()], offsets: [] };
   }
 
   /** Takes records out of a job whose terminal records go out with this step. */
@@ -128,7 +136,7 @@ export class ShardState {
       takeFrom(job, settled.partition(row), settled.offset(row));
       this.#count(settled.partition(row), -1);
     }
-    return { journal: this.#remainder(job), offsets: [] };
+    return { journal: [...this.#remainder(job), ...this.#marks()], offsets: [] };
   }
 
   /** Ends records that were in no job; their dead letters go out with this step. */
@@ -140,12 +148,14 @@ export class ShardState {
   }
 
   /**
-   * Progress without a job: W moved or, with `positions`, intake has read on. The position tells
+   * Progress without a job: W moved, uploads ended or, with `positions`, intake has read on. The position tells
    * the next owner which records were in a buffer already, so that their age is kept.
    * @returns undefined if there is nothing to write
    */
   progressOnly({ positions = false }: { readonly positions?: boolean } = {}): Step | undefined {
-    return this.#progress(positions);
+    const { journal = [], offsets = [] } = this.#progress(positions) ?? {};
+    const [first, ...others] = [...journal, ...this.#marks()];
+    return first && { journal: [first, ...others], offsets };
   }
 
   #count(partition: number, change: number): void {
@@ -173,8 +183,15 @@ export class ShardState {
     return [writeJob(record), writeLeft(record.id, left)];
   }
 
+  #marks(): JournalWrite[] {
+    const jobs = [...this.#unmarked];
+    this.#unmarked.clear();
+    return jobs.map(({ record, left }) => writeLeft(record.id, left, true));
+  }
+
   #remainder(job: LiveJob): [JournalWrite, ...JournalWrite[]] {
-    if (job.left.size > 0) return [writeLeft(job.record.id, job.left)];
+    this.#unmarked.delete(job);
+    if (job.left.size > 0) return [writeLeft(job.record.id, job.left, job.isUploaded)];
     this.#jobs.delete(job.record.id);
     return writeJobEnd(job.record.id);
   }

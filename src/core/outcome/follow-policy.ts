@@ -29,16 +29,15 @@ export type RemoteState =
 export interface FollowRules {
   readonly maxReviewTimeMs: number;
   readonly onTimeout: 'wait' | 'error';
-  /** Longest time that a batch may wait for its upload to take effect. */
-  readonly uploadGraceMs: number;
   /** Longest time that the service may not know a batch (404, 410). */
   readonly missingGraceMs: number;
 }
 
 export interface FollowState {
   readonly createdMs: number;
-  /** Start of the grace period for the upload. */
+  /** Grace period of the upload: its start, and its length. */
   readonly graceFromMs: number;
+  readonly uploadGraceMs: number;
   /** The state that the service reported last, and since when it has reported it. */
   readonly remote: RemoteState | undefined;
   readonly sinceMs: number;
@@ -89,7 +88,7 @@ export function next(
     case 'unknown':
       return isLast ? fail('review_timeout') : { do: 'wait', overdue };
     case 'waiting_for_upload':
-      return within(state.graceFromMs, rules.uploadGraceMs, 'upload_lost');
+      return within(state.graceFromMs, state.uploadGraceMs, 'upload_lost');
     case 'missing':
       return within(state.sinceMs, rules.missingGraceMs, 'batch_unknown');
     case 'finished':

@@ -27,8 +27,7 @@ export interface PipelineView {
   readonly jobs: readonly JobView[];
   readonly waits: readonly WaitView[];
   readonly breakers: readonly BreakerView[];
-  /** The operator's commands that are in force, as the owned shards have read them. */
-  /** null: it runs. */
+  /** Command that is in force, as the owned shards have read it; null: it runs. */
   readonly control: ControlView | null;
 }
 

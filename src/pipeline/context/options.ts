@@ -72,7 +72,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   firstBatchRows: 100,
   // Far below Kafka's 1 MB message.
   maxOffsetBytes: 256 * 1024,
-  uploadDrainMs: 60_000,
+  uploadDrainMs: 10_000,
   resetConfirmMs: 2_000,
   claims: 8,
 };

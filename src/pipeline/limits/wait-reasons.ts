@@ -29,16 +29,14 @@ export type WaitReason =
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';
 
-/** Shorter waits are not reported. */
+/** Shorter waits are not reported, and shorter interruptions, as by retries and queues, end none. */
 export const LONG_MS = 5_000;
-/** A wait that returns this soon is the same one: retries and queues interrupt it for moments. */
-const SAME_MS = 5_000;
 /** Interval of repeated log lines about one wait. */
 const REMIND_MS = 300_000;
 /** Waiters that a log line names. */
 const NAMED = 8;
 
-/** Waits for one reason, from the first waiter until there was none for SAME_MS. */
+/** Waits for one reason, from the first waiter until there was none for LONG_MS. */
 interface Spell {
   readonly sinceMs: number;
   /** Waits by waiter. */
@@ -78,7 +76,7 @@ export class WaitReasons {
       over = true;
       this.#count(reason, spell, who, -1);
       if (spell.who.size === 0)
-        spell.cancelEnd = this.#deps.clock.after(SAME_MS, () => this.#end(reason, spell));
+        spell.cancelEnd = this.#deps.clock.after(LONG_MS, () => this.#end(reason, spell));
     };
   }
 
@@ -145,7 +143,7 @@ export class WaitReasons {
       const about = { reason, waiting: who.length, who: who.slice(0, NAMED) };
       logger.warn({ ...about, seconds: this.#secondsOf(spell) }, 'pipeline stalled');
     }
-    spell.cancelLog = clock.after(spell.logged ? REMIND_MS : SAME_MS, () =>
+    spell.cancelLog = clock.after(spell.logged ? REMIND_MS : LONG_MS, () =>
       this.#log(reason, spell),
     );
   }

@@ -5,18 +5,14 @@
 import type { Coordinates } from '../../core/bytes/terminal-records.ts';
 import { TransactionError } from '../../core/ports/kafka.ts';
 import { placeOf } from '../../core/record.ts';
-
-interface ChunkLimits {
-  readonly maxRows: number;
-  readonly maxBytes: number;
-}
+import type { PipelineOptions } from '../context/options.ts';
 
 export class ChunkSize {
-  readonly #limits: ChunkLimits;
+  readonly #limits: PipelineOptions['chunk'];
   #rows: number;
   readonly #oversized = new Set<string>();
 
-  constructor(limits: ChunkLimits) {
+  constructor(limits: PipelineOptions['chunk']) {
     this.#limits = limits;
     this.#rows = limits.maxRows;
   }
@@ -39,12 +35,8 @@ export class ChunkSize {
   /** Halves the next chunks: the failed one may have been too large, or too slow for its timeout. */
   failed(records: Coordinates, error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
-    if (
-      records.length === 1 &&
-      error instanceof TransactionError &&
-      error.failure === 'too_large'
-    ) {
-      this.#oversized.add(placeOf({ partition: records.partition(0), offset: records.offset(0) }));
-    }
+    const isTooLarge = error instanceof TransactionError && error.failure === 'too_large';
+    if (records.length !== 1 || !isTooLarge) return;
+    this.#oversized.add(placeOf({ partition: records.partition(0), offset: records.offset(0) }));
   }
 }

@@ -269,7 +269,8 @@ export class Submitter {
 
   /** Follows a job whose file is at the service, or may be: if it is not, its grace period ends. */
   #uploaded(job: LiveJob, isProbe: boolean): void {
-    const { options, signal } = this.#shard;
+    const { options, signal, state } = this.#shard;
+    state.uploaded(job);
     if (!signal.aborted) this.#stages.follow(job, options.review.poll.initialMs, isProbe);
   }
 

@@ -49,6 +49,12 @@ interface Followed {
   heard: Heard | undefined;
 }
 
+/**
+ * Time for an upload that the journal does not confirm: that of an earlier owner, which ends soon
+ * after its shard is lost, or whose mark was lost. Abandoned too early it costs a second review.
+ */
+const UNCONFIRMED_GRACE_MS = 15_000;
+
 export class Tracker {
   readonly #shard: ShardLife & ServiceAccess;
   readonly #stages: ShardStages;
@@ -91,7 +97,10 @@ export class Tracker {
     const graceFromMs = clock.monotonic();
     // The journal has wall clock times. The age is taken once: later corrections make no job older.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
-    let state: FollowState = { createdMs, graceFromMs, remote: undefined, sinceMs: createdMs };
+    const mostMs = job.isUploaded ? Infinity : UNCONFIRMED_GRACE_MS;
+    const uploadGraceMs = Math.min(review.uploadGraceMs, mostMs);
+    const grace = { graceFromMs, uploadGraceMs };
+    let state: FollowState = { createdMs, ...grace, remote: undefined, sinceMs: createdMs };
     let waitMs = firstWaitMs;
     let unanswered: ServiceError | undefined;
     let wasOverdue = false;

@@ -31,7 +31,7 @@ export function waitsFor({ kind, service, running }: JobSituation): string {
         ? 'decisions that are not made yet, or that the service does not return in a usable form: `explain` requests that of a record'
         : 'unknown: the service was not called';
     case 'WAITING_FOR_UPLOAD':
-      return `its upload to take effect; replaced by a new batch after review.uploadGrace${then}`;
+      return `its upload to take effect; replaced by a new batch after review.uploadGrace at most${then}`;
     case 'PENDING':
       return 'the review';
     case 'IN_PROGRESS':

@@ -31,6 +31,7 @@ export interface Action {
     | 'deadLetter'
     | 'skip'
     | 'progress'
+    | 'upload'
     | 'restart';
   /** Picks: a partition, a job, and which of the records that could be meant. */
   readonly pick: number;
@@ -51,6 +52,7 @@ export const actions: fc.Arbitrary<Action[]> = fc.array(
       'deadLetter',
       'skip',
       'progress',
+      'upload',
       'restart',
     ),
     pick: fc.nat({ max: 1000 }),
@@ -142,6 +144,11 @@ export class ShardHistory {
             this.#mark(records, { job: record.id }),
           );
         }
+        break;
+      }
+      case 'upload': {
+        const job = this.liveJob(pick);
+        if (job !== undefined) this.state.uploaded(job);
         break;
       }
       case 'restart':

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { BatchRecords } from '../../../src/core/journal/batch-records.ts';
-import type { CoordinateSet } from '../../../src/core/journal/job.ts';
+import type { CoordinateSet, LiveJob } from '../../../src/core/journal/job.ts';
 import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
 import { commitMetadata, isOwnCommit, ShardState } from '../../../src/core/journal/shard-state.ts';
@@ -41,6 +41,10 @@ test('after every step the journal says what the model says: each record is in o
           (job) => [job.record.id, job.left] as const,
         );
         assert.deepEqual(plain(inMemory), plain(history.left()));
+        const uploaded = (of: ReadonlyMap<string, LiveJob>) =>
+          [...of].filter(([, { isUploaded }]) => isUploaded).map(([id]) => id);
+        if (action.do !== 'deadLetter')
+          assert.deepEqual(uploaded(jobs).sort(), uploaded(history.state.jobs).sort());
         assert.equal(
           history.state.unsettled,
           left.reduce((sum, [, set]) => sum + set.size, 0),

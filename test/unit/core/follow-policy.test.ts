@@ -14,11 +14,13 @@ import {
 const RULES: FollowRules = {
   maxReviewTimeMs: 1_000,
   onTimeout: 'wait',
-  uploadGraceMs: 100,
   missingGraceMs: 50,
 };
 const ERROR_RULES: FollowRules = { ...RULES, onTimeout: 'error' };
-const CREATED: FollowState = { createdMs: 0, graceFromMs: 0, remote: undefined, sinceMs: 0 };
+const CREATED: FollowState = {
+  ...{ createdMs: 0, graceFromMs: 0, uploadGraceMs: 100 },
+  ...{ remote: undefined, sinceMs: 0 },
+};
 const IN_TIME = 1_000;
 const LATE = 1_001;
 

@@ -85,6 +85,11 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
   ],
   [writeLeft('a', LEFT), 'job/a/left', '{"v":1,"left":[[0,"AAAg"],[4,"AEBA"]]}'],
   [
+    writeLeft('b', LEFT, true),
+    'job/b/left',
+    '{"v":1,"left":[[0,"AAAg"],[4,"AEBA"]],"uploaded":true}',
+  ],
+  [
     writeControl({ revision: 2, hold: { state: 'draining', atMs: 5, by: 'a@h', reason: 'why' } }),
     'control',
     '{"v":1,"revision":2,"hold":{"state":"draining","atMs":5,"by":"a@h","reason":"why"}}',
@@ -129,6 +134,10 @@ test('records of format 1 that stand in a journal are read', () => {
   const left = read.get('job/a/left');
   assert.ok(left?.entry === 'left' && left.value !== null);
   assert.deepEqual([...left.value], [...LEFT]);
+  assert.deepEqual(
+    [left, read.get('job/b/left')].map((one) => one?.entry === 'left' && one.isUploaded),
+    [false, true],
+  );
 });
 
 test('progress of versions that did not write where the pipeline began is read', () => {

@@ -34,21 +34,9 @@ export type DecodedTerminal = Readonly<Record<string, unknown>>;
 
 /** Formats whose values are framed, with the id of a schema in a registry in front. */
 const FORMATS = {
-  'json-schema': {
-    type: 'JSON',
-    file: ['', '.schema.json'],
-    codec: jsonSchemaCodec,
-  },
-  avro: {
-    type: 'AVRO',
-    file: ['avro/', '.avsc'],
-    codec: avroCodec,
-  },
-  protobuf: {
-    type: 'PROTOBUF',
-    file: ['protobuf/', '.proto'],
-    codec: protobufCodec,
-  },
+  'json-schema': { type: 'JSON', file: ['', '.schema.json'], codec: jsonSchemaCodec },
+  avro: { type: 'AVRO', file: ['avro/', '.avsc'], codec: avroCodec },
+  protobuf: { type: 'PROTOBUF', file: ['protobuf/', '.proto'], codec: protobufCodec },
 } as const;
 export type RegistryFormatName = keyof typeof FORMATS;
 export const REGISTRY_FORMATS = Object.keys(FORMATS) as readonly RegistryFormatName[];

@@ -81,6 +81,23 @@ test('a restart counts the grace from its claim: the upload may have been made b
   world.assertExactlyOnce();
 });
 
+test('a kill between journal and upload delays its records by seconds, whatever the grace', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { review: { uploadGraceMs: 300_000 } },
+    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
+  });
+  const first = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
+  first.process.kill();
+  world.start();
+  const restartMs = world.clock.now();
+  await world.untilSettled(2 * MINUTE);
+  assert.ok(world.clock.now() - restartMs < 60_000, `${world.clock.now() - restartMs} ms`);
+  world.assertExactlyOnce();
+});
+
 test('after a restart each live job goes on from where the service has it: waiting, pending, finished, failed or forgotten', async () => {
   const plans = {
     waits: 'never',
