@@ -121,7 +121,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'upload not seen by the service',
     connector:
-      'Waits for a grace period and checks once more; then submits the records in a new batch.',
+      'Waits for a grace period, after a takeover 20 s for an upload that the journal does not confirm, and checks once more; then submits the records in a new batch.',
     options: ['review.uploadGrace'],
   },
   {

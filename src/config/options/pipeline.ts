@@ -29,7 +29,7 @@ const review = group('Following a batch at the service, and handling its failure
     '1d',
   ),
   uploadGrace: duration(
-    'Time for the service to notice an upload, before a new batch replaces it. After a kill at most 15 s for a batch whose upload the journal does not confirm.',
+    'Time for the service to notice an upload, before a new batch replaces it. After a takeover it is at most 20 s for a batch whose upload the journal does not confirm.',
     '5m',
     '1s',
     '1d',

@@ -36,6 +36,7 @@ export class JournalView {
   readonly #progress = new Map<number, PartitionProgress>();
   readonly #jobs = new Map<string, JobRecord>();
   readonly #left = new Map<string, CoordinateSet>();
+  /** Ids of jobs. */
   readonly #uploaded = new Set<string>();
   #seq = 0;
 
@@ -59,6 +60,7 @@ export class JournalView {
       case 'left':
         set(this.#left, record.id, record.value);
         if (record.isUploaded) this.#uploaded.add(record.id);
+        else this.#uploaded.delete(record.id);
         break;
       case 'control':
         this.control = record.value ?? this.control;

@@ -184,7 +184,7 @@ export class ShardState {
   }
 
   #marks(): JournalWrite[] {
-    const jobs = [...this.#unmarked];
+    const jobs = [...this.#unmarked].filter(({ record }) => this.#jobs.has(record.id));
     this.#unmarked.clear();
     return jobs.map(({ record, left }) => writeLeft(record.id, left, true));
   }

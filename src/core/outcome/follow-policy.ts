@@ -35,7 +35,7 @@ export interface FollowRules {
 
 export interface FollowState {
   readonly createdMs: number;
-  /** Grace period of the upload: its start, and its length. */
+  /** Start of the grace period of the upload, and its length. */
   readonly graceFromMs: number;
   readonly uploadGraceMs: number;
   /** The state that the service reported last, and since when it has reported it. */

@@ -26,8 +26,8 @@ export interface ProducersOptions {
 }
 
 /**
- * Partitions that a transaction writes to at once if all its records for a topic would fit one
- * request: its buffers take no more memory than those of a larger one, which go one after the other.
+ * Partitions that a transaction writes to at once, if all its records for a topic would fit one
+ * request: the buffers of a larger transaction would take more memory.
  */
 const CONCURRENT_SENDS = 2;
 

@@ -44,9 +44,9 @@ export class TransactionQueue {
     return result;
   }
 
-  async #run(build: () => Transaction | undefined): Promise<number | undefined> {
+  async #run(build: () => Transaction | undefined, isLast = false): Promise<number | undefined> {
     if (this.#failed !== undefined) throw this.#failed;
-    if (this.#closed) throw new QueueClosedError();
+    if (this.#closed && !isLast) throw new QueueClosedError();
     const { clock, metrics, waits, onFailure, ...labels } = this.#deps;
     const startedMs = clock.monotonic();
     const count = (outcome: string) =>
@@ -79,9 +79,11 @@ export class TransactionQueue {
     }
   }
 
-  /** Lets the running transaction end and starts no other. */
-  async close(): Promise<void> {
+  /** Lets the running transaction end, and starts no other except for a last one. Never rejects. */
+  async close(last?: () => Transaction | undefined): Promise<void> {
     this.#closed = true;
+    if (last !== undefined)
+      this.#tail = this.#tail.then(() => this.#run(last, true)).catch(() => undefined);
     await this.#tail;
   }
 }

@@ -29,7 +29,7 @@ export type WaitReason =
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';
 
-/** Shorter waits are not reported, and shorter interruptions, as by retries and queues, end none. */
+/** Shorter waits are not reported, and a wait that returns sooner is the same one. */
 export const LONG_MS = 5_000;
 /** Interval of repeated log lines about one wait. */
 const REMIND_MS = 300_000;

@@ -117,10 +117,12 @@ export class ShardWorker {
     else this.#owned?.intake.fetched(batch);
   }
 
-  /** Gives the shard up: the running transaction and uploads may end, nothing new begins. */
+  /** Gives the shard up: progress is committed, running uploads may end, and nothing new begins. */
   async release(reason: string): Promise<void> {
+    const state = this.#owned?.shard.state;
+    const closed = this.#queue.close(() => state?.progressOnly({ positions: true }));
     this.#end(new ShardLostError(reason));
-    await this.#queue.close();
+    await closed;
   }
 
   /** Resolves, once the worker is over, when all its tasks have ended. */

@@ -121,7 +121,7 @@ export class Submitter {
 
   /** Calls the service once: batches wait for it at the breaker of the type, without a permit. */
   async #create({ type, span }: EncodedBatch): Promise<Result<CreatedJob, NotSubmitted>> {
-    const { breakers, clock, kind, logger, options, report, signal, state, waits } = this.#shard;
+    const { breakers, clock, kind, logger, options, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
     try {
       const created = await step(
@@ -132,12 +132,8 @@ export class Submitter {
         { done: ({ remoteId }) => ({ 'content_review.batch': remoteId }) },
       );
       report.since('create', startedMs);
-      if (!state.hasRemoteId(created.remoteId)) {
-        breakers.accepted(type);
-        return ok(created);
-      }
-      this.#logTaken(created, type, span);
-      this.#unanswered(type, 'service');
+      breakers.accepted(type);
+      return ok(created);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
@@ -154,13 +150,6 @@ export class Submitter {
       this.#unanswered(type, reaction.because, error.retryAfterMs);
     }
     return err('unavailable');
-  }
-
-  #logTaken({ remoteId }: CreatedJob, type: string, span: Span): void {
-    this.#shard.logger.error(
-      { batch: remoteId, type, ...spanFields(span) },
-      'the service returned the id of a live job; creating another batch',
-    );
   }
 
   #unanswered(type: string, reason: WaitReason, floorMs?: number): void {
@@ -212,7 +201,9 @@ export class Submitter {
     const job = state.jobs.get(id);
     if (job === undefined) {
       if (isHeld) return err('blocked');
-      this.#logTaken(created, type, span);
+      const about = { batch: remoteId, type, ...spanFields(span) };
+      logger.error(about, 'the service returned the id of a live job; creating another batch');
+      this.#unanswered(type, 'service');
       return err('unavailable');
     }
     report.since('journal', startedMs);
@@ -270,7 +261,8 @@ export class Submitter {
   /** Follows a job whose file is at the service, or may be: if it is not, its grace period ends. */
   #uploaded(job: LiveJob, isProbe: boolean): void {
     const { options, signal, state } = this.#shard;
-    state.uploaded(job);
+    // Lookups upload nothing.
+    if (job.record.bytes > 0) state.uploaded(job);
     if (!signal.aborted) this.#stages.follow(job, options.review.poll.initialMs, isProbe);
   }
 

@@ -50,10 +50,10 @@ interface Followed {
 }
 
 /**
- * Time for an upload that the journal does not confirm: that of an earlier owner, which ends soon
- * after its shard is lost, or whose mark was lost. Abandoned too early it costs a second review.
+ * Time for an upload that the journal does not confirm, besides that for an earlier owner to end it.
+ * Abandoned too early it costs a second review.
  */
-const UNCONFIRMED_GRACE_MS = 15_000;
+const UNCONFIRMED_GRACE_MS = 10_000;
 
 export class Tracker {
   readonly #shard: ShardLife & ServiceAccess;
@@ -97,7 +97,7 @@ export class Tracker {
     const graceFromMs = clock.monotonic();
     // The journal has wall clock times. The age is taken once: later corrections make no job older.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
-    const mostMs = job.isUploaded ? Infinity : UNCONFIRMED_GRACE_MS;
+    const mostMs = job.isUploaded ? Infinity : options.uploadDrainMs + UNCONFIRMED_GRACE_MS;
     const uploadGraceMs = Math.min(review.uploadGraceMs, mostMs);
     const grace = { graceFromMs, uploadGraceMs };
     let state: FollowState = { createdMs, ...grace, remote: undefined, sinceMs: createdMs };

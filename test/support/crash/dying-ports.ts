@@ -136,12 +136,14 @@ function nameOf({ journal, outputs = [] }: Transaction): TransactionName {
   const has = (pattern: RegExp, ends: boolean) =>
     journal.some(({ key, value }) => pattern.test(key) && (value === null) === ends);
   const jobs = journal.filter(({ key }) => key.endsWith('/left')).length;
+  const starts = has(/^job\/[^/]+$/, false);
   if (has(/^meta$/, false)) return 'start';
   if (has(/^owner$/, false)) return 'claim';
   if (outputs.length > 0)
     return jobs === 0 ? 'dead-letters' : has(/^job\//, true) ? 'end' : 'settle';
-  if (jobs === 0) return 'progress';
-  return jobs === 1 ? 'job' : 'move';
+  // Marks of other uploads ride on any of them.
+  if (!starts) return 'progress';
+  return has(/^progress\//, false) ? 'job' : 'move';
 }
 
 function dyingGroup(inner: ShardGroup, transactions: Transactions, fate: Fate): ShardGroup {

@@ -71,7 +71,8 @@ test('a restart counts the grace from its claim: the upload may have been made b
   });
   const first = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(50_000);
+  await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
+  await world.clock.advance(100);
   await world.through(first.stop());
   world.start();
   const claimedMs = world.clock.now();
