@@ -127,7 +127,7 @@ export class Pipeline {
     this.#assigned = new Map();
     // A call that hangs must not keep this member in the group: others would wait for its shards.
     const released = [...this.#slots.values()].map(({ worker }) =>
-      worker?.release('the connector stops'),
+      worker?.release('the connector stops', true),
     );
     const { clock } = this.#ports;
     await settledWithin(Promise.all(released), TRANSACTIONS_MS, clock);

@@ -117,9 +117,9 @@ export class ShardWorker {
     else this.#owned?.intake.fetched(batch);
   }
 
-  /** Gives the shard up: progress is committed, running uploads may end, and nothing new begins. */
-  async release(reason: string): Promise<void> {
-    const state = this.#owned?.shard.state;
+  /** Gives the shard up: what runs may end. @param stops progress is committed: nobody claims yet */
+  async release(reason: string, stops = false): Promise<void> {
+    const state = stops ? this.#owned?.shard.state : undefined;
     const closed = this.#queue.close(() => state?.progressOnly({ positions: true }));
     this.#end(new ShardLostError(reason));
     await closed;

@@ -28,7 +28,7 @@ const API_KEY = CANARY.key;
 const SERVICE_ANSWER_MS = 4_000;
 /** Nothing under way takes longer than this to show in the group's state, ms. */
 const SETTLE_MS = 60_000;
-/** Longest wait for clients of a cluster that is gone, ms. */
+/** Longest wait for clients of the cluster, whose brokers may be frozen, ms. */
 const STOP_MS = 10_000;
 
 export interface WorldOptions {
@@ -227,16 +227,15 @@ export class World {
   async stop(): Promise<void> {
     this.#over.abort(new Error('the run is over'));
     await this.fleet.close().catch(() => undefined);
-    // The brokers' end ends what the clients wait for.
-    await Promise.allSettled([
-      this.cluster.stop(),
-      this.sandbox.process.stop(0),
-      this.registry?.stop(),
-    ]);
     const clients = [...this.pipelines.map(({ producer }) => producer), this.observer];
     await Promise.race([
       Promise.allSettled(clients.map((client) => client.stop())),
       sleep(STOP_MS, undefined, { ref: false }),
+    ]);
+    await Promise.allSettled([
+      this.cluster.stop(),
+      this.sandbox.process.stop(0),
+      this.registry?.stop(),
     ]);
     await this.kafka.close().catch(() => undefined);
     await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
