@@ -117,7 +117,7 @@ export class ShardWorker {
     else this.#owned?.intake.fetched(batch);
   }
 
-  /** Gives the shard up: what runs may end. @param stops progress is committed: nobody claims yet */
+  /** Gives the shard up. Uploads under way may end. @param stops true to commit progress first */
   async release(reason: string, stops = false): Promise<void> {
     const state = stops ? this.#owned?.shard.state : undefined;
     const closed = this.#queue.close(() => state?.progressOnly({ positions: true }));
