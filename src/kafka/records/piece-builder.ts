@@ -6,8 +6,7 @@ import type { ReadLimits } from './fetched-bytes.ts';
 /** Approximate memory of the objects of a record, and of a header, bytes. */
 const OBJECT_BYTES = 100;
 
-/** Decoded in one turn of the event loop: 256 KiB made each request of a cold start wait for 50 ms. */
-const DEFAULT_PIECE_BYTES = 64 * 1024;
+const DEFAULT_PIECE_BYTES = 256 * 1024;
 
 export function pieceBytesOf({ pieceBytes = DEFAULT_PIECE_BYTES }: ReadLimits): number {
   return pieceBytes;
