@@ -132,7 +132,6 @@ export class Submitter {
         { done: ({ remoteId }) => ({ 'content_review.batch': remoteId }) },
       );
       report.since('create', startedMs);
-      breakers.accepted(type);
       return ok(created);
     } catch (error) {
       signal.throwIfAborted();
@@ -162,7 +161,7 @@ export class Submitter {
     { from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
   ): Promise<Result<LiveJob, NotSubmitted>> {
-    const { clock, control, kind, logger, queue, random, report, state } = this.#shard;
+    const { breakers, clock, control, kind, logger, queue, random, report, state } = this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
     const { remoteId } = created;
@@ -206,6 +205,7 @@ export class Submitter {
       this.#unanswered(type, 'service');
       return err('unavailable');
     }
+    breakers.accepted(type);
     report.since('journal', startedMs);
     report.count('batches_created_total');
     if (from !== undefined) report.count('items_resubmitted_total', {}, records.size);

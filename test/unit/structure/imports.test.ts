@@ -97,7 +97,8 @@ const below = (file: string, folder: string): boolean =>
 const roomOf = (file: string): string | undefined =>
   ROOMS.filter((room) => below(file, room)).sort((a, b) => b.length - a.length)[0];
 
-const SPECIFIER = /(?:^(?:import|export)\b[^;'"]*\bfrom\s*|^import\s*|\bimport\(\s*)'([^'\n]+)'/gm;
+const SPECIFIER =
+  /(?:^(?:import|export)\b[^;'"]*\bfrom\s*|^import\s*|\b(?:import|getBuiltinModule)\(\s*)'([^'\n]+)'/gm;
 
 const packageOf = (specifier: string): string =>
   specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');

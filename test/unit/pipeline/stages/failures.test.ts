@@ -185,6 +185,30 @@ test('a batch whose state cannot be asked for is overdue as well, once, and ends
   assert.deepEqual([errors(world), failures(world, 'review_overdue')], [[], 1]);
 });
 
+test('a service that returns the id of a live job again and again is called less and less often', async () => {
+  let creates = 0;
+  const world = new World({
+    partitions: 1,
+    service: { review: () => ({ afterMs: 'never' }) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        create: async (type, signal) => {
+          creates++;
+          return { ...(await ports.kind.create(type, signal)), remoteId: 'batch-1' };
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(5_000);
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(10 * MINUTE);
+  assert.ok(creates > 10 && creates < 100, `${creates} creates in ten minutes`);
+  assert.equal(world.liveJobs().length, 1);
+});
+
 test('the same remote id given to two creates at once becomes one job, not two', async () => {
   const world = new World({
     partitions: 1,
