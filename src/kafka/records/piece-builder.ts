@@ -6,7 +6,8 @@ import type { ReadLimits } from './fetched-bytes.ts';
 /** Approximate memory of the objects of a record, and of a header, bytes. */
 const OBJECT_BYTES = 100;
 
-const DEFAULT_PIECE_BYTES = 256 * 1024;
+/** Small, so that every shard has decoded some records soon after a cold start. */
+const DEFAULT_PIECE_BYTES = 32 * 1024;
 
 export function pieceBytesOf({ pieceBytes = DEFAULT_PIECE_BYTES }: ReadLimits): number {
   return pieceBytes;

@@ -29,6 +29,7 @@ export async function* readPieces(
     covered = position;
     return piece.take(position, unreadable);
   };
+  let pieces = 0;
   await nextPieceTurn();
   for (const batch of placeBatches(fetched)) {
     const { header, from, to } = batch;
@@ -53,7 +54,7 @@ export async function* readPieces(
       else if (stop !== undefined || !isOver) {
         yield take(stop);
         // A long response must not keep the event loop to itself.
-        await nextPieceTurn();
+        await nextPieceTurn(++pieces % PIECES_IN_A_ROW !== 0);
       }
     }
     position = to;
@@ -91,19 +92,30 @@ function unreadableBatch(
 }
 
 /**
+ * Pieces of a response that are read before those of another. With fewer, many shards with many
+ * content types would have their batches grow too old while they are still small.
+ */
+const PIECES_IN_A_ROW = 32;
+
+/**
  * Queue for readers of pieces: the process reads one piece per turn of the event loop. With one
  * piece of each response per turn, answers on sockets would wait for all of them.
  */
 const waiting: (() => void)[] = [];
 
-/** Resolves in a later turn of the event loop: one caller per turn, in FIFO order. */
-function nextPieceTurn(): Promise<void> {
+/**
+ * Resolves in a later turn of the event loop: one caller per turn, in FIFO order.
+ * @param goesOn true: before all others
+ */
+function nextPieceTurn(goesOn = false): Promise<void> {
   if (waiting.length === 0) setImmediate(letOneGo);
-  return new Promise((resolve) => waiting.push(resolve));
+  return new Promise((resolve) => {
+    if (goesOn) waiting.unshift(resolve);
+    else waiting.push(resolve);
+  });
 }
 
 function letOneGo(): void {
-  waiting[0]?.();
-  waiting.shift();
+  waiting.shift()?.();
   if (waiting.length > 0) setImmediate(letOneGo);
 }

@@ -19,11 +19,9 @@ import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { DeadLetter } from '../publish/terminal-writer.ts';
 import { sourceRecreated } from '../source/reread.ts';
+import { DueLetters } from './due-letters.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
-
-/** Pieces whose dead letters go out together. */
-const MAX_DUE = 1_000;
 
 type Shard = ShardLife & ShardJournal & SourceAccess & Pick<ServiceAccess, 'control'>;
 
@@ -37,10 +35,7 @@ export class BatchTaker {
   /** Memory for decoding the next record, which is costly. */
   #decoding: Lease | undefined;
   #waitsForRoom = false;
-  /** Dead letters that are not published yet. */
-  #due: Iterable<DeadLetter>[] = [];
-  /** True if they show records, which are valid until the next piece. */
-  #dueRecords = false;
+  readonly #due = new DueLetters();
 
   /** @param flow called when partitions may have to pause or resume */
   constructor(shard: Shard, stages: ShardStages, open: OpenBatches, flow: () => void) {
@@ -73,7 +68,8 @@ export class BatchTaker {
         }
         this.#pass(partition, piece);
         this.#giveBack();
-        if (this.#dueRecords || this.#due.length >= MAX_DUE) await this.#publishDue();
+        if (this.#due.isFull) await this.#publishDue();
+        this.#due.detach();
         this.#flow();
       }
       await this.#publishDue();
@@ -150,10 +146,7 @@ export class BatchTaker {
   }
 
   async #publishDue(): Promise<void> {
-    const due = this.#due;
-    this.#due = [];
-    this.#dueRecords = false;
-    await this.#stages.writer.deadLetters(undefined, inTurn(due));
+    await this.#stages.writer.deadLetters(undefined, this.#due.take());
     this.#shard.signal.throwIfAborted();
   }
 
@@ -163,7 +156,7 @@ export class BatchTaker {
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
-    const dead: DeadLetter[] = [];
+    const dead: (DeadLetter & { record: SourceRecord })[] = [];
     let oldestDeadMs = Infinity;
     const skipped = new Map<string, number>();
     let consumed = 0;
@@ -198,10 +191,10 @@ export class BatchTaker {
     this.#open.schedule();
     ledger.consumed(consumed);
     for (const [reason, count] of skipped) ledger.skipped(reason, count);
-    this.#addDue(dead.length, oldestDeadMs, (inFlight) =>
-      dead.map((one) => ({ ...one, inFlight })),
-    );
-    this.#dueRecords ||= dead.length > 0;
+    if (dead.length > 0) {
+      const inFlight = this.#shard.inFlight.unassigned.add(dead.length, oldestDeadMs);
+      this.#due.addViews(dead.map((one) => ({ ...one, inFlight })));
+    }
     return index;
   }
 
@@ -219,6 +212,8 @@ export class BatchTaker {
       const letters = state.unassignedIn(from, to);
       state.position = Math.max(state.position, to);
       if (letters > 0) {
+        const inFlight = this.#shard.inFlight.unassigned.add(letters, timestampMs);
+        this.#due.add(lettersOf(state, { ...unreadable, from }, inFlight));
         const about = { reason: poison.reason, cause: poison.message, letters };
         logger.warn(
           { topic: options.source.topic, partition, from, to, ...about },
@@ -226,21 +221,9 @@ export class BatchTaker {
         );
       }
       ledger.consumed(letters);
-      this.#addDue(letters, timestampMs, (inFlight) =>
-        lettersOf(state, { ...unreadable, from }, inFlight),
-      );
     }
     state.passGap(state.position, nextOffset);
     state.position = Math.max(state.position, nextOffset);
-  }
-
-  #addDue(
-    letters: number,
-    oldestMs: number,
-    made: (inFlight: InFlightRecords) => Iterable<DeadLetter>,
-  ): void {
-    if (letters === 0) return;
-    this.#due.push(made(this.#shard.inFlight.unassigned.add(letters, oldestMs)));
   }
 
   #decode(record: SourceRecord, replay: number): Decoded {
@@ -270,8 +253,4 @@ function* lettersOf(
     if (state.isAssigned(offset)) continue;
     yield { partition, offset, timestampMs: own, poison, stage: 'decode', inFlight };
   }
-}
-
-function* inTurn(all: readonly Iterable<DeadLetter>[]): Generator<DeadLetter> {
-  for (const some of all) yield* some;
 }

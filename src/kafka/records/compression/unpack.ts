@@ -10,10 +10,12 @@ export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 
 /** Smaller stretches cost more than they save. */
 const LEAST_STRETCH_BYTES = 4 * 1024;
+/** Large enough for common batches: one that unpacks to a stretch needs no stream. */
+const PIECES_PER_STRETCH = 8;
 
 /** @throws Error for an unknown codec, or bytes with a wrong beginning */
 export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretches {
-  const stretchBytes = Math.max(LEAST_STRETCH_BYTES, pieceBytes);
+  const stretchBytes = Math.max(LEAST_STRETCH_BYTES, PIECES_PER_STRETCH * pieceBytes);
   switch (CODECS[codec]) {
     case 'none':
       return plainStretches(bytes);

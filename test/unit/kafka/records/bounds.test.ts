@@ -69,6 +69,29 @@ describe('turns of the event loop', () => {
     isOver = true;
     assert.equal(new Set(turns).size, 3, `read in the turns ${turns}`);
   });
+
+  it('go to the next pieces of one response for a while, and then to another response', async () => {
+    const response = writeBatch({ records: Array(100).fill(v('x'.repeat(1_000))) });
+    const order: string[] = [];
+    const read = async (name: string) => {
+      const fetched = {
+        partition: 0,
+        fetchOffset: 0,
+        endOffset: 100,
+        aborted: [],
+        bytes: response,
+      };
+      for await (const piece of readPieces(fetched, { ...LIMITS, pieceBytes: 1_000 }))
+        order.push(...piece.records.map(() => name));
+    };
+    await Promise.all([read('a'), read('b')]);
+    const runs = order.join('').match(/a+|b+/g) ?? [];
+    assert.deepEqual(runs.map((run) => run[0]).slice(0, 4), ['a', 'b', 'a', 'b']);
+    assert.ok(
+      runs.slice(0, 4).every(({ length }) => length === 32),
+      String(runs),
+    );
+  });
 });
 
 describe('memory', () => {
