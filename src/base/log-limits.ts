@@ -20,7 +20,7 @@ export class LogOnce {
   }
 }
 
-/** Limit for calls that are retried indefinitely: each key once in five minutes, at most 20 keys. */
+/** Limit for what may recur indefinitely: each key once in five minutes, at most 20 keys. */
 export class LogSeldom {
   #once = new LogOnce(MOST);
   #sinceMs = -Infinity;

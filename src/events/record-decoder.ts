@@ -18,8 +18,6 @@ import { MappedPart, MappingFailure } from './mapping/mapping-failure.ts';
 export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
 
 export interface DecoderOptions {
-  /** The source topic, for the expression `topic()`. */
-  readonly topic: string;
   /** Expression that selects the records to process. Default: all. */
   readonly filter?: string | undefined;
   /** Expression for the key of the terminal record. Default: the key of the source record. */
@@ -46,11 +44,11 @@ const MAX_KEY_BYTES = 64 * 1024;
  * @param mapping compiles the mapping of a kind. @throws RangeError on an invalid expression
  */
 export function compileDecoder(
-  { topic, filter, outputKey, headers: names, nullValues }: DecoderOptions,
+  { filter, outputKey, headers: names, nullValues }: DecoderOptions,
   format: Pick<EventFormat, 'read' | 'cost'>,
   mapping: (input: EventInput) => MapEvent,
 ): RecordDecoder {
-  const input = new EventInput(topic);
+  const input = new EventInput();
   const isWanted = filter === undefined ? undefined : compileFilter(filter, input);
   const map = mapping(input);
   const keyPart =

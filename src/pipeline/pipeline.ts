@@ -77,8 +77,8 @@ export class Pipeline {
     const { admin, clock, group, health, kind, logger, metrics, random } = this.#ports;
     health.notReady(`${name}/group`, `joining group ${source.group}`);
     const topics = await prepareTopics(admin, options, logger, clock);
-    const about = { metrics, pipeline: name, logger };
-    const waits = new WaitReasons({ ...about, clock });
+    const about = { metrics, pipeline: name, clock, logger };
+    const waits = new WaitReasons(about);
     this.#hold = waits.holding('kafka');
     const internal = new InternalErrors(about);
     const { pauseMs } = options.review;

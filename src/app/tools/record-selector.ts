@@ -39,7 +39,7 @@ export async function recordSelector(
   { on, key, where }: RecordConditions,
 ): Promise<RecordSelector> {
   const keyBytes = key === undefined ? undefined : Buffer.from(key);
-  const input = new EventInput(on === 'events' ? pipeline.source.topic : pipeline.output.topic);
+  const input = new EventInput();
   const isWanted = where === undefined ? undefined : compiled(where, input);
   const read =
     isWanted === undefined || on === 'decisions'

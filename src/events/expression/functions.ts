@@ -19,13 +19,10 @@ export const LEFT_OUT = /^(?:find_|pad_|trim_|from_items$|group_by$)/;
 export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
   header: [TYPE_STRING],
   key: [],
-  offset: [],
-  partition: [],
   replace: [TYPE_STRING, TYPE_STRING, TYPE_STRING],
   reverse: [TYPE_ARRAY],
   split: [TYPE_STRING, TYPE_STRING],
   timestamp: [],
-  topic: [],
   trim: [TYPE_STRING],
 };
 
@@ -88,8 +85,6 @@ export function functionsOf({ input, visit, spend }: Evaluation): Readonly<Recor
     merge: (objects: readonly object[]) => objectOf(objects.flatMap(Object.entries)),
     min: ([list]: OneList) => ordered(list, list)[0] ?? null,
     min_by: (args: ListBy) => orderedBy(args)[0] ?? null,
-    offset: () => input().record.offset,
-    partition: () => input().record.partition,
     replace: ([text, old, by]: readonly [string, string, string]) => joined(split(text, old), by),
     sort: ([list]: OneList) => ordered(list, list),
     sort_by: (args: ListBy) => orderedBy(args),
@@ -97,7 +92,6 @@ export function functionsOf({ input, visit, spend }: Evaluation): Readonly<Recor
     timestamp: () => timestamp(input().record.timestampMs),
     to_number: ([value]: readonly [unknown]) => toNumber(value),
     to_string: ([value]: readonly [unknown]) => toText(value),
-    topic: () => input().topic,
     trim: ([text]: readonly [string]) => text.trim(),
   };
 

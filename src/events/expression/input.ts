@@ -51,7 +51,6 @@ const NO_RECORD: SourceRecord = {
 };
 
 export class EventInput {
-  readonly topic: string;
   record = NO_RECORD;
   /** Steps spent on this record so far: all expressions share one budget. */
   steps = 0;
@@ -63,10 +62,6 @@ export class EventInput {
   readonly #made = new JsonScanner([[]]);
   #document: unknown;
   #maxValues = MAX_VALUES;
-
-  constructor(topic: string) {
-    this.topic = topic;
-  }
 
   /**
    * Adds a path, before the first event.

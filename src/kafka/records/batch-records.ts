@@ -6,7 +6,7 @@ import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
 import { unpack } from './compression/unpack.ts';
 import type { ReadLimits } from './fetched-bytes.ts';
-import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
+import type { PieceBuilder } from './piece-builder.ts';
 import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
 
@@ -55,7 +55,7 @@ export class BatchRecords implements Disposable {
    * @throws Error when what follows in the batch is unreadable
    */
   async fill(piece: PieceBuilder): Promise<UnreadableRecords | number | undefined> {
-    this.#unpacked ??= this.#unpack();
+    this.#unpacked ??= this.#unpack(piece.maxBytes);
     const bytes = this.#unpacked;
     const reader = this.#reader;
     while (this.#missing > 0) {
@@ -84,7 +84,7 @@ export class BatchRecords implements Disposable {
         continue;
       }
       if (piece.isFullFor(size)) return undefined;
-      if (size > pieceBytesOf(this.#limits) && bytes.length < size && this.#reserved < size) {
+      if (size > piece.maxBytes && bytes.length < size && this.#reserved < size) {
         this.#reserved = size;
         return size;
       }
@@ -105,12 +105,12 @@ export class BatchRecords implements Disposable {
   }
 
   /** @throws Error when the bytes cannot be unpacked at all */
-  #unpack(): UnpackedBytes {
+  #unpack(pieceBytes: number): UnpackedBytes {
     const { codec, count, end, start } = this.#batch.header;
     if (count < 0) throw new MalformedError(`it declares ${count} records`);
     const packed = this.#bytes.subarray(start + RECORDS_AT, end);
     const maxBytes = codec === 0 ? packed.length : this.#limits.maxBatchUnpackedBytes;
-    return new UnpackedBytes(unpack(codec, packed, pieceBytesOf(this.#limits)), maxBytes);
+    return new UnpackedBytes(unpack(codec, packed, pieceBytes), maxBytes);
   }
 
   #read(piece: PieceBuilder, size: number): UnreadableRecords | undefined {

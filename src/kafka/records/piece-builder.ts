@@ -7,19 +7,15 @@ import type { ReadLimits } from './fetched-bytes.ts';
 const OBJECT_BYTES = 100;
 
 /** Small, so that every shard has decoded some records soon after a cold start. */
-const DEFAULT_PIECE_BYTES = 32 * 1024;
-
-export function pieceBytesOf({ pieceBytes = DEFAULT_PIECE_BYTES }: ReadLimits): number {
-  return pieceBytes;
-}
+const DEFAULT_BYTES = 32 * 1024;
 
 export class PieceBuilder {
-  readonly #pieceBytes: number;
+  readonly maxBytes: number;
   #records: SourceRecord[] = [];
   #weight = 0;
 
-  constructor(limits: ReadLimits) {
-    this.#pieceBytes = pieceBytesOf(limits);
+  constructor({ pieceBytes = DEFAULT_BYTES }: ReadLimits) {
+    this.maxBytes = pieceBytes;
   }
 
   get empty(): boolean {
@@ -34,7 +30,7 @@ export class PieceBuilder {
 
   /** Returns true when a record of this size would make the piece too large. */
   isFullFor(size: number): boolean {
-    return this.#weight > 0 && this.#weight + size > this.#pieceBytes;
+    return this.#weight > 0 && this.#weight + size > this.maxBytes;
   }
 
   /** Returns the piece, and begins the next one. */

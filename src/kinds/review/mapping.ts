@@ -25,7 +25,6 @@ export interface MappingOptions extends DecoderOptions {
 
 export const DEFAULT_MAPPING: MappingOptions = {
   format: jsonFormat,
-  topic: '',
   content: 'content',
   type: { field: 'type' },
   metadata: 'metadata',

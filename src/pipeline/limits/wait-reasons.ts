@@ -46,7 +46,8 @@ interface Spell {
   cancelEnd: (() => void) | undefined;
 }
 
-interface WaitDeps {
+/** Reports of one pipeline, and its clock. */
+export interface ReportDeps {
   readonly metrics: Metrics;
   readonly pipeline: string;
   readonly clock: Clock;
@@ -54,10 +55,10 @@ interface WaitDeps {
 }
 
 export class WaitReasons {
-  readonly #deps: WaitDeps;
+  readonly #deps: ReportDeps;
   readonly #spells = new Map<WaitReason, Spell>();
 
-  constructor(deps: WaitDeps) {
+  constructor(deps: ReportDeps) {
     this.#deps = deps;
   }
 

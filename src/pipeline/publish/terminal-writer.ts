@@ -6,12 +6,9 @@
  * record that is in no job, the progress of its partition. A crash leaves both or neither, and
  * `ShardState` refuses to end a record twice.
  *
- *   settle(job, topic, chunk)   publishes terminal records of a job (`Settlement` collects decisions)
- *   deadLetters(job, all)       publishes dead letters of records of a job, or of no job
- *
- * Each publishes in chunks that one transaction takes (`ChunkSize`). A record whose decision the
- * output topic does not take becomes a dead letter. A dead letter repeats the record if the topic
- * takes that, and has only its coordinates otherwise.
+ * `ChunkSize` bounds what a transaction takes, and `Settlement` collects decisions. A record whose
+ * decision the output topic does not take becomes a dead letter. A dead letter repeats the record if
+ * the topic takes that, and has only its coordinates otherwise.
  */
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
@@ -37,6 +34,22 @@ export interface DeadLetter extends UnassignedRecord {
   readonly inFlight?: InFlightRecords | undefined;
 }
 
+/** Encoded dead letters of one transaction. */
+export class DeadLetterChunk {
+  /** The job that the records are in, if any. */
+  readonly job: LiveJob | undefined;
+  terminal = new TerminalRecords();
+  ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
+
+  constructor(job?: LiveJob) {
+    this.job = job;
+  }
+
+  get bytes(): number {
+    return this.terminal.records.bytes;
+  }
+}
+
 export class TerminalWriter {
   readonly #shard: ShardLife & ShardJournal;
   readonly size: ChunkSize;
@@ -55,36 +68,43 @@ export class TerminalWriter {
    * @throws TransactionError, or the error that ended the queue before
    */
   async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
-    const { ledger, options, state } = this.#shard;
-    const chunk = new TerminalRecords();
-    let ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
+    const chunk = new DeadLetterChunk(job);
+    await this.collect(chunk, all);
+    await this.publish(chunk);
+  }
 
-    const publish = async () => {
-      const { topic } = options.deadLetters;
-      if (job === undefined) {
-        const oldestMs = Math.min(
-          ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Infinity),
-        );
-        await this.#commit(topic, chunk, oldestMs, () => {
-          for (const { inFlight } of ended) inFlight?.drop(1);
-          return state.deadLetter(ended);
-        });
-      } else await this.settle(job, topic, chunk);
-      ledger.deadLettered(ended);
-      chunk.clear();
-      ended = [];
-    };
-
+  /** Encodes dead letters into a chunk, which is published whenever it is full. @throws as `deadLetters` does */
+  async collect(chunk: DeadLetterChunk, all: Iterable<DeadLetter>): Promise<void> {
     for (const dead of all) {
       const { record, poison, ...at } = dead;
       const { partition } = at;
-      const replay = job?.replayOf(partition) ?? state.partition(partition).replay;
+      const replay =
+        chunk.job?.replayOf(partition) ?? this.#shard.state.partition(partition).replay;
       const { made, reason } = this.#render(dead, replay);
-      chunk.add(at, made);
-      ended.push({ ...at, reason });
-      if (this.size.isFull(chunk.length, chunk.records.bytes)) await publish();
+      chunk.terminal.add(at, made);
+      chunk.ended.push({ ...at, reason });
+      if (this.size.isFull(chunk.terminal.length, chunk.bytes)) await this.publish(chunk);
     }
-    if (chunk.length > 0) await publish();
+  }
+
+  /** Publishes a chunk in one transaction and empties it. @throws as `deadLetters` does */
+  async publish(chunk: DeadLetterChunk): Promise<void> {
+    const { job, ended, terminal } = chunk;
+    if (ended.length === 0) return;
+    const { ledger, options, state } = this.#shard;
+    const { topic } = options.deadLetters;
+    if (job === undefined) {
+      const oldestMs = Math.min(
+        ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Infinity),
+      );
+      await this.#commit(topic, terminal, oldestMs, () => {
+        for (const { inFlight } of ended) inFlight?.drop(1);
+        return state.deadLetter(ended);
+      });
+    } else await this.settle(job, topic, terminal);
+    ledger.deadLettered(ended);
+    chunk.terminal = new TerminalRecords();
+    chunk.ended = [];
   }
 
   /** Returns true if a dead letter may repeat the record, as far as is known before it is read. */

@@ -17,11 +17,13 @@ import type {
 } from '../context/shard-context.ts';
 import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
-import type { DeadLetter } from '../publish/terminal-writer.ts';
+import { type DeadLetter, DeadLetterChunk } from '../publish/terminal-writer.ts';
 import { sourceRecreated } from '../source/reread.ts';
-import { DueLetters } from './due-letters.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
+
+/** Size of the dead letters that are published before the next piece, bytes. */
+const MAX_DUE_BYTES = 256 * 1024;
 
 type Shard = ShardLife & ShardJournal & SourceAccess & Pick<ServiceAccess, 'control'>;
 
@@ -35,7 +37,8 @@ export class BatchTaker {
   /** Memory for decoding the next record, which is costly. */
   #decoding: Lease | undefined;
   #waitsForRoom = false;
-  readonly #due = new DueLetters();
+  /** Dead letters that are not published yet. */
+  readonly #due = new DeadLetterChunk();
 
   /** @param flow called when partitions may have to pause or resume */
   constructor(shard: Shard, stages: ShardStages, open: OpenBatches, flow: () => void) {
@@ -56,20 +59,23 @@ export class BatchTaker {
   async take(batch: FetchedBatch): Promise<void> {
     const { partition } = batch;
     const { clock, signal } = this.#shard;
+    const { writer } = this.#stages;
     try {
       for await (const piece of batch.pieces((bytes) => this.#reserve(bytes))) {
         for (let at = 0; ; ) {
           await this.#ready(piece.records, at);
           // The shard may be lost between the last check and this continuation.
           signal.throwIfAborted();
-          at = this.#takeSome(partition, piece.records, at);
+          const { next, dead } = this.#takeSome(partition, piece.records, at);
+          await writer.collect(this.#due, dead);
+          at = next;
           if (at === piece.records.length) break;
           await clock.sleep(0, signal);
         }
-        this.#pass(partition, piece);
+        const unreadable = this.#pass(partition, piece);
         this.#giveBack();
-        if (this.#due.isFull) await this.#publishDue();
-        this.#due.detach();
+        await writer.collect(this.#due, unreadable);
+        if (this.#due.bytes >= MAX_DUE_BYTES) await this.#publishDue();
         this.#flow();
       }
       await this.#publishDue();
@@ -146,18 +152,24 @@ export class BatchTaker {
   }
 
   async #publishDue(): Promise<void> {
-    await this.#stages.writer.deadLetters(undefined, this.#due.take());
+    await this.#stages.writer.publish(this.#due);
     this.#shard.signal.throwIfAborted();
   }
 
-  /** Takes records from `at` on for as long as there is time, up to the next costly one. @returns the index of the next */
-  #takeSome(partition: number, records: readonly SourceRecord[], at: number): number {
-    const { clock, kind, ledger, options } = this.#shard;
+  /**
+   * Takes records from `at` on for as long as there is time, up to the next costly one.
+   * @returns the index of the next, and the dead letters
+   */
+  #takeSome(
+    partition: number,
+    records: readonly SourceRecord[],
+    at: number,
+  ): { readonly next: number; readonly dead: DeadLetter[] } {
+    const { clock, inFlight, kind, ledger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
-    const dead: (DeadLetter & { record: SourceRecord })[] = [];
-    let oldestDeadMs = Infinity;
+    const dead: DeadLetter[] = [];
     const skipped = new Map<string, number>();
     let consumed = 0;
     let index = at;
@@ -184,24 +196,26 @@ export class BatchTaker {
       const poison =
         'item' in decoded ? this.#open.add(decoded.item, startedMs - waitedMs) : decoded.poison;
       if (poison === undefined) continue;
-      dead.push({ partition, offset, timestampMs, poison, stage: 'decode', record });
-      oldestDeadMs = Math.min(oldestDeadMs, timestampMs);
+      dead.push({
+        ...{ partition, offset, timestampMs, poison, stage: 'decode', record },
+        inFlight: inFlight.unassigned.add(1, timestampMs),
+      });
     }
     this.#endDecoding();
     this.#open.schedule();
     ledger.consumed(consumed);
     for (const [reason, count] of skipped) ledger.skipped(reason, count);
-    if (dead.length > 0) {
-      const inFlight = this.#shard.inFlight.unassigned.add(dead.length, oldestDeadMs);
-      this.#due.addViews(dead.map((one) => ({ ...one, inFlight })));
-    }
-    return index;
+    return { next: index, dead };
   }
 
-  /** Passes what follows the records of a piece: offsets that cannot be read, and gaps. */
-  #pass(partition: number, { unreadable, nextOffset }: RecordPiece): void {
+  /**
+   * Passes what follows the records of a piece: offsets that cannot be read, and gaps.
+   * @returns the dead letters of the former
+   */
+  #pass(partition: number, { unreadable, nextOffset }: RecordPiece): Iterable<DeadLetter> {
     const { ledger, logger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
+    let dead: Iterable<DeadLetter> = [];
     if (unreadable !== undefined) {
       const { to, timestampMs, poison } = unreadable;
       // Only a single record has its own timestamp here.
@@ -213,7 +227,7 @@ export class BatchTaker {
       state.position = Math.max(state.position, to);
       if (letters > 0) {
         const inFlight = this.#shard.inFlight.unassigned.add(letters, timestampMs);
-        this.#due.add(lettersOf(state, { ...unreadable, from }, inFlight));
+        dead = lettersOf(state, { ...unreadable, from }, inFlight);
         const about = { reason: poison.reason, cause: poison.message, letters };
         logger.warn(
           { topic: options.source.topic, partition, from, to, ...about },
@@ -224,6 +238,7 @@ export class BatchTaker {
     }
     state.passGap(state.position, nextOffset);
     state.position = Math.max(state.position, nextOffset);
+    return dead;
   }
 
   #decode(record: SourceRecord, replay: number): Decoded {

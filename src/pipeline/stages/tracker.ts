@@ -122,8 +122,10 @@ export class Tracker {
         step = settled.do === 'fail' ? settled : next(state, heardOf, nowMs, review);
       }
       if (step.do === 'fail') return this.#fail(followed, state, step);
-      if (step.do === 'wait' && step.overdue && !wasOverdue)
-        wasOverdue = this.#logOverdue(followed);
+      if (step.do === 'wait' && step.overdue && !wasOverdue) {
+        wasOverdue = true;
+        this.#logOverdue(followed);
+      }
 
       ({ unanswered } = again);
       const pauseMs = unanswered === undefined ? 0 : this.#pauseMs(unanswered);
@@ -187,13 +189,11 @@ export class Tracker {
     this.#stages.fail({ job, failure: as, isProbe, heard, detail: settler.detail });
   }
 
-  /** @returns true */
-  #logOverdue({ job, heard }: Followed): true {
+  #logOverdue({ job, heard }: Followed): void {
     const { logger, report } = this.#shard;
     report.count('jobs_failed_total', { reason: 'review_overdue' });
     const about = { ...report.fieldsOf(job), state: heard?.state };
     logger.error(about, 'the review exceeds maxReviewTime; still waiting');
-    return true;
   }
 
   async #poll(job: LiveJob): Promise<Result<RemoteStatus, ServiceError>> {

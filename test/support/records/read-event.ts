@@ -12,7 +12,7 @@ const RECORD: SourceRecord = {
 
 /** Returns the reason why a value is no event. */
 export function poisonOf(read: ReadEvent): Poison | undefined {
-  return read.poison ?? new EventInput('events').begin(read, RECORD);
+  return read.poison ?? new EventInput().begin(read, RECORD);
 }
 
 /** Returns the JSON text of an event; undefined for a dead letter. */

@@ -26,7 +26,7 @@ export function inputOf(json: string, over: Partial<SourceRecord> = {}): TestInp
   };
   const begin = (input: EventInput) =>
     assert.equal(input.begin({ bytes, start: 0, end: bytes.length }, record), undefined, json);
-  const input = new EventInput('events');
+  const input = new EventInput();
   begin(input);
   return { input, begin };
 }
@@ -41,7 +41,7 @@ export function found(expression: string, { input, begin }: TestInput): string |
 
 /** JSON text of the value at a path; undefined when it leads nowhere. */
 export function foundAt(path: MemberPath, begin: TestInput['begin']): string | undefined {
-  const input = new EventInput('events');
+  const input = new EventInput();
   const number = input.addPath(path);
   begin(input);
   const value = input.valueAt(number);

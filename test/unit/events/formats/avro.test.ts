@@ -286,7 +286,7 @@ test('an event must be an object', () => {
   const problemOf = (schema: unknown, value: Buffer) => {
     const event = readAvro(schema, value);
     assert.ok(event.poison === undefined);
-    return new EventInput('events').begin(event, {
+    return new EventInput().begin(event, {
       ...{ partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value },
     });
   };

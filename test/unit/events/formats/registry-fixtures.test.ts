@@ -67,7 +67,7 @@ for (const { name, format, value, expected } of records) {
     await reader.prepare?.([record], new AbortController().signal);
     const read = reader.read(record);
     if (expected === null) {
-      const poison = read.poison ?? new EventInput('events').begin(read, record);
+      const poison = read.poison ?? new EventInput().begin(read, record);
       assert.match(poison?.message ?? '', REFUSED[name] as RegExp);
       return;
     }

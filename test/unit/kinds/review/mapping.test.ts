@@ -157,12 +157,11 @@ test('a filter is evaluated before any other part of an event', () => {
   assert.equal(fateOf({ wanted: false }, { filter: 'wanted' }), 'skip filter');
 });
 
-test('expressions see headers, key and topic', () => {
+test('expressions see headers and the key', () => {
   const over = {
     type: { field: "header('kind')" },
-    metadata: '{key: key(), topic: topic()}',
-    topic: 'events',
+    metadata: '{key: key()}',
   } as const;
   const item = itemOf(EVENT, over, { headers: [['kind', Buffer.from('image')]] });
-  assert.deepEqual([item.type, item.metadata], ['image', { key: 'user-1', topic: 'events' }]);
+  assert.deepEqual([item.type, item.metadata], ['image', { key: 'user-1' }]);
 });

@@ -308,6 +308,7 @@ test('large dead letters go out before the next piece is read', async () => {
   const world = new World({
     partitions: 1,
     hooks: { batchRecords: () => 5 },
+    options: { chunk: { maxRows: 100, maxBytes: 1_000_000 } },
     wrap: repieced(async function* (batch) {
       for await (const { records } of batch.pieces())
         for (const record of records) {
