@@ -23,6 +23,6 @@ export interface ReadLimits {
   readonly maxHeaders: number;
   /** Decompressed bytes of one record batch. */
   readonly maxBatchUnpackedBytes: number;
-  /** Size of a piece. Default: 32 KiB. */
+  /** Size of a piece. Default: 64 KiB. */
   readonly pieceBytes?: number;
 }

@@ -7,7 +7,7 @@ import type { ReadLimits } from './fetched-bytes.ts';
 const OBJECT_BYTES = 100;
 
 /** Small, so that every shard has decoded some records soon after a cold start. */
-const DEFAULT_BYTES = 32 * 1024;
+const DEFAULT_BYTES = 64 * 1024;
 
 export class PieceBuilder {
   readonly maxBytes: number;

@@ -95,7 +95,7 @@ function unreadableBatch(
  * Pieces of a response that are read before those of another. With fewer, many shards with many
  * content types would have their batches grow too old while they are still small.
  */
-const PIECES_IN_A_ROW = 32;
+const PIECES_IN_A_ROW = 16;
 
 /**
  * Queue for readers of pieces: the process reads one piece per turn of the event loop. With one
