@@ -6,7 +6,7 @@ import type { ReadLimits } from './fetched-bytes.ts';
 /** Approximate memory of the objects of a record, and of a header, bytes. */
 const OBJECT_BYTES = 100;
 
-/** Small, so that every shard has decoded some records soon after a cold start. */
+/** Small: after a cold start the first piece of each shard is soon decoded, by code that is not compiled yet. */
 const DEFAULT_BYTES = 64 * 1024;
 
 export class PieceBuilder {

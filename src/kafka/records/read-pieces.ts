@@ -54,7 +54,7 @@ export async function* readPieces(
       else if (stop !== undefined || !isOver) {
         yield take(stop);
         // A long response must not keep the event loop to itself.
-        await nextPieceTurn(++pieces % PIECES_IN_A_ROW !== 0);
+        await nextPieceTurn(pieces++ % PIECES_IN_A_ROW !== 0);
       }
     }
     position = to;
@@ -92,20 +92,20 @@ function unreadableBatch(
 }
 
 /**
- * Pieces of a response that are read before those of another. With fewer, many shards with many
- * content types would have their batches grow too old while they are still small.
+ * Pieces of a response that are read in a row, after its first. With fewer, batches of many shards
+ * and many content types would reach their age while they are still small.
  */
 const PIECES_IN_A_ROW = 16;
 
 /**
- * Queue for readers of pieces: the process reads one piece per turn of the event loop. With one
- * piece of each response per turn, answers on sockets would wait for all of them.
+ * Queue of readers: the process reads one piece per turn of the event loop. With one piece of each
+ * response per turn, answers on sockets would wait for all of them.
  */
 const waiting: (() => void)[] = [];
 
 /**
- * Resolves in a later turn of the event loop: one caller per turn, in FIFO order.
- * @param goesOn true: before all others
+ * Resolves in a later turn of the event loop: one caller per turn, in the order of the calls.
+ * @param goesOn true to go before all others
  */
 function nextPieceTurn(goesOn = false): Promise<void> {
   if (waiting.length === 0) setImmediate(letOneGo);

@@ -6,7 +6,7 @@
  * record that is in no job, the progress of its partition. A crash leaves both or neither, and
  * `ShardState` refuses to end a record twice.
  *
- * `ChunkSize` bounds what a transaction takes, and `Settlement` collects decisions. A record whose
+ * `Settlement` and `collect` fill chunks that one transaction takes (`ChunkSize`). A record whose
  * decision the output topic does not take becomes a dead letter. A dead letter repeats the record if
  * the topic takes that, and has only its coordinates otherwise.
  */
@@ -73,7 +73,10 @@ export class TerminalWriter {
     await this.publish(chunk);
   }
 
-  /** Encodes dead letters into a chunk, which is published whenever it is full. @throws as `deadLetters` does */
+  /**
+   * Encodes dead letters into a chunk, which is published whenever it is full.
+   * @throws as `deadLetters` does
+   */
   async collect(chunk: DeadLetterChunk, all: Iterable<DeadLetter>): Promise<void> {
     for (const dead of all) {
       const { record, poison, ...at } = dead;
@@ -103,6 +106,7 @@ export class TerminalWriter {
       });
     } else await this.settle(job, topic, terminal);
     ledger.deadLettered(ended);
+    // An idle shard keeps no memory for the next one.
     chunk.terminal = new TerminalRecords();
     chunk.ended = [];
   }

@@ -22,7 +22,7 @@ import { sourceRecreated } from '../source/reread.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
 
-/** Size of the dead letters that are published before the next piece, bytes. */
+/** Size from which dead letters are published before the next piece, bytes. */
 const MAX_DUE_BYTES = 256 * 1024;
 
 type Shard = ShardLife & ShardJournal & SourceAccess & Pick<ServiceAccess, 'control'>;
@@ -37,7 +37,7 @@ export class BatchTaker {
   /** Memory for decoding the next record, which is costly. */
   #decoding: Lease | undefined;
   #waitsForRoom = false;
-  /** Dead letters that are not published yet. */
+  /** Encoded dead letters that are not published yet. */
   readonly #due = new DeadLetterChunk();
 
   /** @param flow called when partitions may have to pause or resume */
@@ -53,7 +53,7 @@ export class BatchTaker {
   }
 
   /**
-   * Takes all records of a batch: however large it unpacks, one piece is in memory.
+   * Takes all records of a batch: however large it unpacks, one stretch of it is in memory.
    * @throws the error that ends the shard
    */
   async take(batch: FetchedBatch): Promise<void> {
@@ -68,6 +68,7 @@ export class BatchTaker {
           signal.throwIfAborted();
           const { next, dead } = this.#takeSome(partition, piece.records, at);
           await writer.collect(this.#due, dead);
+          signal.throwIfAborted();
           at = next;
           if (at === piece.records.length) break;
           await clock.sleep(0, signal);
@@ -160,51 +161,47 @@ export class BatchTaker {
    * Takes records from `at` on for as long as there is time, up to the next costly one.
    * @returns the index of the next, and the dead letters
    */
-  #takeSome(
-    partition: number,
-    records: readonly SourceRecord[],
-    at: number,
-  ): { readonly next: number; readonly dead: DeadLetter[] } {
+  #takeSome(partition: number, records: readonly SourceRecord[], at: number) {
     const { clock, inFlight, kind, ledger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
     const dead: DeadLetter[] = [];
-    const skipped = new Map<string, number>();
     let consumed = 0;
     let index = at;
-    for (; index < records.length; index++) {
-      const record = records[index] as SourceRecord;
-      if (index > at) {
-        const isLate = clock.monotonic() - startedMs >= DECODING_SLICE_MS;
-        if (isLate || this.#decoding !== undefined || decodeCost(kind, record) > 0) break;
+    try {
+      for (; index < records.length; index++) {
+        const record = records[index] as SourceRecord;
+        if (index > at) {
+          const isLate = clock.monotonic() - startedMs >= DECODING_SLICE_MS;
+          if (isLate || this.#decoding !== undefined || decodeCost(kind, record) > 0) break;
+        }
+        const { offset, timestampMs } = record;
+        if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
+        if (offset < state.position) continue;
+        state.passGap(state.position, offset);
+        state.position = offset + 1;
+        if (state.isAssigned(offset)) continue;
+        consumed++;
+        const decoded = this.#decode(record, state.replay);
+        if ('skip' in decoded) {
+          state.assign(offset, timestampMs);
+          ledger.skipped(decoded.skip, 1);
+          continue;
+        }
+        const waitedMs = offset < state.seenBefore ? Math.max(0, wallMs - timestampMs) : 0;
+        const poison =
+          'item' in decoded ? this.#open.add(decoded.item, startedMs - waitedMs) : decoded.poison;
+        if (poison === undefined) continue;
+        const alone = inFlight.unassigned.add(1, timestampMs);
+        const place = { partition, offset, timestampMs, inFlight: alone };
+        dead.push({ ...place, poison, stage: 'decode', record });
       }
-      const { offset, timestampMs } = record;
-      if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
-      if (offset < state.position) continue;
-      state.passGap(state.position, offset);
-      state.position = offset + 1;
-      if (state.isAssigned(offset)) continue;
-      consumed++;
-      const decoded = this.#decode(record, state.replay);
-      if ('skip' in decoded) {
-        state.assign(offset, timestampMs);
-        skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
-        continue;
-      }
-      const waitedMs = offset < state.seenBefore ? Math.max(0, wallMs - timestampMs) : 0;
-      const poison =
-        'item' in decoded ? this.#open.add(decoded.item, startedMs - waitedMs) : decoded.poison;
-      if (poison === undefined) continue;
-      dead.push({
-        ...{ partition, offset, timestampMs, poison, stage: 'decode', record },
-        inFlight: inFlight.unassigned.add(1, timestampMs),
-      });
+    } finally {
+      ledger.consumed(consumed);
     }
     this.#endDecoding();
     this.#open.schedule();
-    ledger.consumed(consumed);
-    for (const [reason, count] of skipped) ledger.skipped(reason, count);
     return { next: index, dead };
   }
 

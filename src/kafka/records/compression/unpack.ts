@@ -10,7 +10,7 @@ export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 
 /** Smaller stretches cost more than they save. */
 const LEAST_STRETCH_BYTES = 4 * 1024;
-/** Large enough for common batches: one that unpacks to a stretch needs no stream. */
+/** Large enough for common batches: one that fits into a stretch needs no stream. */
 const PIECES_PER_STRETCH = 4;
 
 /** @throws Error for an unknown codec, or bytes with a wrong beginning */

@@ -82,6 +82,35 @@ test('a source topic that is made anew under a running owner is refused as soon 
   );
 });
 
+for (const value of ['not json', undefined])
+  test(`records in front of one that shows a topic created again are accounted for: ${value ?? 'good ones'}`, async () => {
+    let isAnew = false;
+    const anew = (record: SourceRecord): SourceRecord => ({
+      ...record,
+      timestampMs: record.timestampMs + 1,
+      value: record.offset === 0 && value !== undefined ? Buffer.from(value) : record.value,
+    });
+    const world = new World({
+      partitions: 1,
+      options: { batch: { maxRows: 5, maxAgeMs: 600_000 } },
+      hooks: { batchRecords: () => 10 },
+      wrap: rewriting((batch, tell) =>
+        tell(isAnew ? withRecords(batch, recordsOf(batch).map(anew)) : batch),
+      ),
+    });
+    world.event(0, 'b');
+    for (let n = 0; n < 5; n++) world.event(0, 'a');
+    const first = world.start();
+    await world.clock.advance(20_000);
+    await world.through(first.stop());
+    isAnew = true;
+    const second = world.start();
+    await world.clock.advance(20_000);
+    assert.match(second.refused?.message ?? '', /created again/);
+    assert.equal(second.metrics.counter('events_consumed_total'), 1);
+    assert.equal(second.gauge('balance_items'), 0);
+  });
+
 test('a source topic that is created again while the client is away, and is longer than what was read, is refused: its first records are not passed over', async () => {
   const world = new World({ partitions: 2 });
   const instance = world.start();

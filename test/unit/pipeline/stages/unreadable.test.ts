@@ -323,6 +323,37 @@ test('large dead letters go out before the next piece is read', async () => {
   assert.deepEqual(published, [0, 0, 2, 2, 4]);
 });
 
+test('a shard that is lost while dead letters of a piece go out takes in nothing more of it', async () => {
+  let inHand = false;
+  const world = new World({
+    partitions: 1,
+    options: { chunk: { maxRows: 1, maxBytes: 100_000 } },
+    hooks: {
+      batchRecords: () => 5,
+      commitFate: ({ transaction }) => {
+        inHand ||= transaction.outputs !== undefined;
+        return 'commit';
+      },
+    },
+    wrap: repieced(async function* (batch) {
+      for await (const { records, nextOffset } of batch.pieces()) {
+        const [first] = records;
+        if (first === undefined) continue;
+        const from = first.offset + 1;
+        const unreadable = { from, to: nextOffset, timestampMs: 0, poison: BATCH };
+        yield { records: [first], unreadable, nextOffset };
+      }
+    }),
+  });
+  for (let n = 0; n < 5; n++) world.put(0, 'not json');
+  const instance = world.start();
+  await world.clock.runUntil(() => inHand, MINUTE);
+  await world.through(instance.stop());
+  const counts = ['events_consumed_total', 'dead_lettered_total', 'items_released_total'];
+  const [consumed, dead, released = 0] = counts.map((name) => instance.metrics.counter(name));
+  assert.deepEqual([consumed, dead], [1 + released, 1]);
+});
+
 /** Pieces that reserve memory for each record, as the reader does for large ones. */
 const large = (bytes: number, log: (event: string) => void) =>
   repieced(async function* (batch, reserve) {
