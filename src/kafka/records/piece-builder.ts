@@ -6,7 +6,7 @@ import type { ReadLimits } from './fetched-bytes.ts';
 /** Approximate memory of the objects of a record, and of a header, bytes. */
 const OBJECT_BYTES = 100;
 
-/** Small: after a cold start the first piece of each shard is soon decoded, by code that is not compiled yet. */
+/** Small: after a cold start a piece takes long, and answers on sockets wait for it. */
 const DEFAULT_BYTES = 64 * 1024;
 
 export class PieceBuilder {

@@ -54,7 +54,7 @@ export async function* readPieces(
       else if (stop !== undefined || !isOver) {
         yield take(stop);
         // A long response must not keep the event loop to itself.
-        await nextPieceTurn(pieces++ % PIECES_IN_A_ROW !== 0);
+        await nextPieceTurn(++pieces % PIECES_IN_A_ROW !== 0);
       }
     }
     position = to;
@@ -92,8 +92,8 @@ function unreadableBatch(
 }
 
 /**
- * Pieces of a response that are read in a row, after its first. With fewer, batches of many shards
- * and many content types would reach their age while they are still small.
+ * Pieces of a response that are read in a row. With fewer, batches of many shards and many content
+ * types would reach their age while they are still small.
  */
 const PIECES_IN_A_ROW = 16;
 

@@ -70,7 +70,7 @@ describe('turns of the event loop', () => {
     assert.equal(new Set(turns).size, 3, `read in the turns ${turns}`);
   });
 
-  it('go to the first piece of each response, then to many of one in a row', async () => {
+  it('go to many pieces of one response in a row, then to another response', async () => {
     const response = writeBatch({ records: Array(100).fill(v('x'.repeat(1_000))) });
     const order: string[] = [];
     const read = async (name: string) => {
@@ -87,8 +87,8 @@ describe('turns of the event loop', () => {
     await Promise.all([read('a'), read('b')]);
     const runs = order.join('').match(/a+|b+/g) ?? [];
     assert.deepEqual(
-      runs.slice(0, 6).map((run) => `${run[0]}${run.length}`),
-      ['a1', 'b1', 'a16', 'b16', 'a16', 'b16'],
+      runs.slice(0, 4).map((run) => `${run[0]}${run.length}`),
+      ['a16', 'b16', 'a16', 'b16'],
     );
   });
 });
