@@ -2,6 +2,7 @@
  * Loop of intake over one fetched batch: waits until the next records may be decoded, then skips
  * those that are assigned and decodes the others into rows, or dead letters.
  */
+import { Counts } from '../../base/counts.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
@@ -167,6 +168,7 @@ export class BatchTaker {
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
     const dead: DeadLetter[] = [];
+    const skipped = new Counts();
     let consumed = 0;
     let index = at;
     try {
@@ -186,7 +188,7 @@ export class BatchTaker {
         const decoded = this.#decode(record, state.replay);
         if ('skip' in decoded) {
           state.assign(offset, timestampMs);
-          ledger.skipped(decoded.skip, 1);
+          skipped.add(decoded.skip);
           continue;
         }
         const waitedMs = offset < state.seenBefore ? Math.max(0, wallMs - timestampMs) : 0;
@@ -199,6 +201,7 @@ export class BatchTaker {
       }
     } finally {
       ledger.consumed(consumed);
+      for (const [reason, times] of skipped) ledger.skipped(reason, times);
     }
     this.#endDecoding();
     this.#open.schedule();
