@@ -5,6 +5,7 @@ import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../process/kept.ts';
+import { untilStopped } from '../process/stopped.ts';
 import { javaArguments, runJava } from './java.ts';
 import type { KafkaOptions, LocalKafka } from './local-kafka.ts';
 import { freePorts, isFree } from './ports.ts';
@@ -161,6 +162,7 @@ class JavaCluster implements LocalKafka {
     const running = this.#running(index);
     running.kill(signal);
     if (signal === 'SIGKILL' || signal === 'SIGTERM') await running.exited;
+    if (signal === 'SIGSTOP') await untilStopped(running.pid);
   }
 
   async restart(index: number): Promise<void> {

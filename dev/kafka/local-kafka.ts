@@ -50,8 +50,8 @@ export interface LocalKafka {
   /** Ends every broker at once and removes all data. An existing cluster (KAFKA_BROKERS) is left alone. Repeatable. */
   stop(): Promise<void>;
   /**
-   * Sends a signal to one broker (from 0). After SIGKILL (the default) or SIGTERM it resolves when the process is gone;
-   * SIGSTOP and SIGCONT resolve at once.
+   * Sends a signal to one broker (from 0). After SIGKILL (the default) or SIGTERM it resolves when the process is gone,
+   * after SIGSTOP when all its threads are stopped, and after SIGCONT at once.
    */
   kill(index: number, signal?: NodeJS.Signals): Promise<void>;
   /** Starts a broker again on its port and data (stops it first when it runs). Resolves when it leads and follows again, and coordinators answer. */

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { keepDirectory, spawnKept } from '../../../dev/process/kept.ts';
+import { untilStopped } from '../../../dev/process/stopped.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -71,9 +72,8 @@ test('a kept child is the real process: signals reach it and its exit is told', 
   const child = await spawnKept({ command: 'sleep', args: ['60'] });
   assert.equal(readFileSync(`/proc/${child.pid}/comm`, 'utf8').trim(), 'sleep');
   child.kill('SIGSTOP');
-  await eventually('it is stopped', () =>
-    / T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')),
-  );
+  await untilStopped(child.pid);
+  assert.match(readFileSync(`/proc/${child.pid}/stat`, 'utf8'), / T /);
   child.kill('SIGKILL');
   assert.deepEqual(await child.exited, { code: null, signal: 'SIGKILL' });
   assert.deepEqual(child.exit, { code: null, signal: 'SIGKILL' });

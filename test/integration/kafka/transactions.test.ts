@@ -42,9 +42,12 @@ describe('a transaction', () => {
     const producer = world.producersWith({ transactionTimeoutMs: 2_000 }).open(0);
     await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] }));
     await kafka.cluster.kill(0, 'SIGSTOP');
-    const late = producer.commit({ journal: [{ key: 'b', value: '2' }] });
-    await assert.rejects(world.settle(late), failure('aborted'));
-    await kafka.cluster.kill(0, 'SIGCONT');
+    try {
+      const late = producer.commit({ journal: [{ key: 'b', value: '2' }] });
+      await assert.rejects(world.settle(late), failure('aborted'));
+    } finally {
+      await kafka.cluster.kill(0, 'SIGCONT');
+    }
     const startedMs = performance.now();
     await producer.close();
     assert.ok(performance.now() - startedMs < 2_000);
