@@ -1,3 +1,4 @@
+import { foreignFormat } from '../base/foreign-format.ts';
 import { parseJson } from '../base/json/parse-json.ts';
 import { readLabels } from '../kinds/review/results/labels.ts';
 import { readResultHeader, unreadable } from '../kinds/review/results/result-header.ts';
@@ -64,6 +65,8 @@ export async function* resultRows(
   options: ResultsOptions,
 ): AsyncGenerator<ReviewedRow, void, undefined> {
   const records: string[][] = [];
+  // csv-parse would put U+FFFD in the place of other bytes.
+  const decoder = new TextDecoder('utf-8', { fatal: true });
   const parser = new CsvParser(records, options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES);
   let names: readonly string[] | undefined;
   let shape: RowShape | undefined;
@@ -86,6 +89,13 @@ export async function* resultRows(
     let lastByte: number | undefined;
     for await (const chunk of bytes) {
       await options.onChunk?.(chunk);
+      const foreign = lastByte === undefined ? foreignFormat(chunk) : undefined;
+      if (foreign !== undefined) throw unreadable(`the result file ${foreign.what}`);
+      try {
+        decoder.decode(chunk, { stream: true });
+      } catch {
+        throw unreadable('the result file is not UTF-8 (Windows-1252 or Latin-1, perhaps)');
+      }
       lastByte = chunk.at(-1) ?? lastByte;
       for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
         const problem = await parser.feed(chunk.subarray(start, start + SLICE_BYTES));
@@ -100,7 +110,7 @@ export async function* resultRows(
     const isCut = last !== undefined && names !== undefined && last.length < names.length;
     const expected = expectedRows() ?? 0;
     const isShort = rows + records.length - (names === undefined ? 1 : 0) < expected;
-    if (isCut || (isShort && last !== undefined)) records.pop();
+    if (isCut || (isShort && last !== undefined && names !== undefined)) records.pop();
     yield* taken();
 
     if (problem !== undefined) throw problem;

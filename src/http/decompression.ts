@@ -1,4 +1,4 @@
-/** Plain bytes of a download: a storage returns its files as they were stored, compressed or not. */
+/** Plain bytes of a body: storages return files as they were stored, and some gateways compress every answer. */
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import {
   createBrotliDecompress,
@@ -20,6 +20,20 @@ const DECOMPRESSORS: Readonly<Record<string, () => Decompressor>> = {
   br: createBrotliDecompress,
   zstd: createZstdDecompress,
 };
+
+/**
+ * Values of Content-Encoding that change no byte. An upload in signed chunks is stored without them,
+ * and S3-compatible storages keep the name; a charset there is a mistake of whoever uploaded.
+ */
+const PLAIN = new Set(['', 'identity', 'aws-chunked', 'utf-8']);
+
+/** Returns the codings of a body in lower case. */
+export function encodingsOf(header = ''): string[] {
+  return header
+    .split(',')
+    .map((one) => one.trim().toLowerCase())
+    .filter((one) => !PLAIN.has(one));
+}
 
 interface BodyLimits {
   /** Plain bytes in all. */
@@ -46,11 +60,14 @@ export async function* plainBytes(
   contentEncoding: string | undefined,
   { maxBytes, maxRatio, graceMs, bytesPerSecond }: BodyLimits,
 ): AsyncGenerator<Buffer> {
-  const encoding = (contentEncoding ?? '').trim().toLowerCase();
-  const isPlain = encoding === '' || encoding === 'identity';
-  const create = Object.hasOwn(DECOMPRESSORS, encoding) ? DECOMPRESSORS[encoding] : undefined;
+  const [encoding, ...more] = encodingsOf(contentEncoding);
+  const create =
+    encoding !== undefined && Object.hasOwn(DECOMPRESSORS, encoding)
+      ? DECOMPRESSORS[encoding]
+      : undefined;
   // Several encodings, one over the other, multiply their ratios: no storage does that.
-  if (!isPlain && !create) throw new NetworkError('blocked', 'UNKNOWN_CONTENT_ENCODING');
+  if (more.length > 0 || (encoding !== undefined && create === undefined))
+    throw new NetworkError('blocked', 'UNKNOWN_CONTENT_ENCODING');
   const decompressor = create?.();
   // The callback only keeps the pipeline from throwing: the loop below sees the same error.
   if (decompressor !== undefined) pipeline(body, decompressor, () => {});

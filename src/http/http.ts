@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { abortable } from '../base/abortable.ts';
 import { USER_AGENT } from '../base/version.ts';
+import { encodingsOf, plainBytes } from './decompression.ts';
 import { dialer, type HttpNetwork, proxyHeaders } from './dialer.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { ProxyFor } from './proxy.ts';
@@ -124,7 +125,13 @@ export class HttpPool {
         status: statusCode,
         header: (name) => headers[name]?.toString(),
         body,
-        text: () => readText(body, signal, this.#timeouts.bodyTimeoutMs),
+        text: () => {
+          const encoding = headers['content-encoding']?.toString();
+          const maxMs = this.#timeouts.bodyTimeoutMs;
+          return encodingsOf(encoding).length === 0
+            ? readText(body, signal, maxMs)
+            : readEncoded(body, encoding, signal, maxMs);
+        },
         discard: () => {
           const timeout = AbortSignal.timeout(this.#timeouts.bodyTimeoutMs);
           void body.dump({ limit: MAX_DISCARDED_BYTES, signal: timeout }).catch(() => {});
@@ -141,7 +148,9 @@ export class HttpPool {
   /** A proxy of plain http gets the whole address as its target; https has a tunnel. */
   async #route({ url, headers: given }: HttpRequest) {
     const hasName = Object.keys(given).some((name) => name.toLowerCase() === 'user-agent');
-    const headers = { ...given, ...(!hasName && { 'user-agent': USER_AGENT }) };
+    // Without the header any coding would be acceptable.
+    const always = { 'accept-encoding': 'identity', ...(!hasName && { 'user-agent': USER_AGENT }) };
+    const headers = { ...always, ...given };
     const path = url.pathname + url.search;
     const proxy = url.protocol === 'http:' ? this.#proxyFor(url) : undefined;
     if (proxy === undefined) return { agent: this.#agent, origin: url.origin, path, headers };
@@ -183,6 +192,27 @@ class WatchedAgent extends Agent {
 
 function dropBody({ body }: { readonly body: Readable }): void {
   body.on('error', () => {}).destroy();
+}
+
+/** Text of a body that is compressed all the same. @param maxMs bounds the whole */
+async function readEncoded(
+  body: Readable,
+  encoding: string | undefined,
+  signal: AbortSignal,
+  maxMs: number,
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  const limits = { maxBytes: MAX_TEXT_BYTES, maxRatio: Infinity, graceMs: maxMs };
+  try {
+    for await (const chunk of plainBytes(body, encoding, { ...limits, bytesPerSecond: Infinity }))
+      chunks.push(chunk);
+  } catch (error) {
+    const known = networkError(error, 'body');
+    const isTooLarge = 'code' in known && known.code === 'RESULT_TOO_LARGE';
+    if (signal.aborted) throw signal.reason;
+    throw isTooLarge ? new NetworkError('bad_answer', 'BODY_TOO_LARGE') : known;
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** `maxMs` bounds the whole: the pool ends a silence, the check at each chunk a body that drips. */

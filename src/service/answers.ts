@@ -16,6 +16,7 @@ import {
   normaliseBatchStatus,
   normaliseDecisionStatus,
   normaliseImportStatus,
+  readApplied,
 } from './contract.ts';
 
 /** An answer lacks what the interface promises. */
@@ -245,17 +246,19 @@ export function readDecision(json: unknown, decisionId: string, text: string): D
   };
 }
 
-/** Labels of an answer; entries without a name are left out. */
+/** Labels of an answer. Entries without a name are left out, and those with an unclear `applied`. */
 function labelsOf(value: unknown): readonly LabelView[] | null {
   if (value == null) return null;
   return [value].flat().flatMap((entry: unknown) => {
     const label = typeof entry === 'string' ? { name: entry } : entry;
     if (!isObject(label) || typeof label.name !== 'string') return [];
-    const { name, applied, explanation } = label;
+    const { name, explanation } = label;
+    const applied = readApplied(label.applied);
+    if (applied === undefined) return [];
     return {
       ...label,
       name,
-      applied: typeof applied === 'boolean' ? applied : true,
+      applied,
       explanation: typeof explanation === 'string' ? explanation : null,
     };
   });

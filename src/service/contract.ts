@@ -65,6 +65,27 @@ export const RESULT_COLUMNS = {
 } as const;
 export const RESULT_SUFFIX = ' result';
 
+/** Spellings of `applied` beside true and false, in lower case. */
+const APPLIED: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['yes', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['0', false],
+]);
+
+/**
+ * Returns whether a label applies, by its member `applied`; undefined if that is unclear. A label
+ * without the member was assigned.
+ */
+export function readApplied(value: unknown): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value ?? true;
+  return typeof value === 'string' || typeof value === 'number'
+    ? APPLIED.get(String(value).trim().toLowerCase())
+    : undefined;
+}
+
 /** Label of a decision. */
 export interface Label {
   readonly name: string;

@@ -111,7 +111,7 @@ export const NOT_PUBLIC =
 
 const BLOCKED: Readonly<Record<string, string>> = {
   ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
-  UNKNOWN_CONTENT_ENCODING: 'sent a file in an encoding other than gzip, deflate, br and zstd',
+  UNKNOWN_CONTENT_ENCODING: 'sent a body in an encoding other than gzip, deflate, br and zstd',
   GREW_TOO_MUCH: 'sent a file that grows more than any honest one when it is decompressed',
   RESULT_TOO_LARGE: 'sent a file that is larger than service.transfer.maxResultBytes',
 };

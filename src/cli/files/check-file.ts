@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BadFile, Findings } from './findings.ts';
 import type { InputFile } from './input-file.ts';
-import { foreignFormat, markBytes } from './text-file.ts';
+import { foreignFormat } from '../../base/foreign-format.ts';
+import { markBytes } from './text-file.ts';
 
 /** Contents of a file that may be sent. */
 export interface CheckedContent {
@@ -43,7 +44,7 @@ export async function checkFile(
   const from = markBytes(head);
   if (input.bytes === from) throw new BadFile(input.name, 'is empty.');
   const foreign = foreignFormat(head);
-  if (foreign !== undefined) throw new BadFile(input.name, foreign);
+  if (foreign !== undefined) throw new BadFile(input.name, `${foreign.what}: ${foreign.remedy}.`);
 
   const findings = new Findings();
   const hash = createHash('sha256');

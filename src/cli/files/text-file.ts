@@ -6,24 +6,6 @@ const LINE_FEED = 0x0a;
 const LINE_END = Buffer.from('\n');
 const UTF8_MARK = '\xef\xbb\xbf';
 
-const encodedIn = (encoding: string) =>
-  `is ${encoding} text, not UTF-8: save it as UTF-8, or convert it (iconv -f ${encoding} -t UTF-8 FILE > NEW).`;
-
-/** First bytes of files that are not UTF-8 text, with the remedy. UTF-16 comes last: its mark begins that of UTF-32. */
-const SIGNATURES: readonly (readonly [string, string])[] = [
-  ['\xff\xfe\0\0', encodedIn('UTF-32')],
-  ['\xff\xfe', encodedIn('UTF-16')],
-  ['\xfe\xff', encodedIn('UTF-16')],
-  ['\x1f\x8b', 'is compressed (gzip): unpack it first.'],
-  ['PK\x03\x04', 'is a zip file or a workbook of a spreadsheet: export its text first.'],
-];
-
-/** Returns the reason why a file with this beginning is not UTF-8 text; undefined when it may be. */
-export function foreignFormat(head: Buffer): string | undefined {
-  const text = head.toString('latin1');
-  return SIGNATURES.find(([signature]) => text.startsWith(signature))?.[1];
-}
-
 /** Returns the length of the byte order mark at the beginning: 3 or 0. */
 export const markBytes = (head: Buffer): number =>
   head.toString('latin1').startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;

@@ -54,6 +54,14 @@ export interface ReportDeps {
   readonly logger: Logger;
 }
 
+/** Longer waits of a known length are shown with their end: a Retry-After may be a day. */
+const KNOWN_FROM_MS = 60_000;
+
+/** Returns the end of a long wait for people; undefined for a short one. */
+export function endOfWait({ now }: Pick<Clock, 'now'>, waitMs: number): string | undefined {
+  return waitMs < KNOWN_FROM_MS ? undefined : `until ${new Date(now() + waitMs).toISOString()}`;
+}
+
 export class WaitReasons {
   readonly #deps: ReportDeps;
   readonly #spells = new Map<WaitReason, Spell>();

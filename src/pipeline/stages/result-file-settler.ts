@@ -113,7 +113,7 @@ export class ResultFileSettler implements JobSettler {
     // Downloads of one batch mostly fail alike.
     if (this.detail?.reason !== cut.message) {
       const about = { ...fields, error: cut.message, left: this.#job.left.size };
-      logger.warn(about, 'result download ended early; retrying');
+      logger.warn(about, 'could not read the result file; downloading it again');
     }
     this.detail = { reason: cut.message };
     if (counted && this.#downloads > options.downloadRetries) {

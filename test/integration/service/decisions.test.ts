@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { renamingPair } from '../../support/renamed-key.ts';
 import { clientFor, httpServer, json, KEY, NEVER } from './servers.ts';
 
@@ -45,6 +46,49 @@ test('metadata keeps every digit, every key and its order', async (t) => {
   assert.equal(metadataJson, metadata);
   // Keys that are whole numbers come first in every JavaScript object.
   assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
+});
+
+test('answers are required as they are, and read when they are compressed all the same', async (t) => {
+  const codings = {
+    gzip: gzipSync,
+    br: brotliCompressSync,
+    deflate: deflateSync,
+    zstd: zstdCompressSync,
+  };
+  for (const [coding, compress] of Object.entries(codings)) {
+    const server = await httpServer(t, (response) => {
+      const body = compress(JSON.stringify({ ...DECISION, result: 'größer' }));
+      response.writeHead(200, { 'content-encoding': coding }).end(body);
+    });
+    const { client } = clientFor(t, server.url);
+    const { result } = await client.getDecision('d-1', NEVER);
+    assert.equal(result, 'größer', coding);
+    assert.equal(server.seen[0]?.headers['accept-encoding'], 'identity');
+  }
+  const bomb = await httpServer(t, (response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64_000_000))),
+  );
+  const read = clientFor(t, bomb.url).client.getDecision('d-1', NEVER);
+  await assert.rejects(read, { failure: 'protocol', message: /BODY_TOO_LARGE/ });
+});
+
+test('a label whose applied is unclear is left out', async (t) => {
+  const labels = [
+    { name: 'a', applied: 'False' },
+    { name: 'b', applied: null },
+    { name: 'c', applied: 1 },
+    { name: 'd' },
+  ];
+  const server = await httpServer(t, (response) =>
+    response.writeHead(200).end(JSON.stringify({ ...DECISION, labels })),
+  );
+  const decision = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
+  const read = decision.labels?.map(({ name, applied }) => [name, applied]);
+  assert.deepEqual(read, [
+    ['a', false],
+    ['c', true],
+    ['d', true],
+  ]);
 });
 
 test('no decision changes the keys of the next one', async (t) => {

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { foreignFormat } from '../../../src/base/foreign-format.ts';
 import { Findings } from '../../../src/cli/files/findings.ts';
-import {
-  checkText,
-  foreignFormat,
-  markBytes,
-  textProblem,
-  wholeLines,
-} from '../../../src/cli/files/text-file.ts';
+import { checkText, markBytes, textProblem, wholeLines } from '../../../src/cli/files/text-file.ts';
 import { piecesOf } from './checking.ts';
 
 /** Bytes that meet: pieces of characters, line ends, NUL. */
@@ -79,7 +74,10 @@ describe('the encoding of a file', () => {
       [Buffer.from([0x1f, 0x8b, 8]), /gzip/],
       [Buffer.from('PK\x03\x04etc'), /workbook/],
     ];
-    for (const [head, message] of cases) assert.match(foreignFormat(head) ?? '', message);
+    for (const [head, message] of cases) {
+      const { what = '', remedy = '' } = foreignFormat(head) ?? {};
+      assert.match(`${what}: ${remedy}.`, message);
+    }
     for (const unmarked of [utf16.subarray(2), Buffer.from(utf16).swap16().subarray(2)])
       assert.match(textProblem(unmarked) ?? '', /UTF-16, perhaps/);
     for (const text of ['Content\n', '', 'C', '\ufeffContent', 'a\0b\n', 'Ωμέγα,漢字'])

@@ -6,6 +6,24 @@ import { plainBytes } from '../../../src/http/decompression.ts';
 
 const LIMITS = { maxBytes: 1e9, maxRatio: 200, graceMs: 10_000, bytesPerSecond: 1_000 };
 
+test('names of codings that change no byte are no codings', async () => {
+  const read = async (encoding: string, file: Buffer) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of plainBytes(Readable.from([file]), encoding, LIMITS))
+      chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+  for (const encoding of ['', 'identity', 'aws-chunked', 'AWS-Chunked', 'utf-8', 'aws-chunked,'])
+    assert.equal(await read(encoding, Buffer.from('text')), 'text', encoding);
+  for (const encoding of ['gzip', 'aws-chunked, gzip', 'gzip,aws-chunked'])
+    assert.equal(await read(encoding, gzipSync('text')), 'text', encoding);
+  for (const encoding of ['compress', 'gzip, br', 'gzip, gzip', '__proto__'])
+    await assert.rejects(read(encoding, Buffer.from('text')), {
+      failure: 'blocked',
+      code: 'UNKNOWN_CONTENT_ENCODING',
+    });
+});
+
 test('bytes that cannot be decompressed are no early end, also while more of them come', async () => {
   const text = Buffer.from('some text, which is here to be compressed');
   for (const [encoding, file, broken] of [

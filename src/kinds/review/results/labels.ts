@@ -3,13 +3,15 @@
  * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
  * names that are true or false, delimited names, nothing.
  */
+import { isJsonContainer } from '../../../base/json/is-json-container.ts';
 import { MAX_VALUES, parseJson, parseKeepingDigits } from '../../../base/json/parse-json.ts';
 import { JsonScanner, type ScannedValue } from '../../../base/json/scanner.ts';
+import { readApplied } from '../../../service/contract.ts';
 
 export interface LabelCell {
   /** JSON array of objects with `name`, `applied` and `explanation`. */
   readonly json: string;
-  /** Text of a cell that is not JSON: `json` is a guess. */
+  /** Text of a cell that is not JSON, or is unclear: `json` is a guess. */
   readonly raw: string | undefined;
 }
 
@@ -54,7 +56,7 @@ export function readLabels(cell: string): LabelCell {
   const labels = (choice ?? (Array.isArray(exact) ? exact : [exact])).map((entry: unknown) =>
     typeof entry === 'string' ? { name: entry } : entry,
   );
-  if (labels.length > MAX_LABELS || !labels.every(isNamed)) return unread;
+  if (labels.length > MAX_LABELS || !labels.every(isReadable)) return unread;
   return { json: JSON.stringify(labels.map(labelOf)), raw: undefined };
 }
 
@@ -62,6 +64,11 @@ function isNamed(value: unknown): value is NamedLabel {
   return (
     typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
   );
+}
+
+/** True for a label that says clearly whether it applies, and whose name is not JSON itself. */
+function isReadable(value: unknown): value is NamedLabel {
+  return isNamed(value) && readApplied(value.applied) !== undefined && !isJsonContainer(value.name);
 }
 
 function isComplete(value: unknown): boolean {
@@ -84,20 +91,22 @@ function labelOf(label: NamedLabel): object {
   const { applied, explanation } = label;
   return {
     ...label,
-    applied: typeof applied === 'boolean' ? applied : true,
+    applied: readApplied(applied) as boolean,
     explanation: typeof explanation === 'string' ? explanation : null,
   };
 }
 
+/** Spellings of an empty value. */
+const NOTHING = /^(?:none|nan|n\/a|undefined)$/i;
 /** By strength: weaker ones than the separator belong to a name. */
 const DELIMITERS = ['\n', ';', '|', ','];
 
 /**
- * Returns delimited names; none for a text that begins like JSON, which is broken JSON. Undefined for
- * too many.
+ * Returns delimited names; none for an empty value, or a text that begins like JSON, which is broken
+ * JSON. Undefined for too many.
  */
 function namesIn(text: string): string[] | undefined {
-  if (/^[[{"]/.test(text)) return [];
+  if (/^[[{"]/.test(text) || NOTHING.test(text)) return [];
   const delimiter = DELIMITERS.find((one) => text.includes(one));
   const names = delimiter === undefined ? [text] : text.split(delimiter, MAX_LABELS + 1);
   if (names.length > MAX_LABELS) return undefined;

@@ -42,6 +42,12 @@ export function readResultHeader(
       : [indexOf(resultColumn)];
   const [result = -1] = results;
   const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
+  const isMissing =
+    (referenceColumn !== undefined && reference === -1) ||
+    (resultColumn !== undefined && result === -1) ||
+    (status === -1 && result === -1);
+  const other = isMissing ? otherFormat(names) : undefined;
+  if (other !== undefined) throw unreadable(`the result file ${other}`);
   if (referenceColumn !== undefined && reference === -1) {
     throw unreadable(
       `the result file has no column "${referenceColumn}": the service must return uploaded columns`,
@@ -67,6 +73,25 @@ export function readResultHeader(
     labels,
     reference,
   };
+}
+
+const DELIMITERS = new Map([
+  [';', 'semicolons'],
+  ['\t', 'tabs'],
+  ['|', 'vertical bars'],
+]);
+
+/** Returns what a file is whose first row is not that of a result file; undefined if it may be CSV. */
+function otherFormat(names: readonly string[]): string | undefined {
+  const [first = ''] = names;
+  if (first.includes('\0')) return 'has NUL bytes: it is UTF-16 text, perhaps';
+  if (/^\s*</.test(first)) return 'is HTML or XML, not CSV';
+  if (/^\s*[[{]/.test(first)) return 'is JSON, not CSV';
+  if (/^\s*#/.test(first)) return 'begins with a comment, not with a header';
+  if (/^sep=/i.test(first)) return 'begins with a line for spreadsheets (sep=), not with a header';
+  if (names.length > 1) return undefined;
+  const [, delimiter] = [...DELIMITERS].find(([one]) => first.includes(one)) ?? [];
+  return delimiter && `is delimited by ${delimiter}, not by commas`;
 }
 
 /** Returns the error for a file that violates the interface. It never quotes the file (I6). */

@@ -1,6 +1,7 @@
 /** Reader of one result file, piece by piece. */
 import { createHash } from 'node:crypto';
-import { JsonScanner } from '../../../base/json/scanner.ts';
+import { foreignFormat } from '../../../base/foreign-format.ts';
+import { isJsonContainer } from '../../../base/json/is-json-container.ts';
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
@@ -13,6 +14,8 @@ import { RowDecisions } from './row-decisions.ts';
 import { NOT_WHOLE, RowScanner } from './row-scanner.ts';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+/** First bytes that show the format of a file. */
+const HEAD_BYTES = 4;
 const LINE_END = Buffer.from('\n');
 /** Growth of a partial row after which it is scanned again: a file may come byte by byte. */
 const RESCAN_GROWTH = 1.125;
@@ -139,7 +142,9 @@ export class ResultReader {
   #scan(bytes: Buffer): number {
     let at = 0;
     if (!this.#begun) {
-      if (bytes.length < BYTE_ORDER_MARK.length) return at;
+      if (bytes.length < HEAD_BYTES) return at;
+      const foreign = foreignFormat(bytes);
+      if (foreign !== undefined) throw unreadable(`the result file ${foreign.what}`);
       if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))
         at = BYTE_ORDER_MARK.length;
       this.#begun = true;
@@ -175,7 +180,7 @@ export class ResultReader {
   #end(): void {
     this.close();
     const partial = this.#partial;
-    this.#begun ||= partial.length < BYTE_ORDER_MARK.length;
+    this.#begun ||= partial.length < HEAD_BYTES;
     const end = this.#scan(partial.bytes);
     partial.drop(end);
     const endsLine = partial.length === 0;
@@ -208,16 +213,12 @@ export class ResultReader {
     if (last === -1 || row.cells < decisions.columns) return false;
     if (this.#referenceColumn === last && decisions.isAuthentic(row, this.#job as JobContext))
       return true;
+    // The end of a list or object is certain.
     if (isJsonContainer(row.text(last))) return true;
     const { expectedRows = 0, wholeRow } = this.#facts;
     // The header is taken, too.
     return this.#taken >= expectedRows && wholeRow === digestOf(this.#partial.bytes);
   }
-}
-
-/** True for a JSON list or object, whose end is certain. */
-function isJsonContainer(text: string): boolean {
-  return /^\s*[[{]/.test(text) && new JsonScanner([]).scan(Buffer.from(text)) === undefined;
 }
 
 const digestOf = (row: Buffer): string => createHash('sha256').update(row).digest('base64');

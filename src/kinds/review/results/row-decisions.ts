@@ -13,12 +13,21 @@ import { CellMemo } from './cell-memo.ts';
 import type { ResultNotice } from './notices.ts';
 import type { ResultHeader } from './result-header.ts';
 import type { RowScanner } from './row-scanner.ts';
-import { labelPart, NO_LABEL_PART, NO_RESULT, resultPart, statusPart } from './verdict-parts.ts';
+import {
+  labelPart,
+  NO_LABEL_PART,
+  NO_RESULT,
+  resultPart,
+  SUCCESS,
+  statusPart,
+} from './verdict-parts.ts';
 
 /** Error of an item for which the service reports an error without a reason. */
 const REVIEW_FAILED = Buffer.from(
   '{"code":"review_failed","message":"The service could not review this item."}',
 );
+
+const NOT_UTF8 = 'a cell of the row is not UTF-8 (Latin-1, perhaps)';
 
 export class RowDecisions {
   readonly #header: ResultHeader;
@@ -84,12 +93,15 @@ export class RowDecisions {
     const problem = this.#open(row, job);
     if (problem !== undefined) return problem;
     const status = statusPart(row, header, this.#onNotice);
+    if (status !== SUCCESS && !row.isUtf8(header.status)) return NOT_UTF8;
     if (status === undefined)
       return 'the row has neither a result nor a status that says how its review ended';
     const labels = header.labels === -1 ? NO_LABEL_PART : this.#labels.ofCell(row, header.labels);
+    if (labels.isReplaced && !row.isUtf8(header.labels)) return NOT_UTF8;
     if (!labels.isJson) this.#onNotice({ kind: 'labels_not_json', value: '' });
     const result =
       row.size(header.result) === 0 ? NO_RESULT : this.#results.ofCell(row, header.result);
+    if (result.isReplaced && !row.isUtf8(header.result)) return NOT_UTF8;
 
     const writer = this.#writer;
     writer.begin(job);

@@ -3,6 +3,7 @@
  * as csv-parse does with `relax_quotes` and both kinds of line end: a quote within a bare cell, a
  * CR alone, and text after a closing quote are content.
  */
+import { isUtf8 } from 'node:buffer';
 import { grown } from '../../../core/bytes/grown.ts';
 import type { ServiceError } from '../../../core/outcome/service-error.ts';
 import { unreadable } from './result-header.ts';
@@ -97,6 +98,11 @@ export class RowScanner {
   text(cell: number): string {
     const text = this.bytes.toString('utf8', this.start(cell), this.end(cell));
     return this.isDoubled(cell) ? text.replaceAll('""', '"') : text;
+  }
+
+  /** True if the bytes of a cell are UTF-8; also for the column -1. */
+  isUtf8(cell: number): boolean {
+    return this.size(cell) === 0 || isUtf8(this.bytes.subarray(this.start(cell), this.end(cell)));
   }
 
   /** Returns the texts of all cells. */

@@ -17,18 +17,21 @@ interface LabelPart {
   /** Value of `labels`, and perhaps `labels_raw`. */
   readonly json: Buffer;
   readonly isJson: boolean;
+  readonly isReplaced: boolean;
 }
 
 interface ResultPart {
   readonly json: Buffer;
   /** undefined without a result. */
   readonly text: string | undefined;
+  /** True if the text has U+FFFD, which stands for bytes that are not UTF-8. */
+  readonly isReplaced: boolean;
 }
 
-const SUCCESS: StatusPart = { json: Buffer.from('"SUCCESS"'), isError: false };
+export const SUCCESS: StatusPart = { json: Buffer.from('"SUCCESS"'), isError: false };
 const FAILED: StatusPart = { json: ERROR, isError: true };
-export const NO_LABEL_PART: LabelPart = { json: NO_LABELS, isJson: true };
-export const NO_RESULT: ResultPart = { json: NULL, text: undefined };
+export const NO_LABEL_PART: LabelPart = { json: NO_LABELS, isJson: true, isReplaced: false };
+export const NO_RESULT: ResultPart = { json: NULL, text: undefined, isReplaced: false };
 
 /**
  * Reads the status of a row. An unknown one is a success if there is a result.
@@ -66,12 +69,16 @@ function isSuccess(row: RowScanner, column: number): boolean {
 
 /** Reads the text of a result cell. */
 export function resultPart(text: string): ResultPart {
-  return text === '' ? NO_RESULT : { json: Buffer.from(JSON.stringify(text)), text };
+  if (text === '') return NO_RESULT;
+  return { json: Buffer.from(JSON.stringify(text)), text, isReplaced: isReplaced(text) };
 }
 
 /** Reads the text of a label cell. */
 export function labelPart(text: string): LabelPart {
   const { json, raw } = readLabels(text);
   const rawPart = raw === undefined ? '' : `,"labels_raw":${JSON.stringify(raw)}`;
-  return { json: Buffer.from(json + rawPart), isJson: raw === undefined };
+  const isJson = raw === undefined;
+  return { json: Buffer.from(json + rawPart), isJson, isReplaced: isReplaced(text) };
 }
+
+const isReplaced = (text: string): boolean => text.includes('\ufffd');

@@ -87,6 +87,17 @@ test('a wait is reported with its reason until the type is unblocked or the wait
   assert.deepEqual(waits.current(), []);
 });
 
+test('a wait for the service shows its end if it is longer than a minute', async () => {
+  const { clock, breakers, waits } = world();
+  breakers.unanswered('a', 'service', () => 59_000);
+  breakers.unanswered('b', 'service', () => 86_400_000);
+  const abort = new AbortController();
+  for (const type of ['a', 'b']) breakers.ready(type, abort.signal).catch(() => undefined);
+  const end = new Date(clock.now() + 86_400_000).toISOString();
+  assert.deepEqual(waits.current(), [{ reason: 'service', who: ['type a', `type b until ${end}`] }]);
+  abort.abort();
+});
+
 test('a type that is blocked again during a wait blocks for the new pause too', async () => {
   const { clock, breakers } = world();
   breakers.rejected('a', 'no');

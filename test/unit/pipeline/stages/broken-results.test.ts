@@ -313,7 +313,7 @@ test('a batch is warned of once, however often its file is downloaded, with the 
       .map(({ message, fields }) => [message, fields.malformed, fields.reason ?? fields.error]);
   assert.deepEqual(warnings('batch-1'), [['batch failed', 2, 'x']]);
   assert.deepEqual(warnings('batch-2'), [
-    ['result download ended early; retrying', undefined, 'scripted protocol'],
+    ['could not read the result file; downloading it again', undefined, 'scripted protocol'],
     ['batch failed', undefined, 'scripted protocol'],
   ]);
 });

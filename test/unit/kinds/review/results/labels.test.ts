@@ -31,6 +31,48 @@ test('labels are read in every likely form', () => {
   }
 });
 
+test('a label applies only if its cell says so, in any likely spelling', () => {
+  const cases: [applied: string, reads: boolean | undefined][] = [
+    ['true', true],
+    ['"True"', true],
+    ['" yes "', true],
+    ['1', true],
+    ['"1"', true],
+    ['false', false],
+    ['"False"', false],
+    ['"no"', false],
+    ['0', false],
+    ['"0"', false],
+    ['null', undefined],
+    ['""', undefined],
+    ['"perhaps"', undefined],
+    ['0.5', undefined],
+    ['[]', undefined],
+    ['{}', undefined],
+  ];
+  for (const [applied, reads] of cases) {
+    const cell = `[{"name":"a"},{"name":"b","applied":${applied}}]`;
+    const { json, raw } = readLabels(cell);
+    const b = { name: 'b', applied: reads, explanation: null };
+    assert.deepEqual(JSON.parse(json), reads === undefined ? [] : [named('a'), b], cell);
+    assert.equal(raw, reads === undefined ? cell : undefined, cell);
+  }
+});
+
+test('values that stand for nothing, and JSON in JSON, are no labels', () => {
+  const list = '[{"name":"a","applied":true,"explanation":"b"}]';
+  for (const cell of [
+    'None',
+    ' nan ',
+    'NaN',
+    'N/A',
+    JSON.stringify(list),
+    `[${JSON.stringify(list)}]`,
+  ])
+    assert.deepEqual(readLabels(cell), { json: '[]', raw: cell });
+  assert.deepEqual(JSON.parse(readLabels('["[spam]"]').json), [named('[spam]')]);
+});
+
 test('a cell that is not JSON keeps its text, and delimited names become labels', () => {
   for (const cell of ['a;b', 'a, b', ' a|b ', 'a\nb']) {
     const read = readLabels(cell);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { ServiceError } from '../../../../../src/core/outcome/service-error.ts';
 import { UnendedRows } from '../../../../../src/core/outcome/unended-rows.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
@@ -238,10 +239,49 @@ test('a file without a usable header is a protocol error that names the missing 
     /connector_ref/,
   );
   assert.match((await protocolError('Content,connector_ref\nSECRET,x\n')).message, /Status/);
-  assert.match(
-    (await protocolError('<?xml version="1.0"?><Error>SECRET</Error>')).message,
-    /connector_ref/,
-  );
+});
+
+test('a file of another format is named as what it is', async () => {
+  const csv = `${HEADER}\nSECRET,SUCCESS,spam,ham,[],en,${REF}\n`;
+  const utf16 = Buffer.from(`\ufeff${csv}`, 'utf16le');
+  const cases: [file: string | Buffer, what: RegExp][] = [
+    ['<?xml version="1.0"?><Error>SECRET</Error>', /is HTML or XML/],
+    ['<!doctype html>\n<p>SECRET, they say</p>\n', /is HTML or XML/],
+    ['{"error":"SECRET"}', /is JSON/],
+    ['[{"Content":"SECRET"}]\n', /is JSON/],
+    [gzipSync(csv), /is compressed \(gzip\)/],
+    [Buffer.from('PK\x03\x04 SECRET'), /workbook/],
+    [utf16, /is UTF-16 text/],
+    [Buffer.from(utf16).swap16(), /is UTF-16 text/],
+    [utf16.subarray(2), /NUL bytes/],
+    [csv.replaceAll(',', ';'), /delimited by semicolons/],
+    [csv.replaceAll(',', '\t'), /delimited by tabs/],
+    [`sep=;\n${csv}`, /sep=/],
+    [`# SECRET\n${csv}`, /comment/],
+  ];
+  for (const [file, what] of cases) {
+    const { rows, message } = await protocolError(file);
+    assert.deepEqual(rows, []);
+    assert.match(message, what);
+  }
+});
+
+test('a row with a cell that is not UTF-8 is malformed, unless nothing is read of the cell', async () => {
+  const row = `x,SUCCESS,größer,ham,"größe",en,${REF}\n`;
+  const read = async (file: Buffer) => {
+    const { rows } = await collectRows(kindWithFile(file));
+    return shown(rows);
+  };
+  const latin1 = (text: string) => Buffer.from(`${HEADER}\n${text}`, 'latin1');
+  const malformed = ['a cell of the row is not UTF-8 (Latin-1, perhaps)'];
+  assert.deepEqual(await read(latin1(row)), malformed);
+  assert.deepEqual(await read(latin1(row.replace('größer', 'x'))), malformed);
+  assert.deepEqual(await read(latin1(row.replace('größe"', 'x"'))), malformed);
+  assert.deepEqual(await read(latin1(`x,fäilure,y,ham,,en,${REF}\n`)), malformed);
+  assert.deepEqual(await read(latin1(`ß,SUCCESS,y,häm,,Ö,${REF}\n`)), [[3, 41, 'success']]);
+  // U+FFFD itself is text.
+  const replaced = Buffer.from(`${HEADER}\nx,SUCCESS,\ufffd,ham,\ufffd,en,${REF}\n`);
+  assert.deepEqual(await read(replaced), [[3, 41, 'success']]);
 });
 
 test('a file that ends inside a quote gives the rows before the cut, then a protocol error', async () => {
