@@ -60,7 +60,9 @@ export class Retrier {
     const { record, left } = job;
     this.#failed.set(job, failed);
     const spent = this.#spentOf(job);
-    const counted = !this.#typeFails(failed, spent) || isProbe;
+    const isEvidence = !this.#typeFails(failed, spent) || isProbe;
+    // Only attempts that the service has reviewed, or refused, count.
+    const counted = isEvidence && jobRule(failure).again !== 'always';
     const action = counted
       ? decide(failure, record, left.size, spent, retryPolicy(options))
       : 'retry';

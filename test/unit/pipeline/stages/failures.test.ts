@@ -89,6 +89,24 @@ test('an upload address that expires again and again never gives items up', asyn
   assert.deepEqual(errors(world), []);
 });
 
+test('attempts are those that the service has reviewed: uploads without an effect use up none', async () => {
+  for (const failure of ['expired', 'blocked'] as const) {
+    let faults = 0;
+    let reviews = 0;
+    const world = oneBatch(1, {
+      options: { review: { attempts: 2 } },
+      service: {
+        fault: (operation) => (operation === 'upload' && faults++ < 3 ? { failure } : undefined),
+        review: () => (reviews++ === 0 ? { state: 'failed' } : {}),
+      },
+    });
+    await world.untilSettled(30 * MINUTE);
+    world.assertExactlyOnce();
+    assert.deepEqual(errors(world), [], failure);
+    assert.ok(reviews > 1);
+  }
+});
+
 test('an upload that is too large is split in two at once, and an item too large alone gets an ERROR decision', async () => {
   const sizes = new Map<string, number>();
   const world = oneBatch(4, {
@@ -317,7 +335,7 @@ test('a batch that turns out to be somebody else’s is given up at once, and it
   world.assertExactlyOnce();
   assert.deepEqual(
     new Set(world.decisions().map(({ remote, attempt }) => `${remote} ${attempt}`)),
-    new Set(['batch-2 2']),
+    new Set(['batch-2 1']),
   );
 });
 
