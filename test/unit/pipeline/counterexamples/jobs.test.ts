@@ -140,9 +140,9 @@ test('move-in-two: the transaction that names a record’s next job takes it fro
   });
   world.event(0, 'a');
   const a = world.start('A');
-  const [first] = await untilJob(world, 1);
+  const [first] = await untilJobOf(world, 'batch-1');
   // Steps 8 to 12: abandoned, read again, moved; then nothing more is heard of A.
-  const [second] = await untilJob(world, 2);
+  const [second] = await untilJobOf(world, 'batch-2');
   a.process.kill();
   assert.notEqual(first, second);
   assert.deepEqual([jobsLeft(world), moves], [[[0]], [['new', 'new', 'end', 'end']]]);
@@ -152,12 +152,12 @@ test('move-in-two: the transaction that names a record’s next job takes it fro
   world.assertExactlyOnce();
 });
 
-/** Runs until the journal has had a live job of this attempt; the ids of the live jobs. */
-async function untilJob(world: World, attempt: number): Promise<string[]> {
+/** Runs until a batch is the only live job; the ids of the live jobs. */
+async function untilJobOf(world: World, remoteId: string): Promise<string[]> {
   await world.clock.runUntil(
     () =>
-      world.service.batches.size >= attempt &&
-      world.liveJobs().some(({ record }) => record.attempt === attempt),
+      world.liveJobs().every(({ record }) => record.remoteId === remoteId) &&
+      world.liveJobs().length > 0,
     5 * MINUTE,
   );
   return world.liveJobs().map(({ record }) => record.id);
