@@ -73,11 +73,7 @@ const rankIn = (starts: readonly string[], file: string) =>
  */
 const BUNDLED: Partial<Record<Suite, number>> = { unit: 16, property: 8 };
 /** By themselves: they take as long as a bundle. */
-const UNBUNDLED = [
-  'test/property/protocol/',
-  'test/property/pipeline/',
-  'test/unit/pipeline/limits/buffers-in-crashes',
-];
+const UNBUNDLED = ['test/property/protocol/', 'test/property/pipeline/'];
 
 /** In the order in which they should begin. */
 export function planOf(files: readonly string[]): Plan[] {
