@@ -41,7 +41,7 @@ async function watch(configFile = stack.configFile) {
   return { ...cli, values, reports, stop };
 }
 
-test('a watch reports balance, then a second decision; another one a decision that is not there, then the failure to audit; a third cannot prove that it is not there, and a fourth audits nothing', async () => {
+test('a watch reports balance, then a second decision; another one a decision that is not there, then the failure to audit', async () => {
   const event = (n: number) => JSON.stringify({ type: 'post', content: `text ${n}`, metadata: {} });
   await kafka.write(
     stack.topics.source,
@@ -77,26 +77,8 @@ test('a watch reports balance, then a second decision; another one a decision th
   await second.reports(1, 0);
 
   const admin = await kafka.admin();
-  const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: 2, name: topic, configEntries }],
-  });
-  const third = await watch(other);
-  await third.reports(0, 0);
-  const { audit_records, audit_unknown_records, audit_without_source_records } =
-    await third.values();
-  assert.deepEqual([audit_records, audit_unknown_records, audit_without_source_records], [3, 1, 0]);
-  await third.stop();
-
   await admin.deleteTopics({ topics: [topic] });
   await second.said(/"msg":"audit failed"/);
   assert.equal((await second.values()).audit_missing_records, 1);
   await second.stop();
-  const fourth = await watch(other);
-  await fourth.said(/"msg":"audit failed"/);
-  const { audit_start_timestamp_seconds = 0, ...never } = await fourth.values();
-  assert.ok(Math.abs(Date.now() / 1_000 - audit_start_timestamp_seconds) < 60);
-  assert.deepEqual(never, { audit_interval_seconds: 1 });
-  await fourth.stop();
 });
