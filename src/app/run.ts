@@ -1,4 +1,5 @@
 /** The connector as a process: the pipelines of a configuration, their telemetry, and the shutdown. */
+import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { settledWithin } from '../base/abortable.ts';
 import { systemClock, systemRandom } from '../base/system-clock.ts';
@@ -110,6 +111,7 @@ export async function runConnector(
       await opened.formats.start(starting.signal);
       // One refusal for all: each pipeline would name its own missing topics only.
       if (pipelines.length > 1) await describeTopics(opened.kafka.admin, config.pipelines);
+      await service.probe.untilAccepted(starting.signal);
       await Promise.all(pipelines.map((pipeline) => pipeline.start()));
     };
     const started = start();
@@ -226,11 +228,15 @@ function enginePorts(
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const limits = readLimits(source);
+  // The port is bound before a group is joined: no other living process on this host has the name.
+  const { enabled, port } = config.http;
+  const memberName = enabled && port !== 0 ? `${hostname()}-${port}` : undefined;
   const kind = kindOf(pipeline, service.client, logger, formats.of, results.reader);
   return {
     group: kafka.group({
       ...topics,
       ...tuning,
+      memberName,
       limits,
       maxBytes: tuning.fetchMaxBytes,
       maxBytesPerPartition: Math.ceil(tuning.fetchMaxBytes / FETCH_PARTS),

@@ -17,6 +17,9 @@ const OF_THE_API = /^(create|get)_/;
 /** Time for which a refused creation counts against the key: a probe only reads. */
 const REFUSAL_MS = 300_000;
 
+/** Time after which shards are taken although the service has not been reached. */
+const OUTAGE_MS = 10_000;
+
 const SERVICE_CONDITION = 'service';
 const KEY_CONDITION = 'api-key';
 
@@ -45,6 +48,10 @@ export class ServiceProbe {
   readonly #closing = new AbortController();
   /** Ends the probing in progress; undefined while the service is known to be well. */
   #probing: AbortController | undefined;
+  readonly #accepted = Promise.withResolvers<void>();
+  /** True if the latest probe was refused for the key. */
+  #isRefused = false;
+  #takesShards = false;
   /** Latest creation that was refused for the key, with its time. */
   #refused: { readonly text: string; readonly untilMs: number } | undefined;
 
@@ -58,6 +65,38 @@ export class ServiceProbe {
     health.notReady(SERVICE_CONDITION, 'not reached yet');
     health.notReady(KEY_CONDITION, 'not tried yet: the service has not answered');
     this.#begin(0);
+  }
+
+  /**
+   * Resolves when shards may be taken: the service has accepted the key, or was not reached for a
+   * while. A replica with a refused key stays out, so that others keep their shards (ADR 0033).
+   * @throws the signal's reason
+   */
+  async untilAccepted(signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    try {
+      await Promise.race([
+        this.#accepted.promise,
+        this.#untilOutage(AbortSignal.any([signal, over.signal])),
+      ]);
+      this.#takesShards = true;
+    } finally {
+      over.abort(new Error('the wait is over'));
+    }
+  }
+
+  async #untilOutage(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    for (let isLogged = false; ; isLogged = true) {
+      await clock.sleep(OUTAGE_MS, signal);
+      if (!this.#isRefused) break;
+      if (!isLogged)
+        logger.error(
+          {},
+          'the service refuses the API key; not joining the group before it accepts it',
+        );
+    }
+    logger.warn({}, 'the service cannot be reached; joining the group nevertheless');
   }
 
   /**
@@ -81,7 +120,14 @@ export class ServiceProbe {
   #refuse(text: string): void {
     const { clock, health } = this.#deps;
     this.#refused = { text, untilMs: clock.monotonic() + REFUSAL_MS };
-    health.notReady(KEY_CONDITION, text);
+    health.notReady(KEY_CONDITION, `${text}; ${this.#consequence}`);
+  }
+
+  /** Consequence of a refused key for the shards. */
+  get #consequence(): string {
+    return this.#takesShards
+      ? 'this replica keeps its shards, and their records wait until the key is accepted'
+      : 'this replica takes no shards before the key is accepted';
   }
 
   close(): void {
@@ -91,6 +137,8 @@ export class ServiceProbe {
   #well(): void {
     this.#probing?.abort(new Error('a call has succeeded'));
     this.#probing = undefined;
+    this.#isRefused = false;
+    this.#accepted.resolve();
     this.#deps.health.ready(SERVICE_CONDITION);
     this.#deps.health.ready(KEY_CONDITION);
   }
@@ -135,7 +183,9 @@ export class ServiceProbe {
       if (failure === 'not_found' || (failure === 'rejected' && status !== undefined))
         return this.#refusal();
       const isKey = failure === 'unauthorized';
-      health.notReady(isKey ? KEY_CONDITION : SERVICE_CONDITION, message);
+      this.#isRefused = isKey;
+      if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
+      else health.notReady(SERVICE_CONDITION, message);
       // Without a key the service is not called.
       if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
       return message;

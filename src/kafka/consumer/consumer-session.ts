@@ -6,6 +6,7 @@
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
+import { describeGroup } from '../admin/topic-requests.ts';
 import { EARLIEST, LATEST, listOffsets, READ_COMMITTED } from '../client/cluster-connection.ts';
 import { Client, type ConnectOptions } from '../client/connect.ts';
 import { explain, type RequestedAccess } from '../errors.ts';
@@ -52,6 +53,7 @@ export class ConsumerSession {
   readonly #options: GroupSettings;
   readonly #events: SessionEvents;
   readonly #logger: Logger;
+  readonly #clientId: string;
   readonly #client: Client;
   readonly #consumer: Consumer;
   readonly #positions: Positions;
@@ -79,7 +81,8 @@ export class ConsumerSession {
     this.#positions = new Positions(options.sourceTopic, options.journalTopic);
     this.#limits = { source: this.#options.limits, journal: OWN_TOPIC_LIMITS };
     this.#watch = this.#watching();
-    this.#client = new Client(connect, logger, RETRY);
+    this.#clientId = [connect.clientId, options.memberName].filter(Boolean).join('-');
+    this.#client = new Client({ ...connect, clientId: this.#clientId }, logger, RETRY);
     this.#consumer = this.#client.kafka.consumer({
       groupId: options.groupId,
       sessionTimeout: this.#options.sessionTimeoutMs,
@@ -127,6 +130,8 @@ export class ConsumerSession {
   async open(): Promise<void> {
     const { sourceTopic, journalTopic } = this.#options;
     await this.#consumer.connect();
+    if (this.#options.memberName !== undefined && this.history === undefined)
+      await this.#findPredecessors(this.#options.groupId);
     // From the beginning: a partition without a commit, such as one added later, must not lose its first records.
     for (const topic of [journalTopic, sourceTopic]) {
       try {
@@ -223,6 +228,24 @@ export class ConsumerSession {
       group: this.#options.groupId,
       principal: this.#connect.security?.principal,
     };
+  }
+
+  /** Finds members of this process's name, which leave before the first join. */
+  async #findPredecessors(groupId: string): Promise<void> {
+    try {
+      const { members } = await describeGroup(this.#cluster as KafkaCluster, groupId);
+      for (const { memberId, clientId } of members) {
+        if (clientId !== this.#clientId || this.memberIds.has(memberId)) continue;
+        this.memberIds.add(memberId);
+        this.#logger.info(
+          { memberId },
+          'removing the dead predecessor of this process from the group',
+        );
+      }
+    } catch (error) {
+      // The group misses them after their session timeout.
+      this.#logger.debug({ error: explain(error, this.#access) }, 'could not describe the group');
+    }
   }
 
   #joined(memberAssignment: IMemberAssignment): void {

@@ -22,6 +22,11 @@ export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
   readonly groupId: string;
   readonly sourceTopic: string;
   readonly journalTopic: string;
+  /**
+   * Part of the client id that no other living process has: a member that has it before the first
+   * join of this one is a dead predecessor, and leaves the group. Default: none.
+   */
+  readonly memberName?: string | undefined;
   /** Name of the group protocol, for consumers that are not the connector. */
   readonly protocol?: string;
   /** Silence of the group after which the client is replaced. Default: session and rebalance timeout and 10 s. */

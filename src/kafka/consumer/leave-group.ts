@@ -1,4 +1,4 @@
-/** Leave request on a connection of its own, so that the shards of a member need not wait for a timeout. */
+/** Members that leave their group early, so that their shards need not wait for a session timeout. */
 
 import { settledWithin } from '../../base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -9,7 +9,10 @@ import { explain } from '../errors.ts';
 /** With the session's own grace less than two seconds. */
 const GRACE_MS = 500;
 
-/** Never throws: the group misses a member that could not leave after its session timeout. */
+/**
+ * Sends a leave request on a connection of its own. Never throws: the group misses a member that
+ * could not leave after its session timeout.
+ */
 export async function leaveGroup(
   connect: ConnectOptions,
   groupId: string,

@@ -104,7 +104,7 @@ export interface KafkaBroker {
       state: string;
       protocolType: string;
       protocol: string;
-      members: { clientId: string; clientHost: string }[];
+      members: { memberId: string; clientId: string; clientHost: string }[];
     }[];
   }>;
   leaveGroup(request: object): Promise<unknown>;

@@ -65,6 +65,48 @@ describe('probe of the service', () => {
     assert.deepEqual(states(), WELL);
   });
 
+  it('lets shards be taken once the key is accepted, and not before, however long it is refused', async () => {
+    outcome = KEY_REFUSED;
+    probe.start();
+    let isOver = false;
+    const accepted = probe.untilAccepted(new AbortController().signal).then(() => {
+      isOver = true;
+    });
+    await clock.advance(3_600_000);
+    assert.equal(isOver, false);
+    assert.match(reasonOf('api-key') ?? '', /401; this replica takes no shards before/);
+
+    outcome = UNKNOWN;
+    await clock.advance(10_000);
+    await accepted;
+    outcome = KEY_REFUSED;
+    probe.called('get_batch', '401');
+    await clock.advance(1_000);
+    assert.match(reasonOf('api-key') ?? '', /401; this replica keeps its shards/);
+  });
+
+  it('lets shards be taken when the service was not reached for ten seconds', async () => {
+    outcome = DOWN;
+    probe.start();
+    let isOver = false;
+    const accepted = probe.untilAccepted(new AbortController().signal).then(() => {
+      isOver = true;
+    });
+    await clock.advance(9_999);
+    assert.equal(isOver, false);
+    await clock.advance(1);
+    await accepted;
+  });
+
+  it('ends the wait for the key with its signal', async () => {
+    outcome = KEY_REFUSED;
+    probe.start();
+    const stopping = new AbortController();
+    const accepted = probe.untilAccepted(stopping.signal);
+    stopping.abort(new Error('stopped'));
+    await assert.rejects(accepted, /stopped/);
+  });
+
   it('does not blame the key while the service does not answer', async () => {
     outcome = DOWN;
     probe.start();
