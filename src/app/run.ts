@@ -157,7 +157,10 @@ async function open(
     metrics.set('objective_age_seconds', { pipeline }, objective.ageMs / 1000);
     metrics.set('objective_in_time_ratio', { pipeline }, objective.share);
   }
+  // The port is bound before a group is joined: no other living process on this host has the name.
+  const { enabled, port } = config.http;
   return {
+    memberName: enabled && port !== 0 ? `${hostname()}-${port}` : undefined,
     service,
     metrics,
     logger,
@@ -222,15 +225,12 @@ function connectorService(
 
 function enginePorts(
   pipeline: PipelineConfig,
-  { kafka, service, metrics, health, budget, results, formats, tracing, ...opened }: Opened,
+  { kafka, memberName, service, metrics, health, budget, results, formats, ...opened }: Opened,
 ): PipelinePorts {
   const logger = opened.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const limits = readLimits(source);
-  // The port is bound before a group is joined: no other living process on this host has the name.
-  const { enabled, port } = config.http;
-  const memberName = enabled && port !== 0 ? `${hostname()}-${port}` : undefined;
   const kind = kindOf(pipeline, service.client, logger, formats.of, results.reader);
   return {
     group: kafka.group({
@@ -250,7 +250,7 @@ function enginePorts(
     metrics,
     logger,
     health,
-    tracer: tracing.tracer,
+    tracer: opened.tracing.tracer,
   };
 }
 
