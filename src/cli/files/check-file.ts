@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { foreignFormat } from '../../base/foreign-format.ts';
 import { BadFile, Findings } from './findings.ts';
 import type { InputFile } from './input-file.ts';
-import { foreignFormat } from '../../base/foreign-format.ts';
 import { markBytes } from './text-file.ts';
 
 /** Contents of a file that may be sent. */
