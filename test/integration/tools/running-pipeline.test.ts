@@ -1,5 +1,7 @@
 /** journal, explain and audit beside a real connector. */
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import type { EvaluationReport } from '../../../src/tools/evaluate/evaluate.ts';
@@ -201,6 +203,32 @@ test('audit balances to the record, ignores aborted records, and accepts ranges'
     /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m,
   );
   assert.match(out, /^Balanced: /m);
+});
+
+test('an audit with a position begins where the last one ended, and refuses the position of another pipeline', async () => {
+  const file = path.join(temporaryDirectory(), 'position');
+  const ranges = async () => {
+    const { code, partitions } = await toolJson<AuditReport>(
+      ...['audit', ...flags, '--since', '1h', '--position', file],
+    );
+    assert.equal(code, EXIT.ok);
+    return partitions;
+  };
+  const first = await ranges();
+  assert.deepEqual(
+    first.map(({ from }) => from),
+    [0, 0],
+  );
+  const second = await ranges();
+  assert.deepEqual(
+    second.map(({ from }) => from),
+    first.map(({ settledTo }) => settledTo),
+  );
+  assert.ok(second.every(({ from }) => from > 0));
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"reviews"', '"other"'));
+  const { code, err } = await tool('audit', ...flags, '--position', file);
+  assert.equal(code, EXIT.usage);
+  assert.match(err, /is not the position of an audit of pipeline reviews/);
 });
 
 test('evaluate compares decisions with expected results, and reads no other topic', async () => {
