@@ -14,7 +14,7 @@ interface Step {
   readonly note?: string;
   readonly colour?: Colour;
 }
-/** A crash of the connector: its points as docs/crash-points.md names them, and the consequence. */
+/** A crash of the connector: the points that it may hit, and the consequence. */
 interface Crash {
   readonly points: string;
   readonly effect: readonly string[];
@@ -131,7 +131,7 @@ export const batchLife = (): string => {
       text(
         20,
         bottom + 26,
-        'Each cross is a test that kills the connector there (docs/crash-points.md).',
+        'The tests kill the connector before each of its steps (docs/simulation.md).',
         's t-muted',
       ),
     ],

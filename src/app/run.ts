@@ -9,7 +9,6 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { connectKafka, requestFailure } from '../kafka/index.ts';
 import { ResultThread } from '../kinds/review/thread/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
-import type { PipelineOptions } from '../pipeline/context/options.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { describeTopics } from '../pipeline/context/topics.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
@@ -34,12 +33,6 @@ import { requestUnknown, ServiceProbe } from './service-probe.ts';
 /** Result of a run; the CLI turns it into an exit code. */
 type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
-/** Ports and options of the engine of one pipeline. */
-export interface EngineParts {
-  readonly ports: PipelinePorts;
-  readonly options: PipelineOptions;
-}
-
 /** V8 would let garbage grow to several times the live heap; the memory budget covers the whole process (docs/adr/0005). */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
@@ -55,13 +48,11 @@ type Opened = Awaited<ReturnType<typeof open>>;
 /**
  * Runs until `interrupted` resolves, or until a pipeline must not go on; then everything is closed.
  * @param configFile path of the configuration, for commands that the console shows
- * @param around may replace ports and options: for tests
  */
 export async function runConnector(
   config: Config,
   configFile: string,
   interrupted: Promise<unknown>,
-  around: (engine: EngineParts) => EngineParts = (engine) => engine,
 ): Promise<RunOutcome> {
   setFlagsFromString(HEAP_GROWTH);
   const startedMs = systemClock.now();
@@ -89,10 +80,15 @@ export async function runConnector(
   const opened = await open(config, service, metrics, health, logger);
   const { budget } = opened;
   const refused = Promise.withResolvers<Error>();
-  const pipelines = config.pipelines.map((pipeline) => {
-    const { ports, options } = around(engineParts(config, pipeline, opened));
-    return new Pipeline(ports, options, budget, refused.resolve);
-  });
+  const pipelines = config.pipelines.map(
+    (pipeline) =>
+      new Pipeline(
+        enginePorts(pipeline, opened),
+        enginePipeline(config, pipeline),
+        budget,
+        refused.resolve,
+      ),
+  );
   const shown = { startedMs, health, memory: budget, pipelines, metrics };
   const { brokers } = opened.kafka;
   const console =
@@ -222,37 +218,33 @@ function connectorService(
   return { client, probe, close };
 }
 
-function engineParts(
-  config: Config,
+function enginePorts(
   pipeline: PipelineConfig,
   { kafka, service, metrics, health, budget, results, formats, tracing, ...opened }: Opened,
-): EngineParts {
+): PipelinePorts {
   const logger = opened.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const limits = readLimits(source);
   const kind = kindOf(pipeline, service.client, logger, formats.of, results.reader);
   return {
-    ports: {
-      group: kafka.group({
-        ...topics,
-        ...tuning,
-        limits,
-        maxBytes: tuning.fetchMaxBytes,
-        maxBytesPerPartition: Math.ceil(tuning.fetchMaxBytes / FETCH_PARTS),
-      }),
-      producers: kafka.producers({ ...topics, ...tuning, pool: budget.pool }),
-      admin: kafka.admin,
-      reader: kafka.sourceReader({ topic: source.topic, limits }),
-      kind: formats.wrap(pipeline, kind),
-      clock: systemClock,
-      random: systemRandom,
-      metrics,
-      logger,
-      health,
-      tracer: tracing.tracer,
-    },
-    options: enginePipeline(config, pipeline),
+    group: kafka.group({
+      ...topics,
+      ...tuning,
+      limits,
+      maxBytes: tuning.fetchMaxBytes,
+      maxBytesPerPartition: Math.ceil(tuning.fetchMaxBytes / FETCH_PARTS),
+    }),
+    producers: kafka.producers({ ...topics, ...tuning, pool: budget.pool }),
+    admin: kafka.admin,
+    reader: kafka.sourceReader({ topic: source.topic, limits }),
+    kind: formats.wrap(pipeline, kind),
+    clock: systemClock,
+    random: systemRandom,
+    metrics,
+    logger,
+    health,
+    tracer: tracing.tracer,
   };
 }
 

@@ -1,4 +1,4 @@
-/** Formats that are not UTF-8 text, by the first bytes of a file. */
+/** Formats other than CSV in UTF-8, by the beginning of a file. */
 
 export interface ForeignFormat {
   /** Predicate of a sentence about the file. */
@@ -27,4 +27,26 @@ const SIGNATURES: readonly (readonly [string, ForeignFormat])[] = [
 export function foreignFormat(head: Buffer): ForeignFormat | undefined {
   const text = head.toString('latin1', 0, 4);
   return SIGNATURES.find(([signature]) => text.startsWith(signature))?.[1];
+}
+
+const DELIMITERS = new Map([
+  [';', 'semicolons'],
+  ['\t', 'tabs'],
+  ['|', 'vertical bars'],
+]);
+
+/**
+ * Returns what a file is whose first row, read as CSV, lacks the expected columns: the predicate of
+ * a sentence about the file. Undefined if it may be CSV.
+ */
+export function foreignHeader(names: readonly string[]): string | undefined {
+  const [first = ''] = names;
+  if (first.includes('\0')) return 'has NUL bytes: it is UTF-16 text, perhaps';
+  if (/^\s*</.test(first)) return 'is HTML or XML, not CSV';
+  if (/^\s*[[{]/.test(first)) return 'is JSON, not CSV';
+  if (/^\s*#/.test(first)) return 'begins with a comment, not with a header';
+  if (/^sep=/i.test(first)) return 'begins with a line for spreadsheets (sep=), not with a header';
+  if (names.length > 1) return undefined;
+  const [, delimiter] = [...DELIMITERS].find(([one]) => first.includes(one)) ?? [];
+  return delimiter && `is delimited by ${delimiter}, not by commas`;
 }

@@ -56,7 +56,7 @@ export interface DecisionBatch {
   readonly id: string | null;
   /** Content type. */
   readonly type: string;
-  /** 1 for the first batch of the item. */
+  /** 1 for the first batch of the item; a batch that was never reviewed does not count. */
   readonly attempt: number;
 }
 
@@ -249,7 +249,7 @@ export interface ReceiptMembers {
   readonly import_id: string | null;
   /** Status of the import in the service's spelling; null if status is ERROR. */
   readonly import_status: string | null;
-  /** 1 for the first import of the record. */
+  /** 1 for the first import of the record; an import that was never processed does not count. */
   readonly attempt: number;
   /** null if and only if status is SUCCESS. */
   readonly error: ReceiptError | null;

@@ -23,7 +23,7 @@ const DECOMPRESSORS: Readonly<Record<string, () => Decompressor>> = {
 
 /**
  * Values of Content-Encoding that change no byte. An upload in signed chunks is stored without them,
- * and S3-compatible storages keep the name. Some clients name a charset here by mistake.
+ * and S3-compatible storages keep the name; a charset there is a mistake, and changes no byte either.
  */
 const PLAIN = new Set(['', 'identity', 'aws-chunked', 'utf-8']);
 

@@ -82,9 +82,8 @@ export class Pipeline {
     this.#hold = waits.holding('kafka');
     const internal = new InternalErrors(about);
     const { pauseMs } = options.review;
-    const { topic } = source;
     const owned = () => this.#ownedPartitions();
-    const ends = new EndOffsets({ admin, clock, logger, waits, topic, owned });
+    const ends = new EndOffsets({ admin, clock, logger, waits, topic: source.topic, owned });
     this.#context = {
       ...this.#ports,
       kind: guardedKind(kind, internal),
@@ -112,8 +111,9 @@ export class Pipeline {
       fetched: (batch) => this.#fetched(batch),
       left: (reason) => this.#left(reason),
     });
+    if (this.#stopping.signal.aborted) return;
     this.#report();
-    if (!this.#stopping.signal.aborted) ends.start();
+    ends.start();
   }
 
   /**

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { SIMULATED_KINDS } from '../support/engine/simulation/kinds.ts';
 import { playAll } from '../support/engine/simulation/search/pool.ts';
 
-/** About a minute of processor time. */
-const HISTORIES = 800;
+/** About half a minute of processor time. */
+const HISTORIES = 400;
 /** Apart from the seeds of the property tests. */
 const FROM = 300_001;
 

@@ -111,7 +111,7 @@ export const LARGE: readonly Configuration[] = [
 /** The earlier draft that the first counterexamples are about. */
 const DRAFT: Partial<Rules> = { progress: 'cursors', jobsInOrder: true, rewinds: 'shared' };
 
-/** An earlier draft, or a rule taken away: what goes wrong then. Each is played against the connector by the test of its name. */
+/** An earlier draft, or a rule taken away: what goes wrong then. */
 export const COUNTEREXAMPLES: readonly Configuration[] = [
   broken('cursors-dead-letter', 'A0.X0.B0', DRAFT, TWICE, 16),
   broken('cursors-oversized-item', 'A0.X0.B0', { ...DRAFT, undecodableHasType: true }, TWICE, 16),

@@ -18,6 +18,18 @@ export const OF_SEVERAL_BROKERS = [
   'late AddOffsetsToTxn',
 ];
 
+/** Faults that take long to hit, and that resemble another one of the run or have a test of their own; for `npm run chaos`. */
+export const LONGER_RUNS = [
+  'scaling',
+  'Kafka slow',
+  'Kafka connections reset',
+  'late TxnOffsetCommit',
+  'kill -9 of the schema registry',
+  'service slow',
+  'service connections reset',
+  'pause and resume',
+];
+
 export interface Setup {
   readonly seed: number;
   readonly brokers: 1 | 3;

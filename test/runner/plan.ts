@@ -34,9 +34,6 @@ const ALL = 1_000;
 /** Measured: processor time by time, a little more where a file suffers from its neighbours. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
-  // Alike, so that each has room as soon as another of them ends.
-  ['test/chaos/kill', 75],
-  ['test/chaos/crash-points', 75],
   ['test/integration/upgrade/', 75],
   // These wait: for bounds of half a minute, sessions that end, backoffs.
   ['test/integration/liveness/', 15],
@@ -59,15 +56,13 @@ const FIRST = [
 ];
 /** Files that begin before the rest of the usual lane, the longest first: otherwise one runs alone at the end. */
 const LONG = [
-  'test/chaos/kill',
-  'test/chaos/crash-points',
   'test/integration/upgrade/',
   'test/integration/liveness/',
   'test/integration/console/outages',
   'test/integration/docs/',
   'test/integration/tools/',
 ];
-const COMPUTE = ['test/property/', 'test/chaos/simulation', 'test/chaos/judge'];
+const COMPUTE = ['test/property/', 'test/chaos/'];
 
 const rankIn = (starts: readonly string[], file: string) =>
   starts.findIndex((start) => file.startsWith(start));
@@ -78,11 +73,7 @@ const rankIn = (starts: readonly string[], file: string) =>
  */
 const BUNDLED: Partial<Record<Suite, number>> = { unit: 16, property: 8 };
 /** By themselves: they take as long as a bundle. */
-const UNBUNDLED = [
-  'test/property/protocol/',
-  'test/property/pipeline/',
-  'test/unit/pipeline/limits/buffers-in-crashes',
-];
+const UNBUNDLED = ['test/property/protocol/', 'test/property/pipeline/'];
 
 /** In the order in which they should begin. */
 export function planOf(files: readonly string[]): Plan[] {

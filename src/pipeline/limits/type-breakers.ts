@@ -10,7 +10,7 @@ import { abortable } from '../../base/abortable.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { BreakerView } from '../../core/ports/pipeline-view.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { endOfWait, type WaitReason, type WaitReasons } from './wait-reasons.ts';
+import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 
 /** Failed batches in a row after which a type pauses. */
 export const FAILURES_IN_A_ROW = 5;
@@ -157,12 +157,8 @@ export class TypeBreakers {
       const { promise, resolve } = Promise.withResolvers<void>();
       breaker.waiting.add(resolve);
       this.#arm(breaker);
-      const { blockedUntilMs, reason } = breaker;
-      const end =
-        reason === 'type_blocked'
-          ? undefined
-          : endOfWait(clock, blockedUntilMs - clock.monotonic());
-      const done = waits.begin(reason, end === undefined ? `type ${type}` : `type ${type} ${end}`);
+      const waitMs = breaker.blockedUntilMs - clock.monotonic();
+      const done = waits.begin(breaker.reason, `type ${type}`, 0, waitMs);
       try {
         await abortable(promise, signal);
       } finally {

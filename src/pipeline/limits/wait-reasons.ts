@@ -3,6 +3,7 @@
  * long. docs/operations.md explains each reason.
  */
 import type { Clock } from '../../base/clock.ts';
+import { endOfWait } from '../../base/end-of-wait.ts';
 import type { WaitView } from '../../core/ports/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
@@ -41,6 +42,8 @@ interface Spell {
   readonly sinceMs: number;
   /** Waits by waiter. */
   readonly who: Map<string, number>;
+  /** Known ends by waiter, on the monotonic clock, ms. */
+  readonly untilMs: Map<string, number>;
   logged: boolean;
   cancelLog: () => void;
   cancelEnd: (() => void) | undefined;
@@ -54,14 +57,6 @@ export interface ReportDeps {
   readonly logger: Logger;
 }
 
-/** Longer waits of a known length are shown with their end: a Retry-After may be a day. */
-const KNOWN_FROM_MS = 60_000;
-
-/** Returns the end of a long wait for people; undefined for a short one. */
-export function endOfWait({ now }: Pick<Clock, 'now'>, waitMs: number): string | undefined {
-  return waitMs < KNOWN_FROM_MS ? undefined : `until ${new Date(now() + waitMs).toISOString()}`;
-}
-
 export class WaitReasons {
   readonly #deps: ReportDeps;
   readonly #spells = new Map<WaitReason, Spell>();
@@ -73,9 +68,11 @@ export class WaitReasons {
   /**
    * Lets `who` (a shard, a type, …) wait until the returned function is called.
    * @param forMs time that it has waited already
+   * @param waitMs time that it will wait, if known
    */
-  begin(reason: WaitReason, who: string, forMs = 0): () => void {
+  begin(reason: WaitReason, who: string, forMs = 0, waitMs = 0): () => void {
     const spell = this.#spell(reason, forMs);
+    spell.untilMs.set(who, this.#deps.clock.monotonic() + waitMs);
     spell.cancelEnd?.();
     spell.cancelEnd = undefined;
     this.#count(reason, spell, who, 1);
@@ -106,7 +103,7 @@ export class WaitReasons {
   current(): { reason: WaitReason; who: string[] }[] {
     return [...this.#spells]
       .filter(([, { who }]) => who.size > 0)
-      .map(([reason, { who }]) => ({ reason, who: [...who.keys()] }));
+      .map(([reason, spell]) => ({ reason, who: this.#waitersOf(spell) }));
   }
 
   /** Reasons in force for people, with at most `named` waiters each. */
@@ -126,6 +123,7 @@ export class WaitReasons {
       const made: Spell = {
         sinceMs: clock.monotonic() - forMs,
         who: new Map(),
+        untilMs: new Map(),
         logged: false,
         cancelLog: clock.after(LONG_MS, () => this.#log(reason, made)),
         cancelEnd: undefined,
@@ -136,17 +134,20 @@ export class WaitReasons {
     return spell;
   }
 
-  #count(reason: WaitReason, { who: all }: Spell, who: string, change: 1 | -1): void {
+  #count(reason: WaitReason, { who: all, untilMs }: Spell, who: string, change: 1 | -1): void {
     const count = (all.get(who) ?? 0) + change;
-    if (count === 0) all.delete(who);
-    else all.set(who, count);
+    if (count > 0) all.set(who, count);
+    else {
+      all.delete(who);
+      untilMs.delete(who);
+    }
     const { metrics, pipeline } = this.#deps;
     metrics.set('shards_paused', { pipeline, reason }, all.size);
   }
 
   #log(reason: WaitReason, spell: Spell): void {
     const { clock, logger } = this.#deps;
-    const who = [...spell.who.keys()];
+    const who = this.#waitersOf(spell);
     if (who.length > 0) {
       spell.logged = true;
       const about = { reason, waiting: who.length, who: who.slice(0, NAMED) };
@@ -162,6 +163,13 @@ export class WaitReasons {
     this.#spells.delete(reason);
     if (spell.logged)
       this.#deps.logger.info({ reason, seconds: this.#secondsOf(spell) }, 'pipeline resumed');
+  }
+
+  /** Waiters for people, with the ends of long waits. */
+  #waitersOf({ who, untilMs }: Spell): string[] {
+    const { clock } = this.#deps;
+    const nowMs = clock.monotonic();
+    return [...who.keys()].map((one) => one + endOfWait(clock, (untilMs.get(one) ?? 0) - nowMs));
   }
 
   #secondsOf({ sinceMs }: Spell): number {

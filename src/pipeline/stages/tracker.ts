@@ -11,7 +11,6 @@ import { type Fail, type FollowState, heard, next } from '../../core/outcome/fol
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ServiceAccess, ShardLife } from '../context/shard-context.ts';
-import { endOfWait } from '../limits/wait-reasons.ts';
 import type { FailureDetail, Heard, ShardStages } from './shard-stages.ts';
 
 /** Growth of each wait over the one before, up to the cap. */
@@ -107,8 +106,8 @@ export class Tracker {
     let wasOverdue = false;
     for (let ceilingMs = review.poll.initialMs; ; ceilingMs *= GROWTH) {
       const wait = clock.sleep(waitMs, signal);
-      const end = endOfWait(clock, waitMs);
-      await (unanswered === undefined ? wait : waits.while(reasonOf(unanswered), wait, end));
+      if (unanswered === undefined) await wait;
+      else await waits.while(reasonOf(unanswered), wait, undefined, waitMs);
       const answer = await this.#poll(job);
       signal.throwIfAborted();
 

@@ -1,4 +1,4 @@
-/** Events of chaos and of the crash points, each with what must become of it. */
+/** Events of chaos, each with what must become of it. */
 import type { RecordHeaders } from '../../../src/core/record.ts';
 
 /** A record that is imported. */

@@ -44,24 +44,6 @@ describe('the command line as a process', TIMEOUT, () => {
       assert.match(out, new RegExp(`^ {2}${EXIT[name as keyof typeof EXIT]} +${meaning}`, 'm'));
   });
 
-  it('shows with --help of a command its options and examples', async () => {
-    for (const [command, options] of [
-      ['run', ['--config']],
-      ['check', ['--config', '--quiet', '--sample', '--key', '--header']],
-      ['doctor', ['--config', '--pipeline', '--json', '--round-trip', '--type', '--timeout']],
-      ['journal', ['--config', '--pipeline', '--json', '--no-service']],
-      ['explain', ['--config', '--pipeline', '--json', '--no-service', '--thorough']],
-      ['audit', ['--config', '--pipeline', '--json', '--partition', '--from', '--since', '--to']],
-      ['dead-letters', ['list', 'replay']],
-      ['sandbox', ['--port', '--policy', '--data', '--api-key', '--host']],
-    ] as const) {
-      const { code, out } = await runCliProcess([command, '--help']);
-      assert.equal(code, EXIT.ok);
-      for (const option of options) assert.ok(out.includes(option), `${command} ${option}`);
-      assert.match(out, /Examples:\n {2}\$ /);
-    }
-  });
-
   it('prints the version of the package', async () => {
     const { code, out } = await runCliProcess(['--version']);
     assert.equal(code, EXIT.ok);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
+import { type NewRecord, testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { headerList, headerOf } from '../../support/records/headers.ts';
 import { CANARY } from '../../support/stack/canary.ts';
 import { type Stack, startStack } from '../../support/stack/stack.ts';
@@ -18,7 +18,7 @@ const BATCHING = {
   review: { poll: { initial: '50ms', max: '500ms' } },
 };
 
-const directories = Array.from({ length: 5 }, () => temporaryDirectory());
+const directories = Array.from({ length: 4 }, () => temporaryDirectory());
 const kafka = await testKafka();
 const stack = await startStack(kafka, directories[0] as string, {
   partitions: 1,
@@ -41,36 +41,6 @@ function changedConfig(
 const run = (change: (config: ReturnType<typeof parse>) => void) =>
   runCliProcess(['run', '--config', changedConfig(change)], { LOG_FORMAT: 'json' });
 
-test('without a configuration, or with a file that is not there, it exits 2 and says so', async () => {
-  const none = await runCliProcess(['run']);
-  assert.equal(none.code, 2);
-  assert.match(none.err, /required option '-c, --config <file>' not specified/);
-  const missing = await runCliProcess(['run', '--config', '/no/such/file.yaml']);
-  assert.equal(missing.code, 2);
-  assert.match(missing.err, /\/no\/such\/file\.yaml/);
-});
-
-test('wrong types, unknown keys and missing values are reported all at once, each by its path, and it exits 2', async () => {
-  const { code, err } = await run((config) => {
-    config.kafka.brokers = 17;
-    config.pipelines[0].batch = { maxRows: 'many', maxAge: '30' };
-    config.pipelines[0].bacth = {};
-    config.http.prot = 9;
-    delete config.service.baseUrl;
-  });
-  assert.equal(code, 2, err);
-  for (const said of [
-    'kafka.brokers',
-    'pipelines[0].batch.maxRows',
-    'pipelines[0].batch.maxAge',
-    'pipelines[0].bacth',
-    'http.prot',
-  ]) {
-    assert.ok(err.includes(said), `${said} in:\n${err}`);
-  }
-  assert.match(err, /service\.baseUrl/);
-});
-
 test('with no broker at the address it exits 3, and names the address and what to check', async () => {
   const { code, out } = await run((config) => {
     config.kafka.brokers = ['127.0.0.1:1'];
@@ -80,38 +50,24 @@ test('with no broker at the address it exits 3, and names the address and what t
   assert.match(out, /check that the brokers run/);
 });
 
-for (const [role, set] of [
-  ['source', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.source.topic = name)],
-  ['output', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.output.topic = name)],
-  [
-    'dead-letter',
-    (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.deadLetters.topic = name),
-  ],
-] as const) {
-  test(`a missing ${role} topic makes it exit 4 and is named`, async () => {
-    const name = uniqueName('nowhere');
-    const { code, out } = await run((config) => set(config.pipelines[0], name));
-    assert.equal(code, 4, out);
-    assert.match(
-      out,
-      new RegExp(`the ${role} topic .*${name}.* does not exist: run .*topics create`),
-    );
+test('a missing topic makes it exit 4 and is named', async () => {
+  const name = uniqueName('nowhere');
+  const { code, out } = await run((config) => {
+    config.pipelines[0].output.topic = name;
   });
-}
+  assert.equal(code, 4, out);
+  assert.match(out, new RegExp(`the output topic .*${name}.* does not exist: run .*topics create`));
+});
 
 test('a journal with another cleanup policy than compact makes it exit 4 and say what to alter', async () => {
-  for (const policy of ['delete', 'compact,delete']) {
-    const journal = await kafka.createTopic('journal', { settings: { 'cleanup.policy': policy } });
-    const { code, out } = await run((config) => {
-      config.pipelines[0].journal.topic = journal;
-    });
-    assert.equal(code, 4, out);
-    assert.ok(
-      out.includes(journal) &&
-        out.includes(`cleanup.policy is \\"${policy}\\", must be exactly \\"compact\\"`),
-      out,
-    );
-  }
+  const settings = { 'cleanup.policy': 'compact,delete' };
+  const journal = await kafka.createTopic('journal', { settings });
+  const { code, out } = await run((config) => {
+    config.pipelines[0].journal.topic = journal;
+  });
+  assert.equal(code, 4, out);
+  assert.ok(out.includes(journal), out);
+  assert.match(out, /cleanup\.policy is \\"compact,delete\\", must be exactly \\"compact\\"/);
 });
 
 test('a wrong service key: not ready with the reason while nothing comes in, nothing lost, and all goes on when the key file is corrected', async () => {
@@ -202,45 +158,31 @@ test('records that cannot be reviewed become dead letters with their reason; odd
   assert.equal(await replica.metric('balance_items'), 0);
 });
 
-test('content of 5 MB is reviewed, or dead-lettered when it is more than maxContent, whatever the dead-letter topic takes', async () => {
-  const big = await startStack(kafka, directories[3] as string, {
+test('content of 5 MB is reviewed; what is larger than maxContent, or than its topic takes, is a dead letter and holds nobody up', async () => {
+  const stack = await startStack(kafka, directories[3] as string, {
     partitions: 1,
     pipeline: {
       ...BATCHING,
+      name: 'contents',
       source: { maxContent: '6MiB' },
       batch: { maxAge: '200ms', maxBytes: '16MiB' },
     },
+    beside: [{ partitions: 1, pipeline: { ...BATCHING, name: 'terminals' } }],
     policy: { review: { rules: [{ when: { contains: 'the end' }, result: 'read to its end' }] } },
   });
-  after(() => big.stop());
-  await takeLargeRecords(big);
+  after(() => stack.stop());
+  const { replicas } = stack;
+  const [contents, terminals] = stack.pipelines.map(({ topics }) => ({
+    topics,
+    terminal: new TerminalRecords(kafka, { topics, replicas }),
+  })) as [Large, Large];
   const content = (bytes: number) => `${'words '.repeat(bytes / 6)}the end`;
-  const source = await kafka.write(big.topics.source, [
+  const first = await writeLarge(contents, [
     { key: 'fits', value: JSON.stringify({ type: 'post', content: content(5 * MIB) }) },
     { key: 'too large', value: JSON.stringify({ type: 'post', content: content(6.5 * MIB) }) },
     { key: 'after', value: JSON.stringify({ type: 'post', content: content(6) }) },
   ]);
-  await big.startReplica();
-  const terminal = new TerminalRecords(kafka, big);
-  await terminal.untilCount(source.length, 60_000);
-  terminal.assertOnceEach(source);
-  const [fits, large, afterwards] = source.map((at) => terminal.one(at));
-  assert.equal(fits?.decision?.result, 'read to its end');
-  assert.equal(afterwards?.decision?.result, 'read to its end');
-  assert.equal(large?.reason, 'too_large');
-  assert.equal(large.record.value, null);
-  assert.equal(String(large.record.key), 'too large');
-  assert.ok(Number(headerOf(large.record, 'dead-letter-value-omitted-bytes')) > 6.5 * MIB);
-});
-
-test('a record whose terminal record is larger than its topic takes is a dead letter, and holds nobody up', async () => {
-  const large = await startStack(kafka, directories[4] as string, {
-    partitions: 1,
-    pipeline: BATCHING,
-  });
-  after(() => large.stop());
-  await takeLargeRecords(large);
-  const source = await kafka.write(large.topics.source, [
+  const second = await writeLarge(terminals, [
     {
       key: 'k',
       value: JSON.stringify({ type: 'post', content: 'x', metadata: { m: 'y'.repeat(2 * MIB) } }),
@@ -250,23 +192,37 @@ test('a record whose terminal record is larger than its topic takes is a dead le
     { key: 'k'.repeat(2 * MIB), value: 'p' },
     { key: 'after', value: JSON.stringify({ type: 'post', content: 'after' }) },
   ]);
-  await large.startReplica();
-  const terminal = new TerminalRecords(kafka, large);
-  await terminal.untilCount(source.length, 60_000);
-  terminal.assertOnceEach(source);
-  const found = source.map((at) => terminal.one(at));
+  await stack.startReplica();
+  for (const [{ terminal }, source] of [[contents, first] as const, [terminals, second] as const]) {
+    await terminal.untilCount(source.length, 60_000);
+    terminal.assertOnceEach(source);
+  }
+  const [fits, large, afterwards] = first.map((at) => contents.terminal.one(at));
+  assert.equal(fits?.decision?.result, 'read to its end');
+  assert.equal(afterwards?.decision?.result, 'read to its end');
+  assert.equal(large?.reason, 'too_large');
+  assert.equal(large.record.value, null);
+  assert.equal(String(large.record.key), 'too large');
+  assert.ok(Number(headerOf(large.record, 'dead-letter-value-omitted-bytes')) > 6.5 * MIB);
+  const found = second.map((at) => terminals.terminal.one(at));
   assert.deepEqual(
     found.map(({ reason, decision }) => reason ?? decision?.status),
     ['too_large', 'not_json', 'not_json', 'not_json', 'SUCCESS'],
   );
 });
 
-/** Records of up to 8 MiB in the source; the outputs keep Kafka's 1 MiB. */
-async function takeLargeRecords(of: Stack): Promise<void> {
+interface Large {
+  readonly topics: Stack['topics'];
+  readonly terminal: TerminalRecords;
+}
+
+/** Writes records of up to 8 MiB to the source; the outputs keep Kafka's 1 MiB. */
+async function writeLarge({ topics }: Large, records: readonly NewRecord[]) {
   const admin = await kafka.admin();
   const configEntries = [{ name: 'max.message.bytes', value: String(8 * MIB) }];
   await admin.alterConfigs({
     validateOnly: false,
-    resources: [{ type: 2, name: of.topics.source, configEntries }],
+    resources: [{ type: 2, name: topics.source, configEntries }],
   });
+  return await kafka.write(topics.source, records);
 }

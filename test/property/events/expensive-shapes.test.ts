@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { WorstShape } from '../../support/events/shape-search.ts';
 
 /** More rounds are run by hand: the program prints the worst shapes of any number. */
-const ROUNDS = 40;
+const ROUNDS = 12;
 const SEARCH = fileURLToPath(new URL('../../support/events/shape-search.ts', import.meta.url));
 
 test('no shape of a grammar of JSON or Protobuf takes more memory than is reserved for it', () => {

@@ -71,7 +71,7 @@ test('the fast way through a plain path finds what the interpreter finds', () =>
       const wanted = JSON.stringify(evaluator.evaluate(node.value, input));
       assert.equal(foundAt(steps, begin) ?? 'null', wanted);
     }),
-    { numRuns: 3000 },
+    { numRuns: 600 },
   );
 });
 
@@ -110,7 +110,7 @@ test('a path is plain only where the library reads the same path', () => {
         assert.equal(TreeInterpreter.search(compile(text), data as never), 'found', text);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });
 
@@ -225,7 +225,7 @@ test('any text is an expression or is refused, and an expression has a result in
         }
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });
 

@@ -1,8 +1,6 @@
 /** The model itself: each rule of the protocol that is taken away is missed, in the fewest steps that show it. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { COUNTEREXAMPLES } from '../../model/configurations.ts';
 import { runConfiguration, unexpected } from '../../model/run.ts';
 
@@ -21,18 +19,4 @@ test('with symmetry between the instances and without it the same is found, in a
       configuration.name,
     );
   }
-});
-
-test('each counterexample is played against the engine by a test of its name', () => {
-  const folder = fileURLToPath(new URL('../../unit/pipeline/counterexamples', import.meta.url));
-  const tests = globSync('*.test.ts', { cwd: folder }).map((file) =>
-    readFileSync(`${folder}/${file}`, 'utf8'),
-  );
-  const missing = COUNTEREXAMPLES.filter(
-    ({ name }) => !tests.some((text) => new RegExp(`['\`]${name}[':]`).test(text)),
-  );
-  assert.deepEqual(
-    missing.map(({ name }) => name),
-    [],
-  );
 });

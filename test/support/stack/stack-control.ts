@@ -5,7 +5,6 @@
 import type { BatchSummary } from '../../../src/sandbox/control-routes.ts';
 import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
-import type { ScriptEntry } from '../../../src/sandbox/faults/script.ts';
 import type { TestKafka } from '../kafka/kafka.ts';
 import type { SeededRandom } from '../memory/clock.ts';
 import {
@@ -26,13 +25,6 @@ export async function sandboxBatches(stack: Stack): Promise<SandboxBatches> {
   const answer = await fetch(`${stack.sandboxUrl}/sandbox/batches`);
   if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}`);
   return (await answer.json()) as SandboxBatches;
-}
-
-/** The fault script, with how often each entry has hit. */
-export async function sandboxFaults(stack: Stack): Promise<readonly ScriptEntry[]> {
-  const answer = await fetch(`${stack.sandboxUrl}/sandbox/faults`);
-  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}`);
-  return ((await answer.json()) as { readonly faults: readonly ScriptEntry[] }).faults;
 }
 
 /** Replaces the fault script. */

@@ -1,4 +1,5 @@
 /** Header of a result file: columns by name, in any order. */
+import { foreignHeader } from '../../../base/foreign-format.ts';
 import { ServiceError } from '../../../core/outcome/service-error.ts';
 import { RESULT_COLUMNS } from '../../../service/contract.ts';
 import { foldName, isResultColumn } from '../metadata/column-names.ts';
@@ -46,7 +47,7 @@ export function readResultHeader(
     (referenceColumn !== undefined && reference === -1) ||
     (resultColumn !== undefined && result === -1) ||
     (status === -1 && result === -1);
-  const other = isMissing ? otherFormat(names) : undefined;
+  const other = isMissing ? foreignHeader(names) : undefined;
   if (other !== undefined) throw unreadable(`the result file ${other}`);
   if (referenceColumn !== undefined && reference === -1) {
     throw unreadable(
@@ -73,25 +74,6 @@ export function readResultHeader(
     labels,
     reference,
   };
-}
-
-const DELIMITERS = new Map([
-  [';', 'semicolons'],
-  ['\t', 'tabs'],
-  ['|', 'vertical bars'],
-]);
-
-/** Returns what a file is whose first row is not that of a result file; undefined if it may be CSV. */
-function otherFormat(names: readonly string[]): string | undefined {
-  const [first = ''] = names;
-  if (first.includes('\0')) return 'has NUL bytes: it is UTF-16 text, perhaps';
-  if (/^\s*</.test(first)) return 'is HTML or XML, not CSV';
-  if (/^\s*[[{]/.test(first)) return 'is JSON, not CSV';
-  if (/^\s*#/.test(first)) return 'begins with a comment, not with a header';
-  if (/^sep=/i.test(first)) return 'begins with a line for spreadsheets (sep=), not with a header';
-  if (names.length > 1) return undefined;
-  const [, delimiter] = [...DELIMITERS].find(([one]) => first.includes(one)) ?? [];
-  return delimiter && `is delimited by ${delimiter}, not by commas`;
 }
 
 /** Returns the error for a file that violates the interface. It never quotes the file (I6). */

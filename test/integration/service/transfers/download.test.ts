@@ -21,7 +21,7 @@ function answering(head: string, body: Buffer, end: 'close' | 'reset' | 'wait') 
   };
 }
 
-test('on the wire a download is a plain GET: host, connection and User-Agent, no Authorization, no Accept-Encoding', async (t) => {
+test('on the wire a download is a plain GET: host, connection, Accept-Encoding and User-Agent, no Authorization', async (t) => {
   const server = await rawServer(t, answering(`content-length: ${CSV.length}`, CSV, 'wait'));
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   assert.deepEqual(await collect(client.download(`${server.url}/k?sig=a%2Bb`, NEVER)), CSV);
@@ -29,6 +29,7 @@ test('on the wire a download is a plain GET: host, connection and User-Agent, no
     'GET /k?sig=a%2Bb HTTP/1.1',
     `host: ${server.url.slice('http://'.length)}`,
     'connection: keep-alive',
+    'accept-encoding: identity',
     `user-agent: ${USER_AGENT}`,
   ]);
   assert.deepEqual(observer.requests, ['download 200']);

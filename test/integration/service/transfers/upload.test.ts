@@ -15,7 +15,7 @@ function xmlError(code: string, message: string): string {
   );
 }
 
-test('on the wire an upload has host, length, exactly the signed type, User-Agent, and nothing else', async (t) => {
+test('on the wire an upload has host, length, exactly the signed type, Accept-Encoding, User-Agent, and nothing else', async (t) => {
   const server = await rawServer(t, (socket, received) => {
     if (received.endsWith('hello,1\r\n'))
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
@@ -31,8 +31,9 @@ test('on the wire an upload has host, length, exactly the signed type, User-Agen
     'PUT /bucket/key%20a?X-Amz-Signature=a%2Fb%3D&x-amz-meta-batch_id=1&plus=a+b HTTP/1.1',
     `host: ${server.url.slice('http://'.length)}`,
     'connection: keep-alive',
-    'content-type: text/csv',
+    'accept-encoding: identity',
     `user-agent: ${USER_AGENT}`,
+    'content-type: text/csv',
     `content-length: ${BODY.length}`,
   ]);
   assert.equal(body, BODY.toString().trimEnd().concat('\r\n'));

@@ -26,7 +26,7 @@ test('counts and instants are written as JavaScript writes them', () => {
       out.instant(ms);
       assert.equal(out.to.toString('latin1', 3, out.at), new Date(ms).toISOString());
     }),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -43,7 +43,7 @@ test('a memo of cells gives what would be made of each cell', () => {
           assert.equal(memo.at(cell, 0, cell.length, isDoubled), `made of ${text}`);
       },
     ),
-    { numRuns: 5000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -84,7 +84,7 @@ test('the scanner cuts a text into the cells that csv-parse finds', () => {
       const text = rows.join('');
       assert.deepEqual(scanned(text), parsed(text));
     }),
-    { numRuns: 5000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -105,7 +105,7 @@ test('so it does with scraps of CSV, as long as no quote is open', () => {
       if (bare) assert.deepEqual(found.map(lengthOf), wanted.map(lengthOf));
       else assert.deepEqual(found, wanted);
     }),
-    { numRuns: 5000 },
+    { numRuns: 1000 },
   );
 });
 

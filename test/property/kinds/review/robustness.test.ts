@@ -79,7 +79,7 @@ test('the header of a metadata column is its key, and no other column can have i
       ];
       assert.ok(!others.map(foldName).includes(foldName(header)) && !isResultColumn(header));
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });
 
@@ -101,7 +101,7 @@ test('any text in the reference column is refused, with a reason that does not s
         );
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: 500 },
   );
 });
 

@@ -111,7 +111,7 @@ test('a decision has the metadata of its event, whatever a service makes of its 
         }
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });
 
@@ -144,7 +144,7 @@ test('selected fields are preserved, with the digits of every number', async () 
       const text = String(decision?.value);
       assert.deepEqual(decimals(text).metadata, wanted);
     }),
-    { numRuns: 200 },
+    { numRuns: 60 },
   );
 });
 
@@ -187,6 +187,6 @@ test('a decision has the configured key and names the one of its event, also aft
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 60 },
   );
 });

@@ -53,7 +53,7 @@ test('the code of a cell is the beginning of a SHA-256 of key and body', () => {
       assert.equal(cell, `a${code}${body.toString('base64url')}`);
       assert.match(cell, /^a[A-Za-z0-9_-]+$/);
     }),
-    { numRuns: 2000 },
+    { numRuns: 300 },
   );
 });
 
@@ -79,7 +79,7 @@ test('a cell with any change decides nothing, or what it decided before', async 
       assert.deepEqual(await rowsOf(referenceOf(of, { rowKey: 'B'.repeat(22) })), FORGED);
       assert.deepEqual(await rowsOf(reference, { ...JOB, rowKey: 'C'.repeat(22) }), FORGED);
     }),
-    { numRuns: 500 },
+    { numRuns: 300 },
   );
 });
 
@@ -125,6 +125,6 @@ test('a cell comes back from every dialect of CSV, every normalisation and encod
         [of.partition, of.offset, of.replay],
       );
     }),
-    { numRuns: 3000 },
+    { numRuns: 300 },
   );
 });

@@ -52,8 +52,10 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
       return true;
     case 'stop': {
       const instance = one(cast.running, action.which);
-      if (instance !== undefined) cast.stop(instance);
-      return instance !== undefined;
+      if (instance === undefined) return false;
+      if (action.steps === undefined) cast.stop(instance);
+      else instance.process.afterSteps(action.steps, () => cast.stop(instance));
+      return true;
     }
     case 'kill':
     case 'freeze': {

@@ -49,6 +49,8 @@ export interface HistoryReport {
   readonly faults: Coverage;
   readonly coverage: Coverage;
   readonly records: number;
+  /** Batches that were created at the service, and rows that it has received. */
+  readonly submitted: { readonly batches: number; readonly rows: number };
   /** Virtual ms from the last fault until everything was settled. */
   readonly settledMs: number;
   /** Commits, submissions, everything that tells one history from another. */
@@ -147,8 +149,17 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     faults,
     coverage,
     records: world.produced,
+    submitted: submittedTo(world),
     settledMs,
     fingerprint: `${world.clock.now()} ${JSON.stringify(world.service.calls)} ${JSON.stringify(coverage)}`,
+  };
+}
+
+function submittedTo({ service }: World): HistoryReport['submitted'] {
+  const batches = [...service.batches.values()];
+  return {
+    batches: batches.length,
+    rows: batches.reduce((sum, { rows = [] }) => sum + rows.length, 0),
   };
 }
 

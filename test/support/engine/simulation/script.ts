@@ -30,7 +30,8 @@ export type Action =
       readonly transaction?: 'commit' | 'abort';
     }
   | { readonly do: 'start' }
-  | { readonly do: 'stop'; readonly which: Which }
+  /** SIGTERM, now or before the step after the next `steps`. */
+  | { readonly do: 'stop'; readonly which: Which; readonly steps?: number }
   /** SIGKILL before the step after the next `steps`. */
   | { readonly do: 'kill'; readonly which: Which; readonly steps: number }
   /** SIGSTOP, and SIGCONT `forMs` later. */

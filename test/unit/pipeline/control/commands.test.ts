@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
 import { changed } from '../../../support/engine/changed.ts';
+import { Gate } from '../../../support/engine/gate.ts';
 import { command, controlOf, inspectionOf } from '../../../support/engine/inspection.ts';
 import { type Instance, TOPICS, World } from '../../../support/engine/world.ts';
-import { Gate } from '../counterexamples/story.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60_000;

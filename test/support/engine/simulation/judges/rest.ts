@@ -45,11 +45,15 @@ function heldBy(instance: Instance, cast: Cast): string[] {
 }
 
 /** @throws Violation when stopped instances left a timer, a buffer or a transaction behind */
-export function assertNothingLeft({ instances, kafka }: World, cast: Cast): void {
+export function assertNothingLeft({ instances, kafka, service }: World, cast: Cast): void {
   const [open] = kafka.transactions.openTransactions();
   if (open !== undefined) throw new Violation('rest', `a transaction of ${open} stays open`);
   const ended = instances.filter((instance) => !cast.hangs(instance));
   const left = ended.filter(({ process }) => process.state !== 'killed').flatMap(leftBy);
+  // A process that was killed, or hangs, returns nothing.
+  const { lent } = service.slices;
+  if (lent > 0 && instances.every((one) => one.process.state !== 'killed' && !cast.hangs(one)))
+    left.push(`${lent} slice(s) of result files are lent`);
   if (left.length > 0) throw new Violation('rest', left.join('; '));
 }
 

@@ -1,0 +1,86 @@
+/** The promise at every step: a process that ends before each of its steps in turn leaves nothing undone and nothing twice. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type HistoryReport, play } from '../support/engine/simulation/history.ts';
+import { SIMULATED_KINDS, type SimulatedKind } from '../support/engine/simulation/kinds.ts';
+import type { PlacedStrike, Script, Shape } from '../support/engine/simulation/script.ts';
+
+const SHAPE: Shape = {
+  instances: 1,
+  partitions: 2,
+  shards: 1,
+  batchRows: 4,
+  batchAgeMs: 500,
+  chunkRows: 2,
+  attempts: 3,
+  maxInFlight: 200_000,
+  budgetBytes: 1_000_000,
+  sessionTimeoutMs: 6_000,
+  latencyMs: 5,
+  rejectedToDeadLetters: false,
+};
+/** The first batch fails, so that its records are read again and move to another. */
+const FAILED: PlacedStrike = {
+  place: 'review',
+  nth: 0,
+  strike: { kind: 'review', how: 'failed', afterMs: 100 },
+};
+const FEWEST_STEPS = 80;
+/** Batches that may stay empty: a stop may meet the creation of two, one of each partition. */
+const MOST_EMPTY = { kill: 1, stop: 2 };
+
+interface Walk {
+  readonly kind: SimulatedKind;
+  readonly end: 'kill' | 'stop';
+  readonly strikes: readonly PlacedStrike[];
+}
+
+const scriptOf = ({ kind, end, strikes }: Walk, steps: number): Script => ({
+  seed: 1,
+  shape: { ...SHAPE, kind },
+  events: [
+    { atMs: 0, do: 'produce', count: 9, types: 1, poisonEvery: 5 },
+    { atMs: 0, do: end, which: 0, steps },
+  ],
+  strikes,
+  untilMs: 8_000,
+});
+
+interface Walked {
+  readonly report: HistoryReport;
+  /** False when everything was settled before the step. */
+  readonly endedAtWork: boolean;
+}
+
+async function playEnding(walk: Walk, steps: number): Promise<Walked> {
+  const lines: string[] = [];
+  const report = await play(scriptOf(walk, steps), { trace: (line) => lines.push(line) });
+  assert.equal(report.violation?.message, undefined, `ended before step ${steps}`);
+  const ended = lines.findIndex((line) => / i1(?:: kill| is told to stop)$/.test(line));
+  const settled = lines.findLastIndex((line) => / commits .*(?:decisions|dead):/.test(line));
+  return { report, endedAtWork: ended >= 0 && ended < settled };
+}
+
+const WALKS: readonly Walk[] = [
+  ...SIMULATED_KINDS.map((kind) => ({ kind, end: 'kill' as const, strikes: [] })),
+  { kind: 'review', end: 'kill', strikes: [FAILED] },
+  { kind: 'review', end: 'stop', strikes: [] },
+];
+
+for (const walk of WALKS) {
+  const of = walk.strikes.length === 0 ? walk.kind : `${walk.kind} that fails once`;
+  test(`${of}, ${walk.end} before any step: each record is settled once, no row is submitted again, and nothing stays held`, async () => {
+    const { submitted, coverage } = (await playEnding(walk, Number.POSITIVE_INFINITY)).report;
+    assert.equal(coverage['jobs_failed_total batch_failed'] ?? 0, walk.strikes.length);
+    let steps = 0;
+    for (; ; steps++) {
+      const { report, endedAtWork } = await playEnding(walk, steps);
+      const { batches, rows } = report.submitted;
+      assert.equal(rows, submitted.rows, `rows submitted, ended before step ${steps}`);
+      const empty = batches - submitted.batches;
+      assert.ok(empty <= MOST_EMPTY[walk.end], `${empty} batches, ended before step ${steps}`);
+      if (!endedAtWork) break;
+    }
+    assert.ok(steps >= FEWEST_STEPS, `only ${steps} steps until everything was settled`);
+  });
+}
