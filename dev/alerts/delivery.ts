@@ -65,51 +65,6 @@ export const delivery: Group = {
         'Consumed events do not equal those settled, released or in flight: a bug in the connector.',
     },
     {
-      name: 'ContentReviewAuditMissing',
-      severity: 'critical',
-      expr: `max by (${PIPELINE}) (content_review_audit_missing_records) > 0`,
-      for: '0m',
-      summary:
-        'Pipeline {{ $labels.pipeline }}: {{ $value }} records have neither a decision nor a dead letter',
-      description:
-        'The audit has found records that the journal calls settled, without a terminal record, in two readings.',
-    },
-    {
-      name: 'ContentReviewAuditDouble',
-      severity: 'critical',
-      expr: `max by (${PIPELINE}) (content_review_audit_double_records) > 0`,
-      for: '0m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value }} terminal records are second ones',
-      description:
-        'The audit has found records with more than one committed terminal record of the same event id.',
-    },
-    {
-      name: 'ContentReviewAuditOverdue',
-      severity: 'warning',
-      // Over the past, because a pod that is gone has no metrics, and one that has restarted no success yet.
-      expr: expr`
-        time() - (max by (${PIPELINE}) (last_over_time(content_review_audit_success_timestamp_seconds[1w]))
-        or min by (${PIPELINE}) (min_over_time(content_review_audit_start_timestamp_seconds[1w])))
-        > 3 * max by (${PIPELINE}) (last_over_time(content_review_audit_interval_seconds[1d]))`,
-      for: '10m',
-      summary:
-        'Pipeline {{ $labels.pipeline }} has not been audited for {{ $value | humanizeDuration }}',
-      description:
-        'No audit has been completed for three intervals: missing and second terminal records would go unnoticed.',
-    },
-    {
-      name: 'ContentReviewAuditUnproven',
-      severity: 'warning',
-      expr: expr`
-        max by (${PIPELINE}) (content_review_audit_unknown_records)
-        / (max by (${PIPELINE}) (content_review_audit_records) > 0) > 0.01`,
-      for: '10m',
-      summary:
-        'Pipeline {{ $labels.pipeline }}: the audit proves nothing about {{ $value | humanizePercentage }} of the records',
-      description:
-        'These records have no terminal record, and the audit cannot prove that there never was one: if they are lost, ContentReviewAuditMissing does not fire.',
-    },
-    {
       name: 'ContentReviewRecordsLost',
       severity: 'critical',
       expr: `sum by (${PIPELINE}) (increase(content_review_unread_records_lost_total[1h])) > 0`,

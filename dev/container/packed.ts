@@ -8,9 +8,10 @@ interface Locked {
 }
 
 /**
- * Packs what was built before.
+ * Packs what was built before, with the scripts of the package.
  * @param source folder of the package's package.json, the repository or one in it.
  * @param directory an empty directory.
+ * @param onUnpacked called with the package's root before its dependencies are there.
  * @returns the package's root.
  * @throws Error when npm packs nothing.
  */
@@ -18,19 +19,15 @@ export function unpackPackage(
   repository: string,
   source: string,
   directory: string,
+  onUnpacked: (root: string) => void = () => {},
 ): { readonly root: string; readonly fileCount: number } {
-  const options = [
-    '--json',
-    '--ignore-scripts',
-    '--loglevel=error',
-    '--pack-destination',
-    directory,
-  ];
+  const options = ['--json', '--loglevel=error', '--pack-destination', directory];
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', ...options], { cwd: source, encoding: 'utf8' }),
   );
   execFileSync('tar', ['-xzf', path.join(directory, packed.filename), '-C', directory]);
   const root = path.join(directory, 'package');
+  onUnpacked(root);
   for (const name of dependenciesOf(repository, source)) {
     mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
     cpSync(path.join(repository, name), path.join(root, name), { recursive: true });

@@ -74,8 +74,23 @@ async function loadPage(url: string): Promise<string[]> {
   return [...loaded].map((name) => path.posix.basename(name) || 'index.html').sort();
 }
 
+/**
+ * The registry library depends on protobufjs 7, and overrides of a package do not reach its users. So the
+ * package bundles the library, with the one protobufjs of both.
+ */
+function proveOneProtobufjs(root: string): void {
+  const modules = path.join(root, 'node_modules');
+  const found = readdirSync(modules, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /(^|node_modules\/)protobufjs\/package\.json$/.test(name),
+  );
+  assert.deepEqual(found, ['protobufjs/package.json']);
+  const library = path.join(modules, '@kafkajs/confluent-schema-registry/package.json');
+  const { dependencies } = JSON.parse(readFileSync(library, 'utf8'));
+  assert.equal(dependencies.protobufjs, '*', 'a range that npm accepts for the bundled protobufjs');
+}
+
 async function prove(directory: string): Promise<void> {
-  const { root, fileCount } = unpackPackage(REPOSITORY, REPOSITORY, directory);
+  const { root, fileCount } = unpackPackage(REPOSITORY, REPOSITORY, directory, proveOneProtobufjs);
   const main = path.join(root, 'dist/cli/main.js');
   const configFile = path.join(directory, 'connector.yaml');
   writeFileSync(

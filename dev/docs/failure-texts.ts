@@ -44,7 +44,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'too many content types',
     connector:
       'Publishes records of types beyond 100 in use as dead letters; the types in use continue.',
-    user: '`dead_lettered_total{reason="too_many_types"}`',
+    user: '`dead_lettered_total{reason="too_many_types"}`, log line at warn from 80 types on',
     options: ['source.types'],
   },
   {

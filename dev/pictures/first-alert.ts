@@ -17,10 +17,7 @@ const RUNGS: readonly Rung[] = [
   {
     question: 'Is the promise at risk?',
     colour: 'bad',
-    alerts: [
-      ...['AuditMissing', 'AuditDouble', 'AuditUnproven', 'BalanceBroken', 'RecordsLost'],
-      ...['InternalErrors'],
-    ],
+    alerts: [...['BalanceBroken', 'RecordsLost', 'InternalErrors']],
     first: ['Run audit; extend the retention of', 'the source. Keep journal and group.'],
   },
   {
@@ -28,7 +25,7 @@ const RUNGS: readonly Rung[] = [
     colour: 'bad',
     alerts: [
       ...['Absent', 'InstanceDown', 'NotReady', 'LoopStuck', 'NoShards'],
-      ...['RebalanceLoop', 'LogLinesDropped', 'AuditOverdue'],
+      ...['RebalanceLoop', 'LogLinesDropped'],
     ],
     first: ['Look at pods, /readyz and /livez;', 'run doctor.'],
   },

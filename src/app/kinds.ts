@@ -49,6 +49,11 @@ export function kindOf(
           ...mapping,
           ...batch,
           ...common,
+          // The spans of batches link to those of their events.
+          headers: [...new Set([...output.headers, ...TRACE_HEADERS])],
+          withheldHeaders: output.traceHeaders
+            ? []
+            : TRACE_HEADERS.filter((name) => !output.headers.includes(name)),
           expected: mapping.expectedResult,
           includeContent: output.includeContent,
           ...(createReader && { createReader }),

@@ -99,7 +99,7 @@ export function pipelineNamed(config: Config, name: string | undefined): Pipelin
 export function recordName(text: string): string {
   if (/^\d{1,10}:\d{1,15}$|.-\d{1,10}-\d{1,15}(#\d{1,10})?$/.test(text)) return text;
   throw new InvalidArgumentError(
-    'A record is named PARTITION:OFFSET, such as 2:1371, or by its event id, such as content-events-2-1371. Search for others with --key or --where.',
+    'A record is named PARTITION:OFFSET, such as 2:1371, or by its event id, such as content-events-2-1371. Search for others with --key.',
   );
 }
 

@@ -117,15 +117,10 @@ export function partOf({ bytes, start, end, hasEscapes }: ScannedValue): JsonPar
 /**
  * Compiles a filter of records: true is wanted, false and null are not. Anything else, and an
  * expression that cannot be evaluated, is a mistake: such a record must not be skipped in silence.
- * @param option that holds the expression, for messages
  * @throws RangeError on an invalid expression; the filter throws MappingFailure
  */
-export function compileFilter(
-  text: string,
-  input: EventInput,
-  option = 'source.filter',
-): () => boolean {
-  const part = new MappedPart(text, option, input);
+function compileFilter(text: string, input: EventInput): () => boolean {
+  const part = new MappedPart(text, 'source.filter', input);
   return () => {
     const found = part.find();
     if (isAbsent(found)) return false;

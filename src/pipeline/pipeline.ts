@@ -95,7 +95,7 @@ export class Pipeline {
       waits,
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
-      typeLimit: new TypeLimit(options.maxTypes),
+      typeLimit: new TypeLimit(options.maxTypes, logger),
       limits: {
         // One thread encodes: a second body at a time would only take more memory.
         encodes: pLimit(1),

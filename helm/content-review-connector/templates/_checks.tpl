@@ -135,9 +135,6 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- end -}}
 {{- end -}}
 
-{{- if and .Values.audit.enabled .Values.monitor.enabled (eq .Values.monitor.kind "ServiceMonitor") -}}
-{{- $problems = append $problems "audit.enabled requires monitor.kind PodMonitor: the Service selects the connector only" -}}
-{{- end -}}
 {{- if and .Values.monitor.enabled (eq .Values.monitor.kind "ServiceMonitor") (not .Values.service.enabled) -}}
 {{- $problems = append $problems "monitor.kind is ServiceMonitor, but service.enabled is false: enable the Service, or use a PodMonitor" -}}
 {{- end -}}

@@ -12,12 +12,10 @@ import type { ServiceClient } from '../../service/client.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
-import type { RecordConditions, RecordSelector } from '../../tools/inspect/explain/search.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
 import { toolService } from '../clients/service.ts';
 import { sourceLimits } from '../pipeline-options.ts';
-import { recordSelector } from './record-selector.ts';
 import { remoteState } from './remote-state.ts';
 import { plainDecoder } from './sample.ts';
 
@@ -46,8 +44,6 @@ export interface Tools extends ControlTools {
   openReplay(memoryTopic: string): ShardProducer;
   /** Name of this process, for the memory's record. */
   readonly instance: string;
-  /** Compiles the conditions of a search. @throws InspectError `usage` for an invalid expression */
-  selector(conditions: RecordConditions): Promise<RecordSelector>;
 }
 
 /**
@@ -111,7 +107,6 @@ export async function withPipeline<T>(
       openControl: (shards) => kafka.controlProducer(producers(view.topics.journal), shards),
       openReplay: (topic) => kafka.producers(producers(topic)).open(0),
       instance: `${hostname()}-${process.pid}`,
-      selector: (conditions) => recordSelector(pipeline, registry, conditions),
     };
     return await work(tools);
   } catch (error) {

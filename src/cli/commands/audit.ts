@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
+import type { Tools } from '../../app/tools/inspect.ts';
 import type { AuditReport } from '../../tools/inspect/audit/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/audit/balance.ts';
-import { CommandFailed, EXIT } from '../exit-codes.ts';
+import { EXIT } from '../exit-codes.ts';
 import { helpText, type Io } from '../io.ts';
 import { counted, sentence, type TableCell, table } from '../text.ts';
 import {
-  duration,
-  onPipelines,
   pointInTime,
   runTool,
   several,
@@ -17,11 +16,9 @@ import {
 
 /** Runs of offsets that the text lists. */
 const MAX_RUNS = 20;
-const DAY_MS = 86_400_000;
 
 interface AuditFlags extends ToolFlags {
-  readonly watch?: true;
-  readonly every?: number;
+  readonly position?: string;
   readonly partition?: number[];
   readonly from?: number;
   readonly since?: number;
@@ -52,17 +49,16 @@ export function auditCommand(program: Command, io: Io): void {
     )
     .addOption(
       new Option(
-        '--watch',
-        'audit all pipelines again and again, with metrics on http.port',
-      ).conflicts(['json', 'partition', 'from', 'to']),
+        '--position <file>',
+        'begin where the last audit with this file ended; unless records are missing or double, write the new position to it',
+      ).conflicts(['partition', 'from', 'to']),
     )
-    .option('--every <duration>', 'with --watch: time between audits (default: 1h)', duration)
     .addHelpText(
       'after',
       helpText(
         [
           'audit -c connector.yaml --since 1d',
-          'audit -c connector.yaml --watch --every 1h',
+          'audit -c connector.yaml --since 1d --position posts.position',
           'audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json',
         ],
         'docs/tools.md explains the columns.',
@@ -73,30 +69,26 @@ export function auditCommand(program: Command, io: Io): void {
       ),
     )
     .action(async (flags: AuditFlags) => {
-      if (flags.watch) {
-        await watch(io, flags);
-        return;
-      }
-      if (flags.every !== undefined) throw new CommandFailed('--every needs --watch.');
-      const { audit } = await import('../../tools/inspect/audit/audit.ts');
-      const { partition: partitions = [], since: sinceMs } = flags;
       await runTool(
         io,
         flags,
-        (tools) => audit(tools, { ...flags, sinceMs, partitions }),
+        (tools) => audited(tools, flags),
         auditText,
         ({ verdict }) => VERDICTS[verdict].code,
       );
     });
 }
 
-async function watch(io: Io, flags: AuditFlags): Promise<void> {
-  const { every: everyMs = 3_600_000, since: sinceMs = Date.now() - DAY_MS } = flags;
-  await onPipelines(io, flags, async (config, pipelines, signal) => {
-    const { watchAudits } = await import('../../app/tools/audit-watch.ts');
-    await watchAudits(config, pipelines, { everyMs, sinceMs }, signal);
-    return EXIT.ok;
-  });
+async function audited(tools: Tools, flags: AuditFlags): Promise<AuditReport> {
+  const { partition: partitions = [], since: sinceMs, position: file } = flags;
+  const { auditFrom } = await import('../../tools/inspect/audit/audit.ts');
+  const { readPosition, writePosition } = await import('../files/audit-position.ts');
+  const { name } = tools.pipeline;
+  const last = file === undefined ? undefined : await readPosition(file, name);
+  const { report, progress } = await auditFrom(tools, { ...flags, sinceMs, partitions }, last);
+  const isSound = report.verdict === 'balanced' || report.verdict === 'unknown';
+  if (file !== undefined && isSound) await writePosition(file, name, progress);
+  return report;
 }
 
 /** Columns that are always shown, and the others where they are not 0. */

@@ -26,8 +26,6 @@ const MAX_LIMIT = 1_000;
 interface ExplainFlags extends ToolFlags {
   readonly thorough?: true;
   readonly key?: string;
-  readonly where?: string;
-  readonly decisions?: true;
   readonly since?: number;
   readonly until?: number;
   readonly limit: number;
@@ -37,7 +35,7 @@ export function explainCommand(program: Command, io: Io): void {
   toolOptions(program.command('explain'))
     .summary('show the fate of source records')
     .description(
-      'Shows the fate of the source record with that place or event id, or of the events that a search finds: their batches, and their decision or dead letter; or their current stage. Never shows content.',
+      'Shows the fate of the source record with that place or event id, or of the events with a key: their batches, and their decision or dead letter; or their current stage. Never shows content.',
     )
     .addArgument(
       new Argument(
@@ -46,11 +44,6 @@ export function explainCommand(program: Command, io: Io): void {
       ).argParser(recordName),
     )
     .option('--key <key>', 'search for events with this key')
-    .option(
-      '--where <expression>',
-      "search for events for which this expression is true, such as 'metadata.post == 42' (docs/mapping.md)",
-    )
-    .option('--decisions', 'compare the published decisions instead of the events')
     .option(
       '--since <time>',
       'begin of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
@@ -71,8 +64,7 @@ export function explainCommand(program: Command, io: Io): void {
         [
           'explain 2:1371 --config connector.yaml',
           'explain content-events-2-1371 -c connector.yaml --json | jq -r .state',
-          "explain --where 'metadata.post == 42' --since 7d -c connector.yaml",
-          `explain --decisions --where "result == 'spam'" --since 1h -c connector.yaml`,
+          'explain --key user-7 --since 7d -c connector.yaml',
         ],
         '',
         'missing',
@@ -87,9 +79,7 @@ export function explainCommand(program: Command, io: Io): void {
 }
 
 async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<void> {
-  const extra = (['key', 'where', 'decisions', 'since', 'until'] as const).find(
-    (name) => flags[name] !== undefined,
-  );
+  const extra = (['key', 'since', 'until'] as const).find((name) => flags[name] !== undefined);
   if (extra !== undefined)
     throw new CommandFailed(`--${extra} belongs to a search: leave out the record, or --${extra}`);
   const { explainRecord, namedRecord } = await import('../../tools/inspect/explain/explain.ts');
@@ -104,28 +94,23 @@ async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<
 }
 
 async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
-  const { key, where, until: untilMs, since: sinceMs = Date.now() - DAY_MS, limit } = flags;
-  if (key === undefined && where === undefined)
+  const { key, until: untilMs, since: sinceMs = Date.now() - DAY_MS, limit } = flags;
+  if (key === undefined)
     throw new CommandFailed(
-      'name a record (PARTITION:OFFSET or an event id), or search with --key or --where',
+      'name a record (PARTITION:OFFSET or an event id), or search with --key',
     );
   if (flags.thorough) throw new CommandFailed('--thorough takes one record: leave it out');
   if (untilMs !== undefined && untilMs <= sinceMs)
     throw new CommandFailed(
       `the time from ${instant(sinceMs)} to ${instant(untilMs)} is empty: change --since or --until`,
     );
-  const conditions = { on: flags.decisions ? 'decisions' : 'events', key, where } as const;
   const { search } = await import('../../tools/inspect/explain/search.ts');
   await runTool(
     io,
     flags,
-    async (tools, progress) =>
-      search(
-        tools,
-        { ...conditions, sinceMs, untilMs, limit },
-        await tools.selector(conditions),
-        ({ done, total, matching }) =>
-          progress.show(() => `${bar(done, total)}  ${counted(matching, 'match', 'matches')}`),
+    (tools, progress) =>
+      search(tools, { key, sinceMs, untilMs, limit }, ({ done, total, matching }) =>
+        progress.show(() => `${bar(done, total)}  ${counted(matching, 'match', 'matches')}`),
       ),
     searchText,
     ({ records }) => {
@@ -144,20 +129,15 @@ function codeOf({ state, terminals }: Explanation): ExitCode {
 }
 
 function searchText(report: SearchReport, nowMs: number): string {
-  const { on, topic, sinceMs, untilMs, searched, matching, records, notes } = report;
-  const noun = on === 'events' ? 'event' : 'decision';
+  const { topic, sinceMs, untilMs, searched, matching, records } = report;
   const to = untilMs === null ? 'now' : instant(untilMs);
   const where = `${counted(searched, 'record')} of ${topic} read, ${instant(sinceMs)} to ${to}`;
   const newest = matching > records.length ? `, the newest ${records.length} shown` : '';
   const last =
     matching === 0
-      ? `No ${noun} matches: ${where}. --since extends the time.`
-      : `${counted(matching, `${noun} matches`, `${noun}s match`)}${newest}: ${where}.`;
-  return [
-    ...records.map((one) => explainText(one, nowMs)),
-    ...notes.map((note) => `Note: ${sentence(note)}.\n`),
-    `${last}\n`,
-  ].join('\n');
+      ? `No event matches: ${where}. --since extends the time.`
+      : `${counted(matching, 'event matches', 'events match')}${newest}: ${where}.`;
+  return [...records.map((one) => explainText(one, nowMs)), `${last}\n`].join('\n');
 }
 
 function explainText(report: Explanation, nowMs: number): string {

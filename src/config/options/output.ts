@@ -28,7 +28,7 @@ export const outputOptions = group('Decisions.', {
     [],
   ),
   traceHeaders: flag(
-    'Whether decisions carry the trace headers of their events, and spans of batches link to them.',
-    true,
+    'Whether decisions carry the trace headers of their events. With kind: review they are in the upload too.',
+    false,
   ),
 });

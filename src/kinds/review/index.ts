@@ -10,16 +10,13 @@ import { DecisionWriter } from './decision/decision-writer.ts';
 import { EventPart } from './decision/event-part.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
-import type { ColumnOptions } from './metadata/column-names.ts';
 import type { ResultNotice } from './results/notices.ts';
 import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
-import { CsvRows } from './upload/csv-rows.ts';
+import { CsvRows, type UploadOptions } from './upload/csv-rows.ts';
 
-export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOptions> {
+export interface ReviewOptions extends Partial<MappingOptions & UploadOptions> {
   /** The source topic. */
   readonly topic: string;
-  /** Repeats the content in decisions. Default false. */
-  readonly includeContent?: boolean;
   /** Called once for each deviation of the result files from the interface. */
   readonly onNotice?: (notice: ResultNotice) => void;
   /** Default: in the caller's thread. */
@@ -92,7 +89,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       }
     },
 
-    failure: (item, error, job) => decisions.failure(item, error, job, includeContent),
+    failure: (item, error, job) => decisions.failure(item, error, job, columns),
   };
 }
 

@@ -24,8 +24,8 @@ export class OpenBatches implements Disposable {
   constructor(shard: Shard, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
-    const { budget, clock, options, state, typeLimit } = shard;
-    typeLimit.recovered(state, clock.monotonic());
+    const { budget, options, state, typeLimit } = shard;
+    typeLimit.recovered(state);
     const { batch, firstBatchRows, maxOffsetBytes } = options;
     const maxRows = () => (this.#isFirst ? Math.min(firstBatchRows, batch.maxRows) : batch.maxRows);
     const limits = {
@@ -52,9 +52,9 @@ export class OpenBatches implements Disposable {
    * @returns the poison of an item that is refused, or whose row cannot be written
    */
   add(item: ContentItem, sinceMs: number): Poison | undefined {
-    const { clock, inFlight, typeLimit } = this.#shard;
+    const { inFlight, typeLimit } = this.#shard;
     if (!this.#buffers.has(item.type)) {
-      const refusal = typeLimit.refusal(item.type, clock.monotonic());
+      const refusal = typeLimit.refusal(item.type);
       if (refusal !== undefined) return refusal;
     }
     inFlight.buffered++;

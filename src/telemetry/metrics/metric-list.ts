@@ -206,26 +206,6 @@ export const METRICS = {
     ['operation'],
   ),
 
-  // ── audit --watch (docs/tools.md), a process of its own ──────────────────────────────────────
-  audit_missing_records: gauge(
-    'Source records that are settled according to the journal and have no terminal record, since the first audited one.',
-  ),
-  audit_double_records: gauge(
-    'Further terminal records with the same event id, since the first audited record.',
-  ),
-  audit_unknown_records: gauge(
-    'Source records without a terminal record of which the audit cannot prove that there never was one, since the first audited record.',
-  ),
-  audit_without_source_records: gauge(
-    'Terminal records of audited offsets that hold no source record, since the first audited one; after compaction of the source as well.',
-  ),
-  audit_records: gauge('Audited source records.'),
-  audit_success_timestamp_seconds: gauge(
-    'Time at which the last complete audit began: records produced before it were counted. Absent until an audit is complete.',
-  ),
-  audit_start_timestamp_seconds: gauge('Start of the process that audits.'),
-  audit_interval_seconds: gauge('Time from the start of an audit to the next one.'),
-
   // ── The process ──────────────────────────────────────────────────────────────────────────────
   memory_budget_bytes: gauge('Budget for buffers, sealed bodies and result chunks.', []),
   memory_used_bytes: gauge('Used part of the budget.', []),

@@ -24,8 +24,6 @@ interface PromMetricsOptions {
    * event-loop monitor running for the life of the process.
    */
   readonly nodeMetrics?: boolean;
-  /** Names of the metrics that the process has (default: all). */
-  readonly names?: RegExp;
 }
 
 /** Value of one series. */
@@ -43,9 +41,9 @@ export class PromMetrics implements Metrics {
   readonly #openMetrics = new Registry<OpenMetricsContentType>();
   readonly #metrics = new Map<string, readonly [MetricDefinition, PromMetric]>();
 
-  constructor({ version, nodeMetrics = true, names = /^/ }: PromMetricsOptions) {
+  constructor({ version, nodeMetrics = true }: PromMetricsOptions) {
     for (const [name, definition] of Object.entries<MetricDefinition>(METRICS))
-      if (names.test(name)) this.#metrics.set(name, [definition, create(name, definition)]);
+      this.#metrics.set(name, [definition, create(name, definition)]);
     for (const [, metric] of this.#metrics.values()) this.#text.registerMetric(metric);
     if (nodeMetrics) collectDefaultMetrics({ register: this.#text });
     this.#openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
@@ -53,7 +51,7 @@ export class PromMetrics implements Metrics {
     // of the other format need objects of their own over the same values.
     for (const metric of this.#text.getMetricsAsArray())
       this.#openMetrics.registerMetric(Object.create(metric) as Metric);
-    if (names.test('build_info')) this.set('build_info', { version, node: process.version }, 1);
+    this.set('build_info', { version, node: process.version }, 1);
   }
 
   /** Creates the counters of a pipeline whose label values are known beforehand, at 0. */

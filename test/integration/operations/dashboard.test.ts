@@ -186,8 +186,8 @@ describe('a Prometheus that scrapes a connector', () => {
   });
 
   it('finds every metric of the list that such a pipeline has', async () => {
-    /** Without a schema registry, TLS, tracing and audit --watch there are none. */
-    const absent = ['schema_registry', 'kafka_tls', 'trace_', 'audit_'];
+    /** Without a schema registry, TLS and tracing there are none. */
+    const absent = ['schema_registry', 'kafka_tls', 'trace_'];
     let missing = Object.entries<MetricDefinition>(METRICS)
       .map(([name, { kind }]) => `content_review_${name}${kind === 'histogram' ? '_count' : ''}`)
       .filter((name) => !absent.some((part) => name.includes(part)));

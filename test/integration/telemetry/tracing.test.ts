@@ -28,6 +28,7 @@ const setup = {
   pipeline: {
     batch: { maxRows: 10, maxAge: '300ms' },
     review: { poll: { initial: '100ms', max: '300ms' } },
+    output: { traceHeaders: true },
   },
   config: { log: { level: 'info' }, shutdown: { timeout: '20s' } },
 };

@@ -1,5 +1,7 @@
 /** journal, explain and audit beside a real connector. */
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import type { EvaluationReport } from '../../../src/tools/evaluate/evaluate.ts';
@@ -149,7 +151,7 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
   }
 });
 
-test('explain answers by event id, key and expression, whatever became of the events', async () => {
+test('explain answers by event id and key, whatever became of the events', async () => {
   const { partition, offset } = fast[7] as (typeof fast)[number];
   const named = await toolJson<Explanation>(
     ...['explain', `${stack.topics.source}-${partition}-${offset}`, ...flags],
@@ -161,18 +163,8 @@ test('explain answers by event id, key and expression, whatever became of the ev
     [byKey.code, byKey.matching, byKey.searched, byKey.records.map(at)],
     [EXIT.ok, 1, 67, [at(fast[7])]],
   );
-  const slowOnes = await searched('--where', "type == 'slow'", '--limit', '4');
-  assert.deepEqual(
-    [slowOnes.matching, slowOnes.failed, slowOnes.records.map(({ state }) => state)],
-    [6, 1, ['in_review', 'in_review', 'in_review', 'in_review']],
-  );
-  const decided = await searched('--decisions', '--where', `source.offset == ${offset}`);
-  assert.deepEqual(
-    decided.records.map(at).sort(),
-    [0, 1].map((one) => at({ partition: one, offset })),
-  );
 
-  const { out, err, code } = await tool('explain', ...flags, '--where', "key() == 'p'");
+  const { out, err, code } = await tool('explain', ...flags, '--key', 'q');
   assert.deepEqual([code, err], [EXIT.ok, '']);
   assert.match(out, /^No event matches: 67 records of \S+ read, .* --since extends the time\.$/m);
   assert.doesNotMatch(out, new RegExp(SECRET));
@@ -211,6 +203,32 @@ test('audit balances to the record, ignores aborted records, and accepts ranges'
     /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m,
   );
   assert.match(out, /^Balanced: /m);
+});
+
+test('an audit with a position begins where the last one ended, and refuses the position of another pipeline', async () => {
+  const file = path.join(temporaryDirectory(), 'position');
+  const ranges = async () => {
+    const { code, partitions } = await toolJson<AuditReport>(
+      ...['audit', ...flags, '--since', '1h', '--position', file],
+    );
+    assert.equal(code, EXIT.ok);
+    return partitions;
+  };
+  const first = await ranges();
+  assert.deepEqual(
+    first.map(({ from }) => from),
+    [0, 0],
+  );
+  const second = await ranges();
+  assert.deepEqual(
+    second.map(({ from }) => from),
+    first.map(({ settledTo }) => settledTo),
+  );
+  assert.ok(second.every(({ from }) => from > 0));
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"reviews"', '"other"'));
+  const { code, err } = await tool('audit', ...flags, '--position', file);
+  assert.equal(code, EXIT.usage);
+  assert.match(err, /is not the position of an audit of pipeline reviews/);
 });
 
 test('evaluate compares decisions with expected results, and reads no other topic', async () => {
@@ -312,8 +330,8 @@ test('without the connector, waiting records are shown as such, and deliberate d
   for (const { process } of stack.replicas) process.kill('SIGKILL');
   await Promise.all(stack.replicas.map(({ process }) => process.exited));
   const [lost, waiting] = await kafka.write(stack.topics.source, [
-    { partition: 0, value: event('fast', 47111) },
-    { partition: 0, value: event('fast', 47112) },
+    { partition: 0, key: 'q', value: event('fast', 47111) },
+    { partition: 0, key: 'q', value: event('fast', 47112) },
   ]);
   assert.ok(lost !== undefined && waiting !== undefined);
   assert.match((await explained(lost)).state, /not_read|buffered/);
@@ -349,7 +367,7 @@ test('without the connector, waiting records are shown as such, and deliberate d
   assert.match(out, new RegExp(`^Missing: 0:${lost.offset}$`, 'm'));
   const why = await explained(lost);
   assert.deepEqual([why.code, why.state], [EXIT.missing, 'missing']);
-  const worst = await searched('--where', "contains(content, ' 4711')");
+  const worst = await searched('--key', 'q');
   assert.deepEqual([worst.code, worst.matching], [EXIT.missing, 2]);
   assert.equal((await explained(waiting)).state, 'not_read');
 });

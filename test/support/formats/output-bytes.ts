@@ -113,7 +113,7 @@ const RECORDS: readonly (readonly [
       { ...SOURCE, ...ITEM, key: null },
       ERROR,
       { ...JOB, remoteId: '' },
-      true,
+      { includeContent: true },
     ),
   ],
   [

@@ -41,29 +41,27 @@ async function published(
   return rest;
 }
 
+const CARRIED = { traceHeaders: true };
+
 for (const kind of Object.keys(EVENTS)) {
-  test(`${kind}: the trace of a record is on what is published for it, and nothing else that is not asked for`, async () => {
-    assert.deepEqual(await published(kind, { ...CONTEXT, other: 'x' }), CONTEXT);
-    assert.deepEqual(await published(kind, { tracestate: 'a=1' }), { tracestate: 'a=1' });
-    assert.deepEqual(await published(kind, { other: 'x' }), {});
+  test(`${kind}: output.traceHeaders puts the trace of a record on what is published for it, and nothing else`, async () => {
+    assert.deepEqual(await published(kind, { ...CONTEXT, other: 'x' }, CARRIED), CONTEXT);
+    assert.deepEqual(await published(kind, { tracestate: 'a=1' }, CARRIED), { tracestate: 'a=1' });
+    assert.deepEqual(await published(kind, { other: 'x' }, CARRIED), {});
   });
 
-  test(`${kind}: output.traceHeaders: false leaves it out, unless output.headers names it`, async () => {
-    assert.deepEqual(await published(kind, CONTEXT, { traceHeaders: false }), {});
-    const named = { traceHeaders: false, headers: ['tracestate'] };
+  test(`${kind}: otherwise neither upload nor output has it, unless output.headers names it`, async () => {
+    // What is published for a review is made of the upload alone.
+    assert.deepEqual(await published(kind, CONTEXT), {});
+    const named = { headers: ['tracestate'] };
     assert.deepEqual(await published(kind, CONTEXT, named), { tracestate: 'a=1,b=2' });
-    assert.deepEqual(
-      await published(kind, { ...CONTEXT, other: 'x' }, { headers: ['other', 'traceparent'] }),
-      {
-        ...CONTEXT,
-        other: 'x',
-      },
-    );
+    const both = { ...CARRIED, headers: ['other', 'traceparent'] };
+    const all = { ...CONTEXT, other: 'x' };
+    assert.deepEqual(await published(kind, all, both), all);
   });
 
   test(`${kind}: what is no traceparent is passed on as it is: others may know what it means`, async () => {
-    assert.deepEqual(await published(kind, { traceparent: 'not a "context"\u0000é' }), {
-      traceparent: 'not a "context"\u0000é',
-    });
+    const foreign = { traceparent: 'not a "context"\u0000é' };
+    assert.deepEqual(await published(kind, foreign, CARRIED), foreign);
   });
 }

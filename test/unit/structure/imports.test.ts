@@ -83,6 +83,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'config',
       'sandbox',
       'telemetry',
+      'valibot',
     ],
     ...['tools/inspect', 'tools/evaluate', 'tools/doctor', 'commander', 'csv-parse', 'node:*'],
   ],

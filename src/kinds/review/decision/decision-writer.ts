@@ -9,7 +9,7 @@ import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord } from '../../../core/record.ts';
 import { errorJson, type RecordError } from '../../terminal-record.ts';
 import { ByteWriter } from './byte-writer.ts';
-import { EventPart } from './event-part.ts';
+import { EventPart, type EventPartOptions } from './event-part.ts';
 
 /** Members of a decision that the service determines, as JSON. */
 export interface Verdict {
@@ -138,10 +138,10 @@ export class DecisionWriter {
     item: ContentItem,
     error: RecordError,
     job: JobContext,
-    includesContent: boolean,
+    options: EventPartOptions,
   ): OutgoingRecord {
     const part = new EventPart();
-    part.encode(item, includesContent);
+    part.encode(item, options);
     part.read();
     this.begin(job);
     const verdict = {

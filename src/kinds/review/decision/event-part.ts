@@ -31,6 +31,13 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const CONTENT = Buffer.from(',"content":');
 
+export interface EventPartOptions {
+  /** The part has the content, for a decision that repeats it. */
+  readonly includeContent: boolean;
+  /** Headers of the item that the part does not have. */
+  readonly withheldHeaders?: readonly string[];
+}
+
 export class EventPart {
   /** Members of the metadata of the last item; their places are in `bytes`. */
   readonly metadata = new CompactObject();
@@ -66,9 +73,9 @@ export class EventPart {
    * Encodes the part of an item.
    * @throws TypeError if a header is neither bytes nor text
    */
-  encode(item: ContentItem, includesContent: boolean): void {
+  encode(item: ContentItem, { includeContent, withheldHeaders = [] }: EventPartOptions): void {
     const { key, outputKey = key, timestampMs, expected, metadata, content } = item;
-    const headers = withoutEventId(item.headers);
+    const headers = without(item.headers, withheldHeaders);
     const sourceKey = outputKey === key && key !== null && isPlain(key) ? '' : keyJson(key);
     const escapedExpected = expected?.hasEscapes ? canonical(expected) : undefined;
     const headersSize = sizeOfHeaders(headers);
@@ -79,7 +86,7 @@ export class EventPart {
         headersSize +
         lengthOf(expected) +
         lengthOf(metadata) +
-        (includesContent ? CONTENT.length + lengthOf(content) : 0),
+        (includeContent ? CONTENT.length + lengthOf(content) : 0),
     );
     let at = writeUnsigned(to, item.partition, BODY_START);
     at = writeUnsigned(to, item.offset, at);
@@ -96,7 +103,7 @@ export class EventPart {
     at = writeVarint(to, headers.length + 1, at);
     for (const [name, value] of headers) at = writePart(to, value, writePart(to, name, at));
     at = this.metadata.copy(metadata.bytes, metadata.start, to, at);
-    if (includesContent) {
+    if (includeContent) {
       at += CONTENT.copy(to, at);
       if (content.hasEscapes) at += to.write(canonical(content), at);
       else at = copied(content.bytes, content.start, content.end, to, at);
@@ -144,8 +151,8 @@ function writeText(to: Buffer, text: string, start: number): number {
 }
 
 /** The event id of the source record, if it is a decision itself, is replaced. */
-function withoutEventId(headers: RecordHeaders): RecordHeaders {
-  const isOther = ([name]: Header): boolean => name !== DEAD_LETTER_HEADERS.eventId;
+function without(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
+  const isOther = ([name]: Header) => name !== DEAD_LETTER_HEADERS.eventId && !names.includes(name);
   return headers.every(isOther) ? headers : headers.filter(isOther);
 }
 

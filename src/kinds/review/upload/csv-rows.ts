@@ -13,7 +13,7 @@ import type { EncodedBody, RowSink } from '../../../core/bytes/row-sink.ts';
 import { pooledBody, Slabs } from '../../../core/bytes/slabs.ts';
 import type { ContentItem, JsonPart } from '../../../core/record.ts';
 import { CONTENT_COLUMN } from '../../../service/contract.ts';
-import { EventPart } from '../decision/event-part.ts';
+import { EventPart, type EventPartOptions } from '../decision/event-part.ts';
 import { RowSeal } from '../decision/row-seal.ts';
 import { type ColumnOptions, REFERENCE_COLUMN } from '../metadata/column-names.ts';
 import { writeCell, writePlainCell } from './cell-bytes.ts';
@@ -31,10 +31,7 @@ const TURN_SLABS = 8;
 /** Memory of a cut. */
 const CUT_BYTES = 16;
 
-export interface UploadOptions extends ColumnOptions {
-  /** The reference carries the content for the decision. */
-  readonly includeContent: boolean;
-}
+export type UploadOptions = ColumnOptions & EventPartOptions;
 
 export class CsvRows implements RowSink {
   readonly rowKey: string;
@@ -117,7 +114,7 @@ export class CsvRows implements RowSink {
     const rowStart = slabs.length;
     const { content, expected } = item;
     const part = this.#part;
-    part.encode(item, this.#options.includeContent);
+    part.encode(item, this.#options);
     const columns = this.#columns;
     columns.place(part.metadata, part.bytes, row);
     if (expected !== undefined) columns.placeExpected(row);

@@ -70,15 +70,15 @@ export async function audit(inspection: Inspection, request: AuditRequest): Prom
 
 /**
  * Audits a range, or the rest of the topic after an earlier audit.
- * @param resumed progress of the earlier audit
- * @returns `late`: terminal records that came since then for records that already had one
+ * @param resumed progress of the earlier audit. Terminal records that came since then for records
+ *   that already had one are double
  * @throws InspectError
  */
 export async function auditFrom(
   inspection: Inspection,
   request: AuditRequest,
   resumed?: AuditProgress,
-): Promise<{ report: AuditReport; late: number; progress: AuditProgress }> {
+): Promise<{ report: AuditReport; progress: AuditProgress }> {
   const { ranges, notes, progress } = await rangesOf(inspection, request, resumed);
   const { builders, balances, offsets, late, ends } = await readUntilProven<
     Awaited<ReturnType<typeof readRanges>>
@@ -87,6 +87,7 @@ export async function auditFrom(
   const totals = emptyCounts();
   for (const balance of balances)
     for (const key of Object.keys(totals) as (keyof BalanceCounts)[]) totals[key] += balance[key];
+  totals.double += late;
   for (const reason of new Set(builders.flatMap(({ reasons }) => [...reasons])))
     notes.push(UNKNOWN_REASONS[reason]);
   let tooMany = totals.double > 0;
@@ -108,7 +109,6 @@ export async function auditFrom(
       outputOffsets: offsets,
       notes,
     },
-    late,
     progress: { sources: new Map(sources), outputs: ends },
   };
 }

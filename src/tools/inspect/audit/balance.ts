@@ -20,24 +20,11 @@ export type BalanceCounts = Readonly<
   Record<Account | 'records' | 'double' | 'withoutSource' | 'replayed', number>
 >;
 
-/** Counts that audits which continue one another add up. */
-export type SettledCounts = Pick<
-  BalanceCounts,
-  'records' | 'missing' | 'double' | 'unknown' | 'withoutSource'
->;
-
 /** Run of offsets; both ends are included. */
 export type OffsetRun = readonly [first: number, last: number];
 
 const runsOf = (offsets: OffsetSet): OffsetRun[] =>
   Array.from(offsets.ranges(), ([from, to]) => [from, to - 1]);
-
-/** Offsets with more than two terminal records that are remembered: others may write any number of them. */
-const MAX_REPEATED = 10_000;
-
-/** Number of offsets below `end`. */
-const below = (offsets: OffsetSet, end: number): number =>
-  [...offsets.ranges()].reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, end) - from), 0);
 
 /** Offsets [from, to) of a source partition. */
 export interface SourceRange {
@@ -49,8 +36,6 @@ export interface SourceRange {
 export interface PartitionBalance extends SourceRange, BalanceCounts {
   /** First offset of the range that may still get a terminal record, or `to`. */
   readonly settledTo: number;
-  /** Counts below `settledTo`. */
-  readonly settled: SettledCounts;
   readonly missingOffsets: readonly OffsetRun[];
   readonly doubleOffsets: readonly OffsetRun[];
   readonly withoutSourceOffsets: readonly OffsetRun[];
@@ -83,13 +68,9 @@ export class BalanceBuilder implements TerminalEvidence {
   /** Offsets with a terminal record, by replay count. */
   readonly #seen = new Map([[0, new OffsetSet()]]);
   readonly #double = new OffsetSet();
-  /** Further terminal records after the second one, by offset. */
-  readonly #more = new Map<number, number>();
-  /** Those of offsets beyond `MAX_REPEATED`, which count as settled. */
-  #unplaced = 0;
   readonly #committed = new OffsetSet();
   #first: number | undefined;
-  #firstOpen: (Pick<BalanceCounts, 'records' | 'missing' | 'unknown'> & { at: number }) | undefined;
+  #firstOpen: number | undefined;
 
   constructor(range: SourceRange, journal: JournalEvidence) {
     this.range = range;
@@ -106,10 +87,7 @@ export class BalanceBuilder implements TerminalEvidence {
     }
     if (seen?.add(offset) === false) {
       this.#counts.double++;
-      if (this.#double.add(offset)) return;
-      const times = this.#more.get(offset);
-      if (times === undefined && this.#more.size === MAX_REPEATED) this.#unplaced++;
-      else this.#more.set(offset, (times ?? 0) + 1);
+      this.#double.add(offset);
       return;
     }
     if (replay > 0) this.#counts.replayed++;
@@ -136,7 +114,7 @@ export class BalanceBuilder implements TerminalEvidence {
     this.#committed.add(record.offset);
     const { account, reason } = this.judge(record, outputs);
     if (account === 'waiting' || account === 'live' || reason === 'moving')
-      this.#firstOpen ??= { ...this.#counts, at: record.offset };
+      this.#firstOpen ??= record.offset;
     this.#counts.records++;
     this.#counts[account]++;
     if (account === 'missing') this.missing.add(record.offset);
@@ -149,18 +127,10 @@ export class BalanceBuilder implements TerminalEvidence {
     for (const offsets of Object.values(this.#settled))
       for (const offset of offsets)
         if (offset >= logStart && !this.#committed.has(offset)) withoutSource.add(offset);
-    const { at: settledTo, ...before } = this.#firstOpen ?? { ...this.#counts, at: this.range.to };
-    const { records, missing, unknown } = before;
-    let double = below(this.#double, settledTo) + this.#unplaced;
-    for (const [offset, times] of this.#more) if (offset < settledTo) double += times;
     return {
       ...this.range,
       ...this.#counts,
-      settledTo,
-      settled: {
-        ...{ records, missing, double, unknown },
-        withoutSource: below(withoutSource, settledTo),
-      },
+      settledTo: this.#firstOpen ?? this.range.to,
       withoutSource: withoutSource.size,
       missingOffsets: runsOf(this.missing),
       doubleOffsets: runsOf(this.#double),

@@ -35,8 +35,6 @@ import {
 interface ExplainOptions {
   /** Read the outputs to their ends, to find further terminal records, also when one is found early. */
   readonly thorough: boolean;
-  /** Time of a terminal record, for a source record that may be gone, ms. */
-  readonly publishedMs?: number;
 }
 
 /**
@@ -69,7 +67,7 @@ export async function explainRecord(
 async function readRecord(
   inspection: Inspection,
   at: SourceCoordinate,
-  { thorough, whole, publishedMs }: ExplainOptions & { readonly whole: boolean },
+  { thorough, whole }: ExplainOptions & { readonly whole: boolean },
 ) {
   const { scan, pipeline } = inspection;
   const { partition, offset } = at;
@@ -91,9 +89,7 @@ async function readRecord(
   const toTheEnd = thorough || wasReset;
   const builder = new BalanceBuilder({ partition, from: offset, to: offset + 1 }, evidence);
   const found: TerminalRecord[] = [];
-  const sinceMs = whole
-    ? undefined
-    : (source.timestampMs ?? publishedMs ?? naming[0]?.record.createdMs);
+  const sinceMs = whole ? undefined : (source.timestampMs ?? naming[0]?.record.createdMs);
   const outputs =
     toTheEnd || isSettled
       ? await readOutputs(inspection, sinceMs, (terminal) => {

@@ -68,7 +68,7 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
     timestampMs: -1,
   });
   const error = { code: 'review_timeout', message: 'too late' };
-  const record = DECISIONS.failure(item, error, { ...JOB, remoteId: '' }, true);
+  const record = DECISIONS.failure(item, error, { ...JOB, remoteId: '' }, { includeContent: true });
   const value = decisionOf(record);
   assert.equal(value.status, 'ERROR');
   assert.deepEqual(value.error, { code: 'review_timeout', message: 'too late' });
@@ -93,9 +93,9 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
 
 test('a decision repeats the content only if configured', () => {
   const error = { code: 'x', message: 'y' };
-  for (const includesContent of [false, true]) {
-    const record = DECISIONS.failure(contentItem(), error, JOB, includesContent);
-    assert.equal('content' in decisionOf(record), includesContent);
+  for (const includeContent of [false, true]) {
+    const record = DECISIONS.failure(contentItem(), error, JOB, { includeContent });
+    assert.equal('content' in decisionOf(record), includeContent);
   }
 });
 
@@ -104,7 +104,9 @@ test('each job has its own part in its decisions', () => {
   const jobs = [JOB, { ...JOB, remoteId: 'batch-2', attempt: 2, decidedAtMs: 0 }, JOB];
   assert.deepEqual(
     jobs
-      .map((job) => decisionOf(DECISIONS.failure(contentItem(), error, job, false)))
+      .map((job) =>
+        decisionOf(DECISIONS.failure(contentItem(), error, job, { includeContent: false })),
+      )
       .map(({ batch, decided_at }) => [batch, decided_at]),
     [
       [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],

@@ -56,10 +56,9 @@ export function referenceOf(
   { includeContent = false, rowKey = ROW_KEY } = {},
 ): string {
   const part = new EventPart();
-  part.encode(
-    'bytes' in item ? (item as ContentItem) : contentItem(item as ItemParts),
+  part.encode('bytes' in item ? (item as ContentItem) : contentItem(item as ItemParts), {
     includeContent,
-  );
+  });
   const cell = Buffer.alloc(RowSeal.size(part));
   return cell.toString('latin1', 0, new RowSeal(rowKey).write(part, cell, 0));
 }

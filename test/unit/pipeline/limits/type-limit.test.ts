@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TypeLimit, UNUSED_MS } from '../../../../src/pipeline/limits/type-limit.ts';
+import { TypeLimit } from '../../../../src/pipeline/limits/type-limit.ts';
 import { World } from '../../../support/engine/world.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
@@ -48,23 +49,36 @@ test('types of live batches are in use after a restart, whoever writes first', a
   assert.deepEqual(types, ['own', 'own']);
 });
 
-test('a limit never admits more types than allowed in an hour, and always those in use', () => {
-  const uses = fc.array(fc.record({ type: fc.nat(12).map(String), afterMs: fc.nat(UNUSED_MS) }), {
-    maxLength: 60,
-  });
+test('a limit admits as many types as allowed, and those always, and warns once before it is reached', () => {
+  const types = fc.array(fc.nat(12).map(String), { maxLength: 60 });
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 6 }), uses, (most, list) => {
-      const limit = new TypeLimit(most);
-      const latest = new Map<string, number>();
-      let nowMs = 0;
-      for (const { type, afterMs } of list) {
-        nowMs += afterMs;
-        const inUse = [...latest].filter(([, ms]) => nowMs - ms < UNUSED_MS).map(([name]) => name);
-        const isRefused = limit.refusal(type, nowMs) !== undefined;
-        if (inUse.includes(type)) assert.ok(!isRefused);
-        else assert.equal(isRefused, inUse.length >= most);
-        if (!isRefused) latest.set(type, nowMs);
+    fc.property(fc.integer({ min: 1, max: 6 }), types, (most, list) => {
+      const logger = new RecordingLogger();
+      const limit = new TypeLimit(most, logger);
+      const admitted = new Set<string>();
+      for (const type of list) {
+        const isRefused = limit.refusal(type) !== undefined;
+        assert.equal(isRefused, !admitted.has(type) && admitted.size === most);
+        if (!isRefused) admitted.add(type);
       }
+      const warnings = admitted.size >= Math.ceil(0.8 * most) ? 1 : 0;
+      assert.equal(logger.lines.length, warnings);
     }),
   );
+});
+
+test('a type keeps its place while it is not used, whatever is invented meanwhile', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { maxTypes: 3, batch: { maxRows: 5, maxAgeMs: 2_000 } },
+  });
+  world.start();
+  world.event(0, 'own');
+  await world.clock.advance(2 * 60 * MINUTE);
+  for (let n = 0; n < 10; n++) world.event(0, `invented-${n}`);
+  await world.clock.advance(5_000);
+  world.event(0, 'own');
+  await world.untilSettled(MINUTE);
+  const types = [...world.service.batches.values()].map(({ type }) => type);
+  assert.deepEqual(types.toSorted(), ['invented-0', 'invented-1', 'own', 'own']);
 });
