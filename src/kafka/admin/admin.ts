@@ -11,6 +11,7 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import {
   ClusterConnection,
   coordinatorOf,
+  describeGroup,
   EARLIEST,
   knownPartitions,
   LATEST,
@@ -22,7 +23,7 @@ import type { ConnectOptions } from '../client/connect.ts';
 import { isTransient, protocolErrorOf, type RequestedAccess } from '../errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
-import { createTopic, describeGroup, partitionsOf, settingsOf } from './topic-requests.ts';
+import { createTopic, partitionsOf, settingsOf } from './topic-requests.ts';
 
 /** As long as Java's producers keep their metadata: partitions added to an output topic are used after this. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;

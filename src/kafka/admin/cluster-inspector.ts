@@ -7,12 +7,12 @@ import type {
 } from '../../core/ports/cluster-inspector.ts';
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
+import { ClusterConnection, coordinatorOf, describeGroup } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
 import { explain, protocolErrorOf } from '../errors.ts';
 import type { KafkaBroker } from '../kafkajs/shapes.ts';
-import { createTopic, describeGroup, partitionsOf } from './topic-requests.ts';
+import { createTopic, partitionsOf } from './topic-requests.ts';
 
 /** Answers to the end of a transaction that was never begun, by a producer that never existed. */
 const NO_SUCH_TRANSACTION =

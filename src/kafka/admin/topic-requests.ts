@@ -1,6 +1,6 @@
-/** Requests about one topic or group, for the admin and for the doctor. */
+/** Requests about one topic, for the admin and for the doctor. */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
-import { controllerOf, coordinatorOf } from '../client/cluster-connection.ts';
+import { controllerOf } from '../client/cluster-connection.ts';
 import { protocolErrorOf } from '../errors.ts';
 import { ConfigResourceTypes } from '../kafkajs/patches.ts';
 import type { KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
@@ -48,11 +48,4 @@ export async function createTopic(
     timeout: CREATE_TIMEOUT_MS,
     topics: [{ topic, numPartitions, replicationFactor, configEntries }],
   });
-}
-
-/** Returns a group in Kafka's words; one that does not exist is `Dead`. */
-export async function describeGroup(cluster: KafkaCluster, id: string) {
-  const coordinator = await coordinatorOf(cluster, 'group', id);
-  const [group] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
-  return { state: 'Dead', protocolType: '', protocol: '', members: [], ...group };
 }

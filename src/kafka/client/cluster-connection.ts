@@ -127,6 +127,13 @@ export async function coordinatorOf(
   });
 }
 
+/** Returns a group in Kafka's words; one that does not exist is `Dead`. */
+export async function describeGroup(cluster: KafkaCluster, id: string) {
+  const coordinator = await coordinatorOf(cluster, 'group', id);
+  const [group] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
+  return { state: 'Dead', protocolType: '', protocol: '', members: [], ...group };
+}
+
 const retriable = (error: Error): Error => Object.assign(error, { retriable: true });
 
 /**

@@ -6,8 +6,13 @@
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { describeGroup } from '../admin/topic-requests.ts';
-import { EARLIEST, LATEST, listOffsets, READ_COMMITTED } from '../client/cluster-connection.ts';
+import {
+  describeGroup,
+  EARLIEST,
+  LATEST,
+  listOffsets,
+  READ_COMMITTED,
+} from '../client/cluster-connection.ts';
 import { Client, type ConnectOptions } from '../client/connect.ts';
 import { explain, type RequestedAccess } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, type PartitionFetch } from '../kafkajs/partition-fetch.ts';
