@@ -1,10 +1,7 @@
-/** ClusterInspector: single requests that change nothing, without a consumer or a producer. */
-import type {
-  BrokerAnswer,
-  ClusterInspector,
-  GroupDescription,
-  TopicReplicas,
-} from '../../core/ports/cluster-inspector.ts';
+/**
+ * Diagnosis of a cluster and of this client's rights, without a consumer or a producer. Nothing here
+ * changes anything or joins a group; only `openTransactionalId` leaves something behind.
+ */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection, coordinatorOf, describeGroup } from '../client/cluster-connection.ts';
@@ -14,11 +11,44 @@ import { explain, protocolErrorOf } from '../errors.ts';
 import type { KafkaBroker } from '../kafkajs/shapes.ts';
 import { createTopic, partitionsOf } from './topic-requests.ts';
 
+export interface BrokerAnswer {
+  readonly id: number;
+  /** Advertised address: `host:port`. */
+  readonly address: string;
+  /** Reason why it does not answer there, with the remedy. */
+  readonly failure: string | undefined;
+}
+
+export interface PartitionReplicas {
+  readonly partition: number;
+  /** Broker id; -1 without a leader. */
+  readonly leader: number;
+  readonly replicas: number;
+  readonly inSync: number;
+}
+
+export interface TopicReplicas {
+  readonly partitions: readonly PartitionReplicas[];
+}
+
+export interface GroupDescription {
+  /** Kafka's name: Stable, Empty, Dead, … */
+  readonly state: string;
+  /** `consumer` for consumers, empty for a group without members. */
+  readonly protocolType: string;
+  /** Name of the agreed assigner; empty before that. */
+  readonly protocol: string;
+  /** True if all members are replicas of this connector. */
+  readonly isOurs: boolean;
+  readonly members: readonly { readonly clientId: string; readonly host: string }[];
+}
+
 /** Answers to the end of a transaction that was never begun, by a producer that never existed. */
 const NO_SUCH_TRANSACTION =
   /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
 
-export class KafkaClusterInspector implements ClusterInspector {
+/** Each method rejects with an error that has cause and remedy. */
+export class KafkaClusterInspector {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
   readonly #connection: ClusterConnection;
@@ -29,6 +59,7 @@ export class KafkaClusterInspector implements ClusterInspector {
     this.#connection = new ClusterConnection(connect, logger);
   }
 
+  /** Connects and logs in at this address of the configuration. */
   async connect(address: string): Promise<void> {
     const only = { ...this.#connect, brokers: [address] };
     const connection = new ClusterConnection(only, this.#logger, 0);
@@ -39,6 +70,7 @@ export class KafkaClusterInspector implements ClusterInspector {
     }
   }
 
+  /** Every broker of the cluster, queried at its own address. */
   async brokers(): Promise<readonly BrokerAnswer[]> {
     return await this.#connection.request('list the brokers', {}, async (cluster) => {
       await cluster.refreshMetadata();
@@ -55,6 +87,7 @@ export class KafkaClusterInspector implements ClusterInspector {
     });
   }
 
+  /** Returns undefined if the topic does not exist. */
   async topic(topic: string): Promise<TopicReplicas | undefined> {
     const access = { topic, operation: this.#connect.uses?.get(topic) };
     return await this.#connection.request(`describe topic ${topic}`, access, async (cluster) => {
@@ -86,6 +119,10 @@ export class KafkaClusterInspector implements ClusterInspector {
     });
   }
 
+  /**
+   * Checks the right to write with an unused transactional id, by ending a transaction that does
+   * not exist. Initialises nothing. Rejects if the right is missing.
+   */
   async tryTransactionalId(id: string): Promise<void> {
     const what = `use the transactional id ${id}`;
     await this.#onCoordinator(id, what, async (coordinator) => {
@@ -103,6 +140,7 @@ export class KafkaClusterInspector implements ClusterInspector {
     });
   }
 
+  /** Initialises a transactional id, as a producer does: Kafka remembers it until transactional.id.expiration.ms. */
   async openTransactionalId(id: string, transactionTimeout: number): Promise<void> {
     const what = `initialise the transactional id ${id}`;
     await this.#onCoordinator(id, what, (coordinator) =>
@@ -110,6 +148,7 @@ export class KafkaClusterInspector implements ClusterInspector {
     );
   }
 
+  /** Checks whether the topic could be created, without creating it. */
   async tryCreate(topic: string, spec: TopicSpec): Promise<void> {
     const access = { topic, operation: 'CREATE' };
     await this.#connection.request(`create topic ${topic}`, access, (cluster) =>
@@ -133,3 +172,5 @@ export class KafkaClusterInspector implements ClusterInspector {
     );
   }
 }
+
+export type ClusterInspector = Pick<KafkaClusterInspector, keyof KafkaClusterInspector>;

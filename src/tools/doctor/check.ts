@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
-import type { ClusterInspector } from '../../core/ports/cluster-inspector.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
+import type { ClusterInspector } from '../../kafka/admin/cluster-inspector.ts';
 import type { PipelineOptions } from '../../pipeline/context/options.ts';
 import type { Inspection } from '../inspect/context.ts';
 /** A check of the doctor, and what it found. */

@@ -1,6 +1,7 @@
 /** Checks of the topics: they exist, are replicated, and have the settings that the pipeline needs. */
-import type { PartitionReplicas } from '../../core/ports/cluster-inspector.ts';
+
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
+import type { PartitionReplicas } from '../../kafka/admin/cluster-inspector.ts';
 import { CREATE_TOPICS, type TopicRole, topicsOf } from '../../pipeline/context/topics.ts';
 import { journalProblem, outputProblem } from '../../pipeline/shard/prepare-topics.ts';
 import type { KafkaParts, PipelineParts } from './check.ts';

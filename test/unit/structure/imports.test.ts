@@ -58,7 +58,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'tools/inspect': ['base', 'core', 'node:crypto'],
   'tools/evaluate': ['base', 'core', 'tools/inspect'],
-  'tools/doctor': ['base', 'core', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
+  'tools/doctor': [
+    ...['base', 'core', 'kafka', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
+  ],
   client: ['base', 'core', 'http', 'service', 'kinds/review', 'csv-parse', 'node:*'],
   consumer: [
     ...['base', 'core', 'contracts', 'events/formats', 'events/registry', 'http', 'kafka'],

@@ -3,11 +3,6 @@ import type { Clock } from '../../../../src/base/clock.ts';
 import { systemClock } from '../../../../src/base/system-clock.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
 import type {
-  ClusterInspector,
-  GroupDescription,
-  TopicReplicas,
-} from '../../../../src/core/ports/cluster-inspector.ts';
-import type {
   ClusterAdmin,
   CommittedOffset,
   TopicDescription,
@@ -15,6 +10,11 @@ import type {
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { TopicScan } from '../../../../src/core/ports/topic-scan.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
+import type {
+  ClusterInspector,
+  GroupDescription,
+  TopicReplicas,
+} from '../../../../src/kafka/admin/cluster-inspector.ts';
 import type {
   CertificateEnd,
   CheckStatus,
