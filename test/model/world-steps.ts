@@ -13,6 +13,7 @@ export function worldSteps(model: Model): void {
   }
 }
 
+/** At any time: after a session timeout, a rebalance, or the removal of a member that a restarted process took for dead. */
 function groupSteps(model: Model): void {
   const other = 1 - model.now.get(s.ASSIGNED);
   model.next().set(s.ASSIGNED, other);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { freePorts } from '../../../dev/kafka/ports.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import { type LogLine, type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -20,8 +21,11 @@ async function begin(): Promise<Stack> {
       batch: { maxRows: 50, maxAge: '200ms' },
       review: { poll: { initial: '50ms', max: '500ms' } },
     },
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
-    config: { http: { port: '${PORT}' } },
+    config: {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+      http: { port: '${PORT}' },
+      service: { apiKey: `\${KEY:-${CANARY.key}}` },
+    },
   });
   after(() => stack.stop());
   return stack;
@@ -112,4 +116,30 @@ test('a replica that is killed and restarted at once stops the other for a momen
   const longest = Math.max(...silences.filter((_, at) => (times[at] ?? 0) > killedMs));
   t.diagnostic(`longest silence of the other's shards: ${longest} ms`);
   assert.ok(longest > 0 && longest < PAUSE_MS, `${longest} ms`);
+});
+
+test('a replica with a wrong key takes no shard from those that work, and says why it is not ready', async () => {
+  const stack = await begin();
+  const ports = await freePorts(2);
+  const [working, wrong] = ports.map((port) => ({ PORT: String(port) }));
+  const first = await stack.startReplica(working);
+  await shardsOf(first);
+  const from = first.lines.length;
+  const second = await stack.startReplica({ ...wrong, KEY: 'wrong' });
+  await second.logged(
+    'the service refuses the API key; not joining the group before it accepts it',
+  );
+  const readiness = await fetch(`${await second.url()}/readyz`);
+  assert.equal(readiness.status, 503);
+  assert.match(
+    await readiness.text(),
+    /401.*this replica takes no shards before the key is accepted/,
+  );
+
+  const stop = writing(stack);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(4 * PARTITIONS, 30_000);
+  await terminal.untilCount(await stop(), 60_000);
+  const joins = first.lines.slice(from).filter((line) => line.includes('joined the group'));
+  assert.deepEqual(joins, []);
 });
