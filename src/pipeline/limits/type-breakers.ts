@@ -159,7 +159,9 @@ export class TypeBreakers {
       this.#arm(breaker);
       const { blockedUntilMs, reason } = breaker;
       const end =
-        reason === 'type_blocked' ? undefined : endOfWait(clock, blockedUntilMs - clock.monotonic());
+        reason === 'type_blocked'
+          ? undefined
+          : endOfWait(clock, blockedUntilMs - clock.monotonic());
       const done = waits.begin(reason, end === undefined ? `type ${type}` : `type ${type} ${end}`);
       try {
         await abortable(promise, signal);

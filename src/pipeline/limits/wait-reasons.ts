@@ -58,8 +58,10 @@ export interface ReportDeps {
 const KNOWN_FROM_MS = 60_000;
 
 /** Returns the end of a long wait for people; undefined for a short one. */
-export function endOfWait({ now }: Pick<Clock, 'now'>, waitMs: number): string | undefined {
-  return waitMs < KNOWN_FROM_MS ? undefined : `until ${new Date(now() + waitMs).toISOString()}`;
+export function endOfWait(clock: Pick<Clock, 'now'>, waitMs: number): string | undefined {
+  return waitMs < KNOWN_FROM_MS
+    ? undefined
+    : `until ${new Date(clock.now() + waitMs).toISOString()}`;
 }
 
 export class WaitReasons {

@@ -152,12 +152,10 @@ test('move-in-two: the transaction that names a record’s next job takes it fro
   world.assertExactlyOnce();
 });
 
-/** Runs until the journal has had a live job of this attempt; the ids of the live jobs. */
-async function untilJob(world: World, attempt: number): Promise<string[]> {
+/** Runs until the journal has a live job of this batch; the ids of the live jobs. */
+async function untilJob(world: World, batch: number): Promise<string[]> {
   await world.clock.runUntil(
-    () =>
-      world.service.batches.size >= attempt &&
-      world.liveJobs().some(({ record }) => record.attempt === attempt),
+    () => world.liveJobs().some(({ record }) => record.remoteId === `batch-${batch}`),
     5 * MINUTE,
   );
   return world.liveJobs().map(({ record }) => record.id);

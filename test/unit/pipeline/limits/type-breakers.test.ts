@@ -94,7 +94,9 @@ test('a wait for the service shows its end if it is longer than a minute', async
   const abort = new AbortController();
   for (const type of ['a', 'b']) breakers.ready(type, abort.signal).catch(() => undefined);
   const end = new Date(clock.now() + 86_400_000).toISOString();
-  assert.deepEqual(waits.current(), [{ reason: 'service', who: ['type a', `type b until ${end}`] }]);
+  assert.deepEqual(waits.current(), [
+    { reason: 'service', who: ['type a', `type b until ${end}`] },
+  ]);
   abort.abort();
 });
 
