@@ -25,8 +25,7 @@ test('records of mixed types are imported in JSON Lines files, and each gets one
       source: { mapping: { data: 'row' } },
       output: { headers: ['trace'] },
       batch: { maxRows: ROWS, maxAge: '1s' },
-      review: { poll: { initial: '100ms', max: '500ms' }, uploadGrace: '5s' },
-      kafka: { sessionTimeout: '2s', heartbeat: '500ms' },
+      review: { poll: { initial: '100ms', max: '500ms' } },
     },
     config: { log: { level: 'debug' } },
     policy: {

@@ -28,7 +28,6 @@ test('the decisions behind ids are published once they are made, although their 
       kind: 'lookup',
       batch: { maxRows: 10, maxAge: '500ms' },
       review: { poll: { initial: '100ms', max: '500ms' }, missingGrace: '2s' },
-      kafka: { sessionTimeout: '2s', heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' } },
     policy: {

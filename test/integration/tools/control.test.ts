@@ -19,7 +19,6 @@ const stack = await startStack(kafka, temporaryDirectory(), {
   pipeline: {
     batch: { maxRows: 5, maxAge: '100ms' },
     review: { poll: { initial: '50ms', max: '200ms' } },
-    kafka: { sessionTimeout: '2s', heartbeat: '500ms' },
   },
   policy: {
     faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],

@@ -168,7 +168,7 @@ function pipelineOf({ maxRows, replica }: Situation): Record<string, unknown> {
     output: { headers: [...RETURNED_HEADERS] },
     batch: { maxRows, maxAge: '10m' },
     journal: { partitions: replica === undefined ? 1 : PARTITIONS },
-    review: { poll: { initial: '50ms', max: '300ms' }, uploadGrace: '1s' },
+    review: { poll: { initial: '50ms', max: '300ms' } },
     // The broker would end an open transaction long after this test: only the successor's fence can.
     kafka: {
       sessionTimeout: '1500ms',
