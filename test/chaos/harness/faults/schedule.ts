@@ -65,7 +65,7 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
  */
 export const STALL_BOUND_MS = 90_000;
 /** Beyond the planned time, for faults that have not hit yet, ms. */
-const OVERTIME_MS = 300_000;
+const OVERTIME_MS = 600_000;
 /** A scripted fault that found nothing to hit for so long is left for later, ms. */
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
