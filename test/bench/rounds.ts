@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kept, spawnKept } from '../../dev/process/kept.ts';
+import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
 import { type TestKafka, uniqueName } from '../support/kafka/kafka.ts';
 import { createStack, type Replica, type Stack } from '../support/stack/stack.ts';
 import { TopicReader } from '../support/stack/topic-reader.ts';
@@ -46,6 +47,8 @@ export interface ConnectorSetup {
 }
 
 const BATCH_ROWS = 5_000;
+/** Environment of a connector. */
+export const START = { MALLOC_ARENA_MAX: '1' };
 /** Interval between looks at the metrics: each costs the connector a few milliseconds. */
 const LOOK_MS = 1_000;
 /** The same near the end, whose time is measured. */
@@ -197,9 +200,7 @@ export async function withConnector<T>(
   try {
     const spawnedAt = Date.now();
     const replicas = await Promise.all(
-      Array.from({ length: setup.replicas ?? 1 }, () =>
-        stack.startReplica({ MALLOC_ARENA_MAX: '1' }),
-      ),
+      Array.from({ length: setup.replicas ?? 1 }, () => stack.startReplica(START)),
     );
     return await run(stack, replicas, spawnedAt);
   } finally {
@@ -259,12 +260,18 @@ async function assertDecidedOnce(
   const reader = new TopicReader(kafka.brokers, topic);
   await reader.forEachToEnd(({ headers }) => {
     readable++;
-    const [, partition = '', offset = ''] = /-(\d+)-(\d+)$/.exec(String(headers.at(-1)?.[1])) ?? [];
-    seen.add(Number(partition) * 2 ** 32 + Number(offset));
+    const { partition, offset } = sourceOf(headers);
+    seen.add(partition * 2 ** 32 + offset);
   });
   await reader.close();
   if (readable !== records || seen.size !== records)
     throw new Error(`${readable} decisions of ${seen.size} records, not ${records}`);
+}
+
+/** Coordinates in the event id, a decision's last header. */
+export function sourceOf(headers: RecordHeaders): SourceCoordinate {
+  const [, partition, offset] = /-(\d+)-(\d+)$/.exec(String(headers.at(-1)?.[1])) ?? [];
+  return { partition: Number(partition), offset: Number(offset) };
 }
 
 async function drop(kafka: TestKafka, topics: readonly string[]): Promise<void> {

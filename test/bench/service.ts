@@ -11,6 +11,8 @@ import { resultFile } from './result-file.ts';
 /** Metadata of every decision that is looked up. */
 const METADATA = Object.fromEntries(membersOf(1, randomOf(1)));
 const REVIEW_MS = Number(process.argv[2] ?? 0);
+/** Results that can be downloaded again: the successor of a killed process does. */
+const KEPT_RESULTS = 32;
 interface Job {
   readonly type: string;
   /** Time at which its results are ready. */
@@ -19,6 +21,8 @@ interface Job {
 }
 
 const jobs = new Map<string, Job>();
+/** Jobs whose results were downloaded, the newest last. */
+const downloaded = new Set<Job>();
 
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? '/', address());
@@ -59,8 +63,12 @@ async function answer(
     const file = resultFile(job.body);
     response.setHeader('content-length', file.length);
     response.end(file);
-    // It is downloaded once.
-    job.body = Buffer.alloc(0);
+    downloaded.add(job);
+    const [oldest] = downloaded;
+    if (oldest !== undefined && downloaded.size > KEPT_RESULTS) {
+      downloaded.delete(oldest);
+      oldest.body = Buffer.alloc(0);
+    }
   } else if (path === '/bench/jobs') {
     json(response, { jobs: [...jobs].map(([name, { doneMs }]) => ({ id: name, doneMs })) });
   } else if (path.startsWith('/v1/decisions/')) {
@@ -77,13 +85,17 @@ async function answer(
     if (job === undefined) return json(response, { error: 'no such object' }, 404);
     const { type, doneMs } = job;
     const isDone = Date.now() >= doneMs;
+    const waiting = doneMs === Number.POSITIVE_INFINITY ? 'WAITING_FOR_UPLOAD' : undefined;
     if (path.startsWith('/v1/import/'))
-      json(response, { import_id: id, import_status: isDone ? 'COMPLETE' : 'IN_PROGRESS' });
+      json(response, {
+        import_id: id,
+        import_status: waiting ?? (isDone ? 'COMPLETE' : 'IN_PROGRESS'),
+      });
     else {
       json(response, {
         batch_id: id,
         type,
-        batch_status: isDone ? 'SUCCESS' : 'PENDING',
+        batch_status: waiting ?? (isDone ? 'SUCCESS' : 'PENDING'),
         upload_url: null,
         download_url: isDone ? `${address()}/results/${id}?signature=x` : null,
       });

@@ -35,9 +35,8 @@ export interface FollowRules {
 
 export interface FollowState {
   readonly createdMs: number;
-  /** Start of the grace period of the upload, and its length. */
-  readonly graceFromMs: number;
-  readonly uploadGraceMs: number;
+  /** End of the grace period of the upload. */
+  readonly uploadUntilMs: number;
   /** The state that the service reported last, and since when it has reported it. */
   readonly remote: RemoteState | undefined;
   readonly sinceMs: number;
@@ -78,8 +77,8 @@ export function next(
 ): FollowStep {
   const overdue = nowMs - state.createdMs > rules.maxReviewTimeMs;
   const isLast = overdue && rules.onTimeout === 'error';
-  const within = (fromMs: number, graceMs: number, failure: JobFailure): Wait | Fail =>
-    nowMs - fromMs < graceMs ? { do: 'wait', overdue: false } : fail(failure);
+  const until = (endMs: number, failure: JobFailure): Wait | Fail =>
+    nowMs < endMs ? { do: 'wait', overdue: false } : fail(failure);
 
   switch (answer) {
     case 'none':
@@ -88,9 +87,9 @@ export function next(
     case 'unknown':
       return isLast ? fail('review_timeout') : { do: 'wait', overdue };
     case 'waiting_for_upload':
-      return within(state.graceFromMs, state.uploadGraceMs, 'upload_lost');
+      return until(state.uploadUntilMs, 'upload_lost');
     case 'missing':
-      return within(state.sinceMs, rules.missingGraceMs, 'batch_unknown');
+      return until(state.sinceMs + rules.missingGraceMs, 'batch_unknown');
     case 'finished':
       return { do: 'settle', isLast };
     case 'failed':

@@ -49,10 +49,7 @@ interface Followed {
   heard: Heard | undefined;
 }
 
-/**
- * Time for an upload that the journal does not confirm, besides that for an earlier owner to end it.
- * Abandoned too early it costs a second review.
- */
+/** Grace of an upload that the journal does not confirm, after an earlier owner has ended it. */
 const UNCONFIRMED_GRACE_MS = 10_000;
 
 export class Tracker {
@@ -94,13 +91,11 @@ export class Tracker {
     const { clock, options, random, signal, waits } = this.#shard;
     const { review } = options;
     const { job } = followed;
-    const graceFromMs = clock.monotonic();
     // The journal has wall clock times. The age is taken once: later corrections make no job older.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     const mostMs = job.isUploaded ? Infinity : options.uploadDrainMs + UNCONFIRMED_GRACE_MS;
-    const uploadGraceMs = Math.min(review.uploadGraceMs, mostMs);
-    const grace = { graceFromMs, uploadGraceMs };
-    let state: FollowState = { createdMs, ...grace, remote: undefined, sinceMs: createdMs };
+    const uploadUntilMs = clock.monotonic() + Math.min(review.uploadGraceMs, mostMs);
+    let state: FollowState = { createdMs, uploadUntilMs, remote: undefined, sinceMs: createdMs };
     let waitMs = firstWaitMs;
     let unanswered: ServiceError | undefined;
     let wasOverdue = false;
@@ -132,7 +127,10 @@ export class Tracker {
       const pauseMs = unanswered === undefined ? 0 : this.#pauseMs(unanswered);
       // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
       const regularMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
-      waitMs = Math.max(regularMs, again.afterMs, pauseMs);
+      // A grace ends with a poll, the only one at that time if it is not answered.
+      const graceMs = state.remote === 'waiting_for_upload' ? uploadUntilMs - nowMs : 0;
+      const pollMs = graceMs > 0 ? Math.min(regularMs, graceMs) : regularMs;
+      waitMs = Math.max(pollMs, again.afterMs, pauseMs);
     }
   }
 

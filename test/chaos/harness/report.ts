@@ -1,12 +1,13 @@
 /** Report of a run, for people and for machines. */
 import type { Kind } from '../load/pipelines.ts';
+import { AGE_BOUND_MS, ageBoundMs } from './faults/age-bounds.ts';
 import { NEMESES, type Schedule, STALL_BOUND_MS } from './faults/schedule.ts';
 import { type Losses, lossesIn } from './observe/losses.ts';
 import { LIVEZ_BOUND_MS, type Probed } from './observe/prober.ts';
 import type { Verdict } from './observe/verdict.ts';
 import type { ChaosOptions } from './options.ts';
 import type { PipelineRun } from './pipeline-run.ts';
-import type { World } from './world.ts';
+import { hastyKind, type World } from './world.ts';
 
 /** Ceiling of a replica's resident set in bytes, as docs/chaos.md states it. */
 export const MEMORY_CEILING_BYTES = 300 * 1024 * 1024;
@@ -24,6 +25,12 @@ export interface FaultReport {
   readonly notes: readonly string[];
   /** Longest time in which Kafka answered and a replica was outside its group, or no record flowed, ms. */
   readonly longestRecoveryMs: number;
+  /**
+   * Longest time from the end of the fault, or from a later write, to a record's terminal record, and
+   * its bound, ms. Faults of processes, brokers and networks only.
+   */
+  readonly longestDueMs?: number | undefined;
+  readonly dueBoundMs?: number | undefined;
 }
 
 /** Figures of one pipeline. */
@@ -49,9 +56,13 @@ export interface Report {
   readonly brokers: number;
   readonly minutes: number;
   readonly tookMs: number;
+  /** Kind of the pipeline with shortened waits. */
+  readonly hasty: Kind;
   readonly pipelines: readonly PipelineReport[];
   readonly faults: readonly FaultReport[];
   readonly longestStallMs: number;
+  /** Longest time for which a record was due, under several faults at a time. */
+  readonly longestDueMs: number;
   /** From a hostile write to its last terminal record. */
   readonly longestWriteMs: number;
   readonly drainMs: number;
@@ -101,9 +112,14 @@ export function reportOn({
   const faults = schedule.tallies.map((tally) => ({
     ...tally,
     longestStallMs: Math.round(observer.stalls.get(tally.name) ?? 0),
+    ...(tally.name in NEMESES
+      ? { dueBoundMs: ageBoundMs(tally.name) }
+      : { longestDueMs: undefined }),
   }));
   const longestStallMs = Math.round(Math.max(...observer.stalls.values()));
   const longestWriteMs = Math.round(schedule.longestWriteMs);
+  const longestDueMs = Math.round(observer.longestDueMs);
+  if (longestDueMs > AGE_BOUND_MS) found.push(`a record was due for ${longestDueMs} ms`);
   if (longestStallMs > STALL_BOUND_MS) found.push(`a partition stalled for ${longestStallMs} ms`);
   const peakBytes = Math.max(...fleet.lives.map((life) => life.peakBytes));
   if (peakBytes > MEMORY_CEILING_BYTES)
@@ -127,9 +143,11 @@ export function reportOn({
     brokers: options.brokers,
     minutes: options.minutes,
     tookMs: Math.round(tookMs),
+    hasty: hastyKind(options.seed),
     pipelines: pipelines.map((run, index) => pipelineReport(run, verdicts[index] as Verdict)),
     faults,
     longestStallMs,
+    longestDueMs,
     longestWriteMs,
     drainMs: Math.round(drainMs),
     memory: { peakBytes, ceilingBytes: MEMORY_CEILING_BYTES },
@@ -196,17 +214,15 @@ export function reportText(report: Report): string {
   const width = Math.max(...report.faults.map(({ name }) => name.length));
   const lines = [
     '',
-    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery`,
-    ...report.faults.map(
-      ({ name, strikes, hits, longestStallMs, longestRecoveryMs }) =>
-        `${name.padEnd(width)}  ${String(strikes).padStart(7)}  ${String(hits).padStart(4)}  ${seconds(longestStallMs).padStart(13)}  ${seconds(longestRecoveryMs).padStart(16)}`,
-    ),
+    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery  oldest record     of`,
+    ...report.faults.map(faultLine(width)),
     '',
     ['pipeline', ...COLUMNS].join('  '),
     ...report.pipelines.map(pipelineLine),
     '',
     `seed      ${report.seed}, ${report.brokers} ${report.brokers === 1 ? 'broker' : 'brokers'}, ${seconds(report.tookMs)}`,
     `stalls    longest ${seconds(report.longestStallMs)} of at most ${seconds(STALL_BOUND_MS)}; all settled ${seconds(report.drainMs)} after the last fault`,
+    `oldest    a record was due for at most ${seconds(report.longestDueMs)} of ${seconds(AGE_BOUND_MS)}, under several faults at a time; waits of ${report.hasty}s are short, of the others the default ones`,
     `records   at most ${seconds(report.longestWriteMs)} from a hostile write to its last terminal record, over all attempts`,
     `memory    at most ${mib(memory.peakBytes)} of ${mib(memory.ceilingBytes)} in ${counters.replicas} replicas (${counters.killed} killed)`,
     `/livez    answered ${liveness.count} times, after ${(liveness.slowestMs / 1_000).toFixed(2)} s at most of ${seconds(LIVEZ_BOUND_MS)}; ${liveness.unwell} times not with 200, ${liveness.excused} late because this machine was`,
@@ -218,6 +234,22 @@ export function reportText(report: Report): string {
   ];
   return lines.join('\n');
 }
+
+const faultLine =
+  (width: number) =>
+  ({ name, strikes, hits, ...times }: FaultReport): string => {
+    const { longestStallMs, longestRecoveryMs, longestDueMs, dueBoundMs } = times;
+    return [
+      name.padEnd(width),
+      String(strikes).padStart(7),
+      String(hits).padStart(4),
+      seconds(longestStallMs).padStart(13),
+      seconds(longestRecoveryMs).padStart(16),
+      ...(longestDueMs === undefined || dueBoundMs === undefined
+        ? []
+        : [seconds(longestDueMs).padStart(13), seconds(dueBoundMs)]),
+    ].join('  ');
+  };
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;

@@ -62,6 +62,10 @@ export class View {
     );
   }
 
+  get oldestDueMs(): number | undefined {
+    return this.#ledger.oldestDueMs;
+  }
+
   /** True if no transaction is undecided in source and outputs. */
   async isStable(): Promise<boolean> {
     for (const reader of Object.values(this.#readers)) if (!(await reader.isStable())) return false;

@@ -12,7 +12,8 @@ export type Kind = (typeof KINDS)[number];
 
 /** Choices of a test. */
 export interface Choices {
-  readonly uploadGrace: string;
+  /** Kind whose waits are shortened; the others have the default options. */
+  readonly hasty: Kind;
   /** Result column of reviews; default: found by its name. */
   readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
@@ -34,6 +35,14 @@ const SIZES: Readonly<Record<Kind, Size>> = {
   review: { partitions: 6, shards: 4, maxRows: 250, maxAge: '600ms', maxWait: '100ms' },
   import: { partitions: 3, shards: 2, maxRows: 40, maxAge: '1500ms', maxWait: '300ms' },
   lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms', maxWait: '300ms' },
+};
+
+/** Shorter than some faults of the service last. */
+const HASTY = {
+  poll: { initial: '50ms', max: '500ms' },
+  uploadGrace: '3s',
+  missingGrace: '3s',
+  pause: '2s',
 };
 
 /** Neither refuses a timestamp, nor removes a record because of it. */
@@ -60,7 +69,7 @@ export function setupOf(
 
 function pipelineOf(
   kind: Kind,
-  { uploadGrace, resultColumn, kafka }: Choices,
+  { hasty, resultColumn, kafka }: Choices,
   format: string,
 ): PipelineSetup {
   const { partitions, shards, maxRows, maxAge, maxWait } = SIZES[kind];
@@ -76,10 +85,9 @@ function pipelineOf(
       batch: { maxRows, maxAge },
       output: { headers: [...RETURNED_HEADERS] },
       review: {
-        poll: { initial: '50ms', max: '500ms' },
-        uploadGrace,
-        missingGrace: '3s',
-        pause: '2s',
+        ...(kind === hasty ? HASTY : {}),
+        // The end of an unknown id.
+        ...(kind === 'lookup' ? { missingGrace: HASTY.missingGrace } : {}),
         // More than the faults of a run can use up for one record.
         attempts: 20,
         ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),

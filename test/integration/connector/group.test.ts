@@ -26,8 +26,6 @@ async function begin(
       batch: { maxRows: 50, maxAge: '200ms' },
       review: { poll: { initial: '50ms', max: '500ms' } },
       kafka: {
-        sessionTimeout: '2s',
-        heartbeat: '500ms',
         progressInterval: '200ms',
         metadataMaxAge: '1s',
       },

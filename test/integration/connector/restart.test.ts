@@ -23,7 +23,6 @@ test('a connector killed with 300 live jobs is ready within 3 seconds of its cla
     pipeline: {
       batch: { maxRows: ROWS_PER_JOB, maxAge: '10s' },
       review: { poll: { initial: '2s', max: '5s' } },
-      kafka: { sessionTimeout: '2s', heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' } },
     // No review ends before the script is replaced.

@@ -22,8 +22,7 @@ const begin = async (directory: string, sessionTimeout = '30s'): Promise<Stack> 
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 20, maxAge: '200ms' },
-      // An upload that the end cut off is given up soon.
-      review: { poll: { initial: '100ms', max: '500ms' }, uploadGrace: '2s' },
+      review: { poll: { initial: '100ms', max: '500ms' } },
       kafka: { sessionTimeout, heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' } },

@@ -12,8 +12,6 @@ const kafka = await testKafka();
 const { scene, replica, configFile, startReplica } = await run(kafka, {
   frozen: {
     faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],
-    // The shortest that brokers allow.
-    pipeline: { kafka: { sessionTimeout: '6s', heartbeat: '500ms' } },
   },
 });
 

@@ -19,19 +19,22 @@ const { scene, sandbox } = await run(
       events: [record(POISON), record('fine')],
       pipeline: { kind: 'import', review: { pause: '100ms', onFailure: 'dead-letter' } },
     },
-    unknown: { events: [{ value: 'nobody' }], pipeline: lookup({}) },
+    unknown: {
+      events: [{ value: 'nobody' }],
+      pipeline: lookup({ review: { missingGrace: '1s' } }),
+    },
     unwanted: {
       events: [{ value: 'nobody' }],
-      pipeline: lookup({ review: { onFailure: 'dead-letter' } }),
+      pipeline: lookup({ review: { missingGrace: '1s', onFailure: 'dead-letter' } }),
     },
     waited: {
       events: [{ value: 'late' }],
-      pipeline: lookup({ review: { maxReviewTime: '1s', missingGrace: '30s' } }),
+      pipeline: lookup({ review: { maxReviewTime: '1s' } }),
     },
     ended: {
       events: [{ value: 'never' }],
       pipeline: lookup({
-        review: { maxReviewTime: '1s', onTimeout: 'error', missingGrace: '30s' },
+        review: { maxReviewTime: '1s', onTimeout: 'error' },
       }),
     },
     nonsense: {
@@ -46,7 +49,7 @@ const { scene, sandbox } = await run(
         },
       ],
       pipeline: lookup({
-        review: { maxReviewTime: '8s', onTimeout: 'error', missingGrace: '30s' },
+        review: { maxReviewTime: '8s', onTimeout: 'error' },
       }),
     },
   },

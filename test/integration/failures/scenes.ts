@@ -28,8 +28,6 @@ const PIPELINE = {
     poll: { initial: '30ms', max: '150ms' },
     attempts: 2,
     pause: '700ms',
-    uploadGrace: '1500ms',
-    missingGrace: '1s',
   },
 };
 

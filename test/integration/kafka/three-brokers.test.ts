@@ -13,7 +13,7 @@ const DEADLINE_MS = 90_000;
 const QUICK = {
   batch: { maxRows: 8, maxAge: '150ms' },
   review: { poll: { initial: '30ms', max: '150ms' } },
-  kafka: { sessionTimeout: '6s', heartbeat: '500ms', transactionTimeout: '10s' },
+  kafka: { transactionTimeout: '10s' },
 };
 
 const directory = temporaryDirectory();

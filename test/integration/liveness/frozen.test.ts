@@ -21,9 +21,7 @@ async function begin(): Promise<{ stack: Stack; replica: Replica; terminal: Term
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 5, maxAge: '1s' },
-      // A commit whose answer is lost leaves a batch without an upload behind.
-      review: { poll: { initial: '200ms', max: '1s' }, uploadGrace: '5s' },
-      kafka: { sessionTimeout: '6s', heartbeat: '500ms' },
+      review: { poll: { initial: '200ms', max: '1s' } },
     },
     config: {
       log: { level: 'debug' },

@@ -49,6 +49,7 @@ function setup(kind: Kind): PipelineSetup {
       output: { headers: [...RETURNED_HEADERS] },
       review: {
         poll: { initial: '50ms', max: '500ms' },
+        // The pinned version has no marks of uploads: it waits for all of it after a kill.
         uploadGrace: '2s',
         missingGrace: '3s',
         attempts: 20,

@@ -293,8 +293,6 @@ async function preparePipeline(
     journal: { topic: topics.journal },
     output: { topic: topics.decisions },
     deadLetters: { topic: topics.deadLetters },
-    // A replica may end, or hand a shard over, between a batch and its upload; five minutes would be too long here.
-    review: { uploadGrace: '5s' },
   };
   const config = merge(usual, pipeline);
   return { name: String(config.name), topics, group, config };

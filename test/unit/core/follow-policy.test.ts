@@ -18,8 +18,10 @@ const RULES: FollowRules = {
 };
 const ERROR_RULES: FollowRules = { ...RULES, onTimeout: 'error' };
 const CREATED: FollowState = {
-  ...{ createdMs: 0, graceFromMs: 0, uploadGraceMs: 100 },
-  ...{ remote: undefined, sinceMs: 0 },
+  createdMs: 0,
+  uploadUntilMs: 100,
+  remote: undefined,
+  sinceMs: 0,
 };
 const IN_TIME = 1_000;
 const LATE = 1_001;
@@ -58,7 +60,7 @@ for (const [answer, [inTime, late, lateError]] of Object.entries(STEPS)) {
 }
 
 test('an upload has its grace period from its end on, however late the review is', () => {
-  const state = { ...CREATED, graceFromMs: 5_000 };
+  const state = { ...CREATED, uploadUntilMs: 5_100 };
   const step = (nowMs: number) => next(state, 'waiting_for_upload', nowMs, ERROR_RULES);
   assert.deepEqual(step(5_099), WAIT);
   assert.deepEqual(step(5_100), fail('upload_lost'));

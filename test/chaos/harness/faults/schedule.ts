@@ -6,6 +6,7 @@ import { KINDS, type Kind } from '../../load/pipelines.ts';
 import { untilBack, WorldLooker } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import type { World } from '../world.ts';
+import { ageBoundMs, CALM_AGE_MS, CALM_MS, GIVE_UP_MS } from './age-bounds.ts';
 import { FaultScript } from './fault-script.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
@@ -64,7 +65,7 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
  */
 export const STALL_BOUND_MS = 90_000;
 /** Beyond the planned time, for faults that have not hit yet, ms. */
-const OVERTIME_MS = 300_000;
+const OVERTIME_MS = 600_000;
 /** A scripted fault that found nothing to hit for so long is left for later, ms. */
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
@@ -80,6 +81,8 @@ export interface Tally {
   readonly notes: string[];
   /** Longest time in which Kafka answered and the connector was not back, ms. */
   longestRecoveryMs: number;
+  /** Longest time from the end of the fault, or from a later write, to a record's terminal record, ms. */
+  longestDueMs: number;
 }
 
 export class Schedule {
@@ -91,6 +94,8 @@ export class Schedule {
   readonly #tallies = new Map<string, Tally>();
   readonly #names: readonly string[];
   readonly #script: FaultScript;
+  /** Pipeline whose service does what it should: a fault of processes or networks is measured there. */
+  #calm: PipelineRun | undefined;
   #mainDone = false;
   /** `performance.now()` at the end of the last fault outside the producers. */
   #calmSinceMs = Number.POSITIVE_INFINITY;
@@ -111,7 +116,14 @@ export class Schedule {
     this.#endMs = performance.now() + plannedMs;
     this.#onStrike = onStrike;
     for (const name of names)
-      this.#tallies.set(name, { name, strikes: 0, hits: 0, notes: [], longestRecoveryMs: 0 });
+      this.#tallies.set(name, {
+        name,
+        strikes: 0,
+        hits: 0,
+        notes: [],
+        longestRecoveryMs: 0,
+        longestDueMs: 0,
+      });
   }
 
   get tallies(): readonly Tally[] {
@@ -135,7 +147,7 @@ export class Schedule {
       const faults = serviceFaults(kind);
       const names = this.#names.filter((name) => faults.has(name));
       return this.#rounds(names, (name) =>
-        this.#serviceFault(name, faults.get(name) as FaultInput),
+        this.#serviceFault(name, faults.get(name) as FaultInput, kind),
       );
     });
     const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
@@ -169,15 +181,21 @@ export class Schedule {
 
   async #strike(name: string, nemesis: Nemesis): Promise<void> {
     const { observer } = this.#world;
+    const calm = await this.#calmOne();
     const startedMs = performance.now();
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
     try {
       const strike = await nemesis(this.#world, this.#random);
+      const { overMs = performance.now() } = strike;
       if (strike.hit) tally.hits++;
       if (strike.note !== undefined) tally.notes.push(strike.note);
-      await Promise.all([this.#back(tally, strike), this.#recovered(name)]);
+      await Promise.all([
+        this.#back(tally, strike),
+        this.#recovered(name),
+        this.#decided(tally, calm, overMs),
+      ]);
       this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
       this.#world.signal.throwIfAborted();
@@ -185,8 +203,46 @@ export class Schedule {
       this.#onStrike(name, { hit: false, note: String(error) }, performance.now() - startedMs);
     } finally {
       observer.unlabel(name);
+      this.#calm = undefined;
     }
     await this.#world.sleep(this.#random.below(PAUSE_MS));
+  }
+
+  /** Keeps faults of the service from one pipeline, and waits until it has got over earlier ones. */
+  async #calmOne(): Promise<PipelineRun> {
+    const { pipelines } = this.#world;
+    // The first one more often: most records are reviews.
+    const run = pipelines[Math.max(0, this.#random.below(pipelines.length + 2) - 2)] as PipelineRun;
+    this.#calm = run;
+    const isOver = () => performance.now() - (run.ledger.oldestDueMs ?? Infinity) < CALM_AGE_MS;
+    // On a starved machine records are never decided soon.
+    await eventually(`the records of ${run.kind} are decided soon`, isOver, {
+      deadlineMs: CALM_MS,
+      everyMs: 50,
+    }).catch(() => undefined);
+    return run;
+  }
+
+  /** Every record that was due at the end of the fault gets its terminal record in time. */
+  async #decided(tally: Tally, { kind, ledger }: PipelineRun, overMs: number): Promise<void> {
+    const looker = new WorldLooker(this.#world, false);
+    let [longestMs, countedMs, starvedMs] = [0, 0, 0];
+    for (;;) {
+      const { oldestDueMs = Infinity } = ledger;
+      const ageMs = performance.now() - Math.max(oldestDueMs, overMs);
+      starvedMs += looker.starved();
+      longestMs = Math.max(longestMs, ageMs);
+      countedMs = Math.max(countedMs, ageMs - starvedMs);
+      if (oldestDueMs > overMs || longestMs > GIVE_UP_MS) break;
+      await this.#world.sleep(50);
+    }
+    await looker.close();
+    tally.longestDueMs = Math.max(tally.longestDueMs, Math.round(longestMs));
+    const boundMs = ageBoundMs(tally.name);
+    if (countedMs > boundMs)
+      this.violations.push(
+        `"${tally.name}": a record of ${kind} was due for ${Math.round(longestMs)} ms, of at most ${boundMs}, ${Math.round(starvedMs)} ms of it without a processor`,
+      );
   }
 
   /** All replicas are members again, and records flow, soon after Kafka answers. */
@@ -246,15 +302,17 @@ export class Schedule {
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
   }
 
-  async #serviceFault(name: string, fault: FaultInput): Promise<void> {
+  async #serviceFault(name: string, fault: FaultInput, kind: Kind): Promise<void> {
     const { observer, signal } = this.#world;
+    const isCalm = () => this.#calm?.kind === kind;
+    while (isCalm()) await this.#world.sleep(100);
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     const { times = 1 } = fault;
     const startedMs = performance.now();
     this.#script.arm(name, fault);
     let fired = 0;
-    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS) {
+    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS && !isCalm()) {
       signal.throwIfAborted();
       fired = await this.#script.fired(name).catch(() => fired);
       await this.#world.sleep(100);

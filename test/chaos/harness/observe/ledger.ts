@@ -19,7 +19,8 @@ interface Entry {
 interface PartitionLedger {
   readonly entries: Map<number, Entry>;
   readonly resets: Reset[];
-  due: number;
+  /** By offset of each record that is due: since when, `performance.now()`; the oldest first. */
+  readonly dueSinceMs: Map<number, number>;
 }
 
 export interface Reset {
@@ -54,13 +55,24 @@ export class Ledger {
   /** Records that must still get a terminal record. */
   get due(): number {
     let sum = 0;
-    for (const { due } of this.#partitions.values()) sum += due;
+    for (const { dueSinceMs } of this.#partitions.values()) sum += dueSinceMs.size;
     return sum;
+  }
+
+  /** Time since which the oldest of the records that are due is due, `performance.now()`. */
+  get oldestDueMs(): number | undefined {
+    const oldest = [...this.#partitions.values()].flatMap(({ dueSinceMs }) => {
+      const { value } = dueSinceMs.values().next();
+      return value === undefined ? [] : [value];
+    });
+    return oldest.length === 0 ? undefined : Math.min(...oldest);
   }
 
   /** By partition: how many are due. */
   dueByPartition(): Map<number, number> {
-    return new Map([...this.#partitions].map(([partition, { due }]) => [partition, due]));
+    return new Map(
+      [...this.#partitions].map(([partition, { dueSinceMs }]) => [partition, dueSinceMs.size]),
+    );
   }
 
   produced(partition: number, offset: number): void {
@@ -71,7 +83,8 @@ export class Ledger {
     const entry: Entry = { due: 'due', atLeast: 0, replays: new Set() };
     ledger.entries.set(offset, entry);
     const reset = ledger.resets.at(-1);
-    if (reset === undefined || offset >= reset.offset) ledger.due++;
+    if (reset === undefined || offset >= reset.offset)
+      ledger.dueSinceMs.set(offset, performance.now());
     else {
       // It was in an open transaction when the reset passed it over.
       entry.due = 'maybe';
@@ -110,7 +123,7 @@ export class Ledger {
         where: `${where}#${replay}, of ${entry.atLeast} to ${ledger.resets.length}`,
       });
     }
-    if (entry.due === 'due') ledger.due--;
+    ledger.dueSinceMs.delete(offset);
     entry.due = 'done';
     return true;
   }
@@ -125,7 +138,7 @@ export class Ledger {
       if (at < offset) {
         if (entry.due !== 'due') continue;
         entry.due = 'maybe';
-        ledger.due--;
+        ledger.dueSinceMs.delete(at);
         aside.push(at);
       } else if (entry.due !== 'due') {
         if (entry.due === 'done') {
@@ -133,7 +146,7 @@ export class Ledger {
           entry.atLeast = round;
         }
         entry.due = 'due';
-        ledger.due++;
+        ledger.dueSinceMs.set(at, performance.now());
       }
     }
     const reset = { partition, offset, again, aside };
@@ -189,7 +202,7 @@ export class Ledger {
   #of(partition: number): PartitionLedger {
     let ledger = this.#partitions.get(partition);
     if (ledger === undefined) {
-      ledger = { entries: new Map(), resets: [], due: 0 };
+      ledger = { entries: new Map(), resets: [], dueSinceMs: new Map() };
       this.#partitions.set(partition, ledger);
     }
     return ledger;

@@ -9,6 +9,8 @@ const LOOK_MS = 10_000;
 export class Observer {
   /** Longest stall while the label was on, ms. */
   readonly stalls = new Map<string, number>();
+  /** Longest time for which a record was due, whatever went on, ms. */
+  longestDueMs = 0;
   readonly #views: readonly View[];
   readonly #labels = new Set<string>();
   readonly #over = new AbortController();
@@ -75,6 +77,8 @@ export class Observer {
       // A broker that is down is sat out by the readers; longer, and the stall shows in the report.
       await this.refresh().catch(() => undefined);
       const nowMs = performance.now();
+      for (const { oldestDueMs = nowMs } of this.#views)
+        this.longestDueMs = Math.max(this.longestDueMs, nowMs - oldestDueMs);
       for (const sinceMs of this.owingSinceMs()) {
         for (const label of this.#labels)
           this.stalls.set(label, Math.max(nowMs - sinceMs, this.stalls.get(label) ?? 0));

@@ -4,7 +4,7 @@ import { TopicWriter } from '../../../support/stack/topic-writer.ts';
 import type { World } from '../world.ts';
 
 /** Longest time in which Kafka answers and the connector is not back. */
-const RECOVERY_BOUND_MS = 10_000;
+export const RECOVERY_BOUND_MS = 10_000;
 /** Longest answer that counts; longer ones come from a broker that starts, or an overloaded machine. */
 const ANSWER_MS = 1_000;
 const PERIOD_MS = 100;
@@ -71,7 +71,7 @@ export class WorldLooker implements Looker {
 
   async look(): Promise<Look> {
     const missing = await this.#missing().catch(() => undefined);
-    return { missing, starvedMs: this.#starved() };
+    return { missing, starvedMs: this.starved() };
   }
 
   async close(): Promise<void> {
@@ -139,7 +139,8 @@ export class WorldLooker implements Looker {
     );
   }
 
-  #starved(): number {
+  /** Returns the time since the last call in which a replica was ready to run and had no processor, ms. */
+  starved(): number {
     const { fleet } = this.#world;
     return Math.max(
       0,

@@ -99,6 +99,28 @@ test('a kill between journal and upload delays its records by seconds, whatever 
   world.assertExactlyOnce();
 });
 
+for (const seed of [1, 2, 3, 4]) {
+  test(`a batch without an upload is replaced 20 s after the claim, however seldom batches are polled (${seed})`, async () => {
+    const world = new World({
+      seed,
+      partitions: 1,
+      options: { review: { poll: { initialMs: 500, maxMs: 15_000 } } },
+      service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
+    });
+    const first = world.start();
+    for (let n = 0; n < 5; n++) world.event(0);
+    await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
+    first.process.kill();
+    const { lines } = world.start().logger;
+    const isOwner = () => lines.some(({ message }) => message === 'owns the shard');
+    await world.clock.runUntil(isOwner, MINUTE);
+    const claimedMs = world.clock.now();
+    await world.clock.runUntil(() => batches(world).length === 2, MINUTE);
+    const waitedMs = world.clock.now() - claimedMs;
+    assert.ok(waitedMs >= 20_000 && waitedMs < 21_000, `${waitedMs} ms`);
+  });
+}
+
 test('after a restart each live job goes on from where the service has it: waiting, pending, finished, failed or forgotten', async () => {
   const plans = {
     waits: 'never',
