@@ -49,7 +49,7 @@ export class ServiceProbe {
   /** Ends the probing in progress; undefined while the service is known to be well. */
   #probing: AbortController | undefined;
   readonly #accepted = Promise.withResolvers<void>();
-  /** True if the latest probe was refused for the key. */
+  /** True from a refused probe until the service accepts the key. */
   #isRefused = false;
   #takesShards = false;
   /** Latest creation that was refused for the key, with its time. */
@@ -90,13 +90,9 @@ export class ServiceProbe {
     for (let isLogged = false; ; isLogged = true) {
       await clock.sleep(OUTAGE_MS, signal);
       if (!this.#isRefused) break;
-      if (!isLogged)
-        logger.error(
-          {},
-          'the service refuses the API key; not joining the group before it accepts it',
-        );
+      if (!isLogged) logger.error({}, 'the API key is not accepted; joining the group once it is');
     }
-    logger.warn({}, 'the service cannot be reached; joining the group nevertheless');
+    logger.warn({}, 'the service has not accepted a request yet; joining the group nevertheless');
   }
 
   /**
@@ -183,7 +179,7 @@ export class ServiceProbe {
       if (failure === 'not_found' || (failure === 'rejected' && status !== undefined))
         return this.#refusal();
       const isKey = failure === 'unauthorized';
-      this.#isRefused = isKey;
+      this.#isRefused ||= isKey;
       if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
       else health.notReady(SERVICE_CONDITION, message);
       // Without a key the service is not called.

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Longer waits of a known length are shown with their end: a Retry-After may be a day. */
+/** Longer waits are shown with their end. A Retry-After may be a day. */
 const SHOWN_FROM_MS = 60_000;
 
 /** Returns the end of a long wait for people, with a space before it; empty for a short one. */

@@ -11,7 +11,7 @@ const encodedIn = (encoding: string): ForeignFormat => ({
   remedy: `save it as UTF-8, or convert it (iconv -f ${encoding} -t UTF-8 FILE > NEW)`,
 });
 
-/** UTF-16 comes last: its mark begins that of UTF-32. */
+/** UTF-16 comes last, because its mark also begins the mark of UTF-32. */
 const SIGNATURES: readonly (readonly [string, ForeignFormat])[] = [
   ['\xff\xfe\0\0', encodedIn('UTF-32')],
   ['\xff\xfe', encodedIn('UTF-16')],

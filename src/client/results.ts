@@ -104,6 +104,11 @@ export async function* resultRows(
       }
     }
     const problem = await parser.finish();
+    try {
+      decoder.decode();
+    } catch {
+      throw unreadable('the result file ends within a character');
+    }
 
     // Without a line end the last row may be a piece of one.
     const last = lastByte === LINE_FEED ? undefined : records.at(-1);

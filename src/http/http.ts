@@ -147,10 +147,14 @@ export class HttpPool {
 
   /** A proxy of plain http gets the whole address as its target; https has a tunnel. */
   async #route({ url, headers: given }: HttpRequest) {
-    const hasName = Object.keys(given).some((name) => name.toLowerCase() === 'user-agent');
-    // Without the header any coding would be acceptable.
-    const always = { 'accept-encoding': 'identity', ...(!hasName && { 'user-agent': USER_AGENT }) };
-    const headers = { ...always, ...given };
+    const has = (wanted: string) =>
+      Object.keys(given).some((name) => name.toLowerCase() === wanted);
+    const headers = {
+      // Without the header any coding would be acceptable.
+      ...(!has('accept-encoding') && { 'accept-encoding': 'identity' }),
+      ...(!has('user-agent') && { 'user-agent': USER_AGENT }),
+      ...given,
+    };
     const path = url.pathname + url.search;
     const proxy = url.protocol === 'http:' ? this.#proxyFor(url) : undefined;
     if (proxy === undefined) return { agent: this.#agent, origin: url.origin, path, headers };
@@ -207,6 +211,7 @@ async function readEncoded(
     for await (const chunk of plainBytes(body, encoding, { ...limits, bytesPerSecond: Infinity }))
       chunks.push(chunk);
   } catch (error) {
+    dropBody({ body });
     const known = networkError(error, 'body');
     const isTooLarge = 'code' in known && known.code === 'RESULT_TOO_LARGE';
     if (signal.aborted) throw signal.reason;

@@ -100,7 +100,7 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     'host:port',
   ),
   clientId: text({
-    help: "Name of this client in the brokers' logs and quotas. Members of the group append host and port (http.port), by which a restarted process finds its dead predecessor.",
+    help: "Name of this client in the brokers' logs and quotas. Members of the group append host and port (http.port), which must be distinct in a group: a restarted process removes the member that it was. Their quotas are by user.",
     allowed: '1 to 200 of a-z A-Z 0-9 . _ -',
     fallback: 'content-review-connector',
     pattern: /^[A-Za-z0-9._-]{1,200}$/,

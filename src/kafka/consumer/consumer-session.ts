@@ -244,11 +244,11 @@ export class ConsumerSession {
         this.memberIds.add(memberId);
         this.#logger.info(
           { memberId },
-          'removing the dead predecessor of this process from the group',
+          'removing an earlier member of this host and port from the group',
         );
       }
     } catch (error) {
-      // The group misses them after their session timeout.
+      // They leave with their session timeout.
       this.#logger.debug({ error: explain(error, this.#access) }, 'could not describe the group');
     }
   }

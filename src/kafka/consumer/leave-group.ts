@@ -10,8 +10,8 @@ import { explain } from '../errors.ts';
 const GRACE_MS = 500;
 
 /**
- * Sends a leave request on a connection of its own. Never throws: the group misses a member that
- * could not leave after its session timeout.
+ * Sends a leave request on a connection of its own. Never throws: a member that could not leave
+ * does so with its session timeout.
  */
 export async function leaveGroup(
   connect: ConnectOptions,

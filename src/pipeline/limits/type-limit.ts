@@ -19,7 +19,7 @@ export class TypeLimit {
   constructor(most: number, logger: Logger) {
     this.#most = most;
     this.#logger = logger;
-    const message = `more than ${most} content types are in use: list the types in source.types`;
+    const message = `more than ${most} content types have had batches: list the types in source.types`;
     this.#refusal = { reason: 'too_many_types', message };
   }
 

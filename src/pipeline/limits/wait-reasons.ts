@@ -72,7 +72,8 @@ export class WaitReasons {
    */
   begin(reason: WaitReason, who: string, forMs = 0, waitMs = 0): () => void {
     const spell = this.#spell(reason, forMs);
-    spell.untilMs.set(who, this.#deps.clock.monotonic() + waitMs);
+    const untilMs = this.#deps.clock.monotonic() + waitMs;
+    spell.untilMs.set(who, Math.max(spell.untilMs.get(who) ?? 0, untilMs));
     spell.cancelEnd?.();
     spell.cancelEnd = undefined;
     this.#count(reason, spell, who, 1);

@@ -82,7 +82,7 @@ test('a process that is killed and restarted at once does not wait for the sessi
   const newest = terminal.all.at(-1)?.record.timestampMs ?? 0;
   t.diagnostic(`joined after ${joinedMs} ms, decides after ${newest - startMs} ms at most`);
   assert.ok(joinedMs < PAUSE_MS, `${joinedMs} ms`);
-  await second.logged('removing the dead predecessor of this process from the group');
+  await second.logged('removing an earlier member of this host and port from the group');
   await terminal.untilCount(await stop(), 60_000);
 });
 
@@ -126,9 +126,7 @@ test('a replica with a wrong key takes no shard from those that work, and says w
   await shardsOf(first);
   const from = first.lines.length;
   const second = await stack.startReplica({ ...wrong, KEY: 'wrong' });
-  await second.logged(
-    'the service refuses the API key; not joining the group before it accepts it',
-  );
+  await second.logged('the API key is not accepted; joining the group once it is');
   const readiness = await fetch(`${await second.url()}/readyz`);
   assert.equal(readiness.status, 503);
   assert.match(

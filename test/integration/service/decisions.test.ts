@@ -72,6 +72,19 @@ test('answers are required as they are, and read when they are compressed all th
   await assert.rejects(read, { failure: 'protocol', message: /BODY_TOO_LARGE/ });
 });
 
+test('an answer in an unknown coding frees its connection', async (t) => {
+  const server = await httpServer(t, (response, request) => {
+    const isKnown = request.path.endsWith('known');
+    const known = JSON.stringify({ ...DECISION, decision_id: 'known' });
+    const body = isKnown ? known : Buffer.alloc(1_000_000);
+    response.writeHead(200, isKnown ? {} : { 'content-encoding': 'compress' }).end(body);
+  });
+  const { client } = clientFor(t, server.url, { maxConcurrentRequests: 1 });
+  for (let n = 0; n < 3; n++)
+    await assert.rejects(client.getDecision('d-1', NEVER), /encoding other than gzip/);
+  assert.equal((await client.getDecision('known', NEVER)).result, DECISION.result);
+});
+
 test('a label whose applied is unclear is left out', async (t) => {
   const labels = [
     { name: 'a', applied: 'False' },

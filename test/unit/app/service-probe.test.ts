@@ -72,8 +72,13 @@ describe('probe of the service', () => {
     const accepted = probe.untilAccepted(new AbortController().signal).then(() => {
       isOver = true;
     });
+    await clock.advance(5_000);
+    // A failure of another kind does not make the key right.
+    outcome = DOWN;
     await clock.advance(3_600_000);
     assert.equal(isOver, false);
+    outcome = KEY_REFUSED;
+    await clock.advance(10_000);
     assert.match(reasonOf('api-key') ?? '', /401; this replica takes no shards before/);
 
     outcome = UNKNOWN;

@@ -66,9 +66,10 @@ function isNamed(value: unknown): value is NamedLabel {
   );
 }
 
-/** True for a label that says clearly whether it applies, and whose name is not JSON itself. */
+/** True for a label that says clearly whether it applies, and whose name is a name. */
 function isReadable(value: unknown): value is NamedLabel {
-  return isNamed(value) && readApplied(value.applied) !== undefined && !isJsonContainer(value.name);
+  if (!isNamed(value) || readApplied(value.applied) === undefined) return false;
+  return !NOTHING.test(value.name) && !isJsonContainer(value.name);
 }
 
 function isComplete(value: unknown): boolean {

@@ -56,6 +56,9 @@ export interface AuditReport {
   readonly notes: readonly string[];
 }
 
+/** Records of earlier audits that a note names. */
+const NAMED_LATE = 20;
+
 /** Position from which a later audit continues. */
 export interface AuditProgress {
   /** By source partition: the first audited offset, and the first that was not settled yet. */
@@ -87,7 +90,11 @@ export async function auditFrom(
   const totals = emptyCounts();
   for (const balance of balances)
     for (const key of Object.keys(totals) as (keyof BalanceCounts)[]) totals[key] += balance[key];
-  totals.double += late;
+  totals.double += late.count;
+  if (late.count > 0)
+    notes.push(
+      `${late.count} records of an earlier audit have another terminal record: ${late.named.join(', ')}`,
+    );
   for (const reason of new Set(builders.flatMap(({ reasons }) => [...reasons])))
     notes.push(UNKNOWN_REASONS[reason]);
   let tooMany = totals.double > 0;
@@ -178,7 +185,7 @@ async function readRanges(
 ) {
   const builders = await openBalances(inspection, ranges);
   const oldestMs = await oldestTimestamp(inspection, ranges);
-  let late = 0;
+  const late = { count: 0, named: [] as string[] };
   const read =
     oldestMs === undefined && progress === undefined
       ? { offsets: 0, whole: true, gaps: NO_GAPS, ends: new Map<string, number>() }
@@ -190,7 +197,9 @@ async function readRanges(
             const { first = 0, next = 0 } = progress?.sources.get(partition) ?? {};
             const readTo = progress?.outputs.get(`${topic}-${record.partition}`) ?? 0;
             const isSettled = replay === 0 && offset >= first && offset < next;
-            if (isSettled && record.offset >= readTo) late++;
+            if (!isSettled || record.offset < readTo) return undefined;
+            late.count++;
+            if (late.named.length < NAMED_LATE) late.named.push(`${partition}:${offset}`);
             return undefined;
           },
           progress?.outputs,

@@ -66,6 +66,9 @@ test('values that stand for nothing, and JSON in JSON, are no labels', () => {
     ' nan ',
     'NaN',
     'N/A',
+    '"None"',
+    '["None"]',
+    '[{"name":"nan"}]',
     JSON.stringify(list),
     `[${JSON.stringify(list)}]`,
   ])
