@@ -64,11 +64,11 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   fleet.watch();
   options.onProgress(`${REPLICAS} replicas are at work; faults come for ${options.minutes} min`);
 
-  const { minutes, faults = allFaults(options.kinds) } = options;
+  const { faults = allFaults(options.kinds) } = options;
   const schedule = new Schedule(
     world,
     new SeededRandom(options.seed),
-    minutes * 60_000,
+    options,
     faults,
     (name, { hit, note }, tookMs) => {
       const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);

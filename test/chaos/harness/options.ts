@@ -14,6 +14,8 @@ export interface ChaosOptions {
   readonly kinds?: readonly [Kind, ...Kind[]];
   /** The faults to use, of allFaults; default those that can hit these pipelines. */
   readonly faults?: readonly string[];
+  /** Whether the age of records is measured and judged after each fault, on a quiet machine. Default true. */
+  readonly measuresAges?: boolean;
   /** A folder for the replicas' logs, written when the run ends, however it does. */
   readonly logs?: string | undefined;
   /** Ends the run: what was begun is ended and removed, then it rejects with the signal's reason. */

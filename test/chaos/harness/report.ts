@@ -119,7 +119,8 @@ export function reportOn({
   const longestStallMs = Math.round(Math.max(...observer.stalls.values()));
   const longestWriteMs = Math.round(schedule.longestWriteMs);
   const longestDueMs = Math.round(observer.longestDueMs);
-  if (longestDueMs > AGE_BOUND_MS) found.push(`a record was due for ${longestDueMs} ms`);
+  if (options.measuresAges !== false && longestDueMs > AGE_BOUND_MS)
+    found.push(`a record was due for ${longestDueMs} ms`);
   if (longestStallMs > STALL_BOUND_MS) found.push(`a partition stalled for ${longestStallMs} ms`);
   const peakBytes = Math.max(...fleet.lives.map((life) => life.peakBytes));
   if (peakBytes > MEMORY_CEILING_BYTES)

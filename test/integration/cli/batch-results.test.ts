@@ -162,9 +162,9 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     const bodies = {
       'a page': [
         '<html>\n<body>\n</body>\n</html>\n',
-        /no result file: fetch them again.*\n.*neither a column "Status" nor one/,
+        /no result file: fetch them again.*\n.*the result file is HTML or XML, not CSV/,
       ],
-      'an error': ['{"error":"not now"}\n', /has neither a column "Status"/],
+      'an error': ['{"error":"not now"}\n', /the result file is JSON, not CSV/],
       nothing: ['', /the result file is empty/],
       'half a row': ['Content,Status,S result\nx,SUCCESS,ok\ny,SUC', /ends within a row/],
     } as const;

@@ -30,7 +30,12 @@ describe('the console during an outage', { timeout: 600_000, concurrency: 4 }, (
   after(() => browser.close());
 
   /** A connector, with the page of its console open. */
-  async function begin(t: TestContext, kafka: TestKafka, options: Partial<StackOptions> = {}) {
+  async function begin(
+    t: TestContext,
+    kafka: TestKafka,
+    options: Partial<StackOptions> = {},
+    logged = 'running',
+  ) {
     const stack = await startStack(kafka, temporaryDirectory(), {
       partitions: 2,
       policy: NEVER_REVIEWED,
@@ -42,7 +47,7 @@ describe('the console during an outage', { timeout: 600_000, concurrency: 4 }, (
     });
     t.after(() => stack.stop());
     const replica = await stack.startReplica();
-    await replica.logged('running');
+    await replica.logged(logged);
     const context = await browser.newContext({ viewport: { width: 1200, height: 800 } });
     t.after(() => context.close());
     const page = await context.newPage();
@@ -170,10 +175,8 @@ describe('the console during an outage', { timeout: 600_000, concurrency: 4 }, (
   });
 
   it('names a service that refuses the key', async (t) => {
-    const { stack, page } = await begin(t, shared, {
-      config: { service: { apiKey: 'not-the-key' } },
-    });
-    await write(shared, stack, events);
+    const options = { config: { service: { apiKey: 'not-the-key' } } };
+    const { stack, page } = await begin(t, shared, options, 'service is not ready');
     const seen = await watch(t, page, {
       title: new RegExp(`^The service at ${stack.sandboxUrl} refuses the API key$`),
       page: 'ContentReviewUnauthorized',

@@ -4,6 +4,7 @@ import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import { KINDS, type Kind } from '../../load/pipelines.ts';
 import { untilBack, WorldLooker } from '../observe/recovery.ts';
+import type { ChaosOptions } from '../options.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import type { World } from '../world.ts';
 import { ageBoundMs, CALM_AGE_MS, CALM_MS, GIVE_UP_MS } from './age-bounds.ts';
@@ -90,6 +91,7 @@ export class Schedule {
   readonly #world: World;
   readonly #random: SeededRandom;
   readonly #endMs: number;
+  readonly #measuresAges: boolean;
   readonly #onStrike: (kind: string, strike: Strike, tookMs: number) => void;
   readonly #tallies = new Map<string, Tally>();
   readonly #names: readonly string[];
@@ -105,7 +107,7 @@ export class Schedule {
   constructor(
     world: World,
     random: SeededRandom,
-    plannedMs: number,
+    { minutes, measuresAges = true }: Pick<ChaosOptions, 'minutes' | 'measuresAges'>,
     names: readonly string[],
     onStrike: (name: string, strike: Strike, tookMs: number) => void,
   ) {
@@ -113,7 +115,8 @@ export class Schedule {
     this.#script = new FaultScript(world.sandbox);
     this.#world = world;
     this.#random = random;
-    this.#endMs = performance.now() + plannedMs;
+    this.#endMs = performance.now() + minutes * 60_000;
+    this.#measuresAges = measuresAges;
     this.#onStrike = onStrike;
     for (const name of names)
       this.#tallies.set(name, {
@@ -181,7 +184,7 @@ export class Schedule {
 
   async #strike(name: string, nemesis: Nemesis): Promise<void> {
     const { observer } = this.#world;
-    const calm = await this.#calmOne();
+    const calm = this.#measuresAges ? await this.#calmOne() : undefined;
     const startedMs = performance.now();
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
@@ -194,7 +197,7 @@ export class Schedule {
       await Promise.all([
         this.#back(tally, strike),
         this.#recovered(name),
-        this.#decided(tally, calm, overMs),
+        calm && this.#decided(tally, calm, overMs),
       ]);
       this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
