@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { eventually } from '../../support/eventually.ts';
-import { type NewRecord, testKafka, uniqueName } from '../../support/kafka/kafka.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { headerList, headerOf } from '../../support/records/headers.ts';
 import { CANARY } from '../../support/stack/canary.ts';
 import { type Stack, startStack } from '../../support/stack/stack.ts';
@@ -93,10 +93,7 @@ test('a wrong service key: not ready with the reason while nothing comes in, not
   const source = await kafka.write(keyed.topics.source, events);
   assert.ok(!refusal.includes('wrong-key') && !replica.lines.join('\n').includes('wrong-key'));
   assert.equal((await fetch(`${url}/livez`)).status, 200);
-  await eventually(
-    'all records wait',
-    async () => (await replica.metric('items_in_flight')) === 40,
-  );
+  await replica.logged('the API key is not accepted; joining the group once it is');
 
   writeFileSync(keyFile, CANARY.key);
   const terminal = new TerminalRecords(kafka, keyed);
@@ -158,16 +155,22 @@ test('records that cannot be reviewed become dead letters with their reason; odd
   assert.equal(await replica.metric('balance_items'), 0);
 });
 
+/** Settings of the source; the outputs keep Kafka's 1 MiB. */
+const LARGE = { 'max.message.bytes': String(8 * MIB) };
+
 test('content of 5 MB is reviewed; what is larger than maxContent, or than its topic takes, is a dead letter and holds nobody up', async () => {
   const stack = await startStack(kafka, directories[3] as string, {
     partitions: 1,
+    sourceSettings: LARGE,
     pipeline: {
       ...BATCHING,
       name: 'contents',
       source: { maxContent: '6MiB' },
       batch: { maxAge: '200ms', maxBytes: '16MiB' },
     },
-    beside: [{ partitions: 1, pipeline: { ...BATCHING, name: 'terminals' } }],
+    beside: [
+      { partitions: 1, sourceSettings: LARGE, pipeline: { ...BATCHING, name: 'terminals' } },
+    ],
     policy: { review: { rules: [{ when: { contains: 'the end' }, result: 'read to its end' }] } },
   });
   after(() => stack.stop());
@@ -177,12 +180,12 @@ test('content of 5 MB is reviewed; what is larger than maxContent, or than its t
     terminal: new TerminalRecords(kafka, { topics, replicas }),
   })) as [Large, Large];
   const content = (bytes: number) => `${'words '.repeat(bytes / 6)}the end`;
-  const first = await writeLarge(contents, [
+  const first = await kafka.write(contents.topics.source, [
     { key: 'fits', value: JSON.stringify({ type: 'post', content: content(5 * MIB) }) },
     { key: 'too large', value: JSON.stringify({ type: 'post', content: content(6.5 * MIB) }) },
     { key: 'after', value: JSON.stringify({ type: 'post', content: content(6) }) },
   ]);
-  const second = await writeLarge(terminals, [
+  const second = await kafka.write(terminals.topics.source, [
     {
       key: 'k',
       value: JSON.stringify({ type: 'post', content: 'x', metadata: { m: 'y'.repeat(2 * MIB) } }),
@@ -214,15 +217,4 @@ test('content of 5 MB is reviewed; what is larger than maxContent, or than its t
 interface Large {
   readonly topics: Stack['topics'];
   readonly terminal: TerminalRecords;
-}
-
-/** Writes records of up to 8 MiB to the source; the outputs keep Kafka's 1 MiB. */
-async function writeLarge({ topics }: Large, records: readonly NewRecord[]) {
-  const admin = await kafka.admin();
-  const configEntries = [{ name: 'max.message.bytes', value: String(8 * MIB) }];
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: 2, name: topics.source, configEntries }],
-  });
-  return await kafka.write(topics.source, records);
 }
