@@ -104,15 +104,11 @@ export async function* resultRows(
       }
     }
     const problem = await parser.finish();
-    try {
-      decoder.decode();
-    } catch {
-      throw unreadable('the result file ends within a character');
-    }
-
     // Without a line end the last row may be a piece of one.
     const last = lastByte === LINE_FEED ? undefined : records.at(-1);
-    const isCut = last !== undefined && names !== undefined && last.length < names.length;
+    const isPiece = (row: readonly string[]) =>
+      row.length < (names?.length ?? 0) || endsWithinCharacter(decoder);
+    const isCut = last !== undefined && names !== undefined && isPiece(last);
     const expected = expectedRows() ?? 0;
     const isShort = rows + records.length - (names === undefined ? 1 : 0) < expected;
     if (isCut || (isShort && last !== undefined && names !== undefined)) records.pop();
@@ -127,6 +123,15 @@ export async function* resultRows(
     if (isCut) throw unreadable('the result file ends within a row');
   } finally {
     parser.destroy();
+  }
+}
+
+function endsWithinCharacter(decoder: TextDecoder): boolean {
+  try {
+    decoder.decode();
+    return false;
+  } catch {
+    return true;
   }
 }
 

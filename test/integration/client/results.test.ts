@@ -16,7 +16,7 @@ const row = (index: number) =>
 
 interface Files {
   /** Text of each download, in order; the last repeats. `cutAt` breaks the connection there. */
-  readonly downloads: readonly { readonly text: string; readonly cutAt?: number }[];
+  readonly downloads: readonly { readonly text: string | Buffer; readonly cutAt?: number }[];
   readonly batch?: object;
 }
 
@@ -36,7 +36,10 @@ function serving({ downloads, batch = {} }: Files) {
     const { text, cutAt } = downloads[Math.min(begun++, downloads.length - 1)] ?? { text: '' };
     response.writeHead(200, { 'content-length': Buffer.byteLength(text) });
     if (cutAt === undefined) response.end(text);
-    else response.write(text.slice(0, cutAt), () => setTimeout(() => response.destroy(), 20));
+    else
+      response.write(Buffer.from(text).subarray(0, cutAt), () =>
+        setTimeout(() => response.destroy(), 20),
+      );
   };
 }
 
@@ -218,6 +221,18 @@ test('a file that cannot be decoded, or is too large, is fetched only once', asy
     );
     assert.equal(fetched, 1, encoding);
   }
+});
+
+test('a file that ends within a character is an error after its whole rows', async (t) => {
+  const text = Buffer.from(`${HEADER}${row(0)}${row(1).trimEnd()}ß`).subarray(0, -1);
+  const batch = { success_count: 2, error_count: 0 };
+  const { client } = await scripted(t, serving({ downloads: [{ text }], batch }));
+  const seen: (string | null)[] = [];
+  const reading = (async () => {
+    for await (const { content } of client.batches.results('b-1')) seen.push(content);
+  })();
+  await assert.rejects(reading, /ends within a row/);
+  assert.deepEqual(seen, ['text 0']);
 });
 
 test('a file that lacks rows is an error after its whole rows', async (t) => {
