@@ -10,6 +10,7 @@ import {
   type ExtraHeaders,
   problemWithExtraHeader,
 } from '../http/extra-headers.ts';
+import { gathered } from '../http/gathered.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError, networkError } from '../http/network-error.ts';
 import { Permits } from '../http/permits.ts';
@@ -37,6 +38,8 @@ import type { TransferPolicy } from './transfer-policy.ts';
 
 /** Hosts remembered, so that each is reported once. */
 const MAX_HOSTS = 1000;
+/** Bytes of a downloaded piece, at least: a reader in another thread takes each with a message. */
+const PIECE_BYTES = 256 * 1024;
 /**
  * Statuses of an upload that may have been stored: the storage, or a gateway, broke down over it.
  * 501 and 503 come before anything is stored; 303 refers to what was done.
@@ -137,7 +140,7 @@ export class Transfer {
   }
 
   /**
-   * GET of a file: its bytes as they come, decompressed when they were stored so. Nothing is sent
+   * GET of a file: its bytes in pieces as they come, decompressed when they were stored so. Nothing is sent
    * before the first chunk is requested; leaving the loop frees the connection. A body that fails
    * half-way is not retried here: only the caller knows what it can skip.
    * @throws ServiceError: as `upload`; `protocol` for a body that ends early or cannot be
@@ -183,12 +186,13 @@ export class Transfer {
       if (Number(answer.header('content-length') ?? 0) > maxResultBytes) {
         throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
       }
-      yield* plainBytes(answer.body, answer.header('content-encoding'), {
+      const chunks = plainBytes(answer.body, answer.header('content-encoding'), {
         maxBytes: maxResultBytes,
         maxRatio: maxDecompressionRatio,
         graceMs: settings.bodyTimeoutMs,
         bytesPerSecond: settings.minDownloadBytesPerSecond,
       });
+      yield* gathered(chunks, PIECE_BYTES);
     } finally {
       if (!answer.body.destroyed) answer.discard();
     }

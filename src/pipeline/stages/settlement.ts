@@ -59,9 +59,11 @@ export class Settlement implements Disposable {
         if ('poison' in other && isWanted(other.partition, other.offset))
           this.#refuse(other, other.poison);
       for (let row = 0; row < slice.length; row++) {
-        const [partition, offset] = [slice.partition(row), slice.offset(row)];
+        const partition = slice.partition(row);
+        const offset = slice.offset(row);
         if (!isWanted(partition, offset)) continue;
-        const [start, end] = [slice.start(row), slice.end(row)];
+        const start = slice.start(row);
+        const end = slice.end(row);
         if (!this.#fits(partition, offset, end - start)) continue;
         this.#chunk.addBytes(partition, offset, slice.bytes, start, end);
         this.#count(slice.outcome(row));

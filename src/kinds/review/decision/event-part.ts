@@ -74,8 +74,8 @@ export class EventPart {
    * @throws TypeError if a header is neither bytes nor text
    */
   encode(item: ContentItem, { includeContent, withheldHeaders = [] }: EventPartOptions): void {
-    const { key, outputKey = key, timestampMs, expected, metadata, content } = item;
-    const headers = without(item.headers, withheldHeaders);
+    const { key, outputKey = key, timestampMs, expected, metadata, content, headers: all } = item;
+    const headers = all.length === 0 ? all : without(all, withheldHeaders);
     const sourceKey = outputKey === key && key !== null && isPlain(key) ? '' : keyJson(key);
     const escapedExpected = expected?.hasEscapes ? canonical(expected) : undefined;
     const headersSize = sizeOfHeaders(headers);

@@ -75,8 +75,9 @@ class Thread {
     this.#post({ is: 'open', file, settings, facts: { expectedRows, wholeRow } });
     return {
       read: (piece: Buffer, job: JobContext) => {
-        // A copy: the piece may be part of a buffer that is read elsewhere.
-        const bytes = new Uint8Array(piece).buffer;
+        // A part of a larger buffer is copied: the rest may be read elsewhere.
+        const isWhole = piece.length === piece.buffer.byteLength;
+        const bytes = isWhole ? (piece.buffer as ArrayBuffer) : new Uint8Array(piece).buffer;
         return this.#ask({ is: 'piece', file, bytes, job }, [bytes]);
       },
       end: () => this.#ask({ is: 'end', file }),

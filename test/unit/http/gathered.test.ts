@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { gathered } from '../../../src/http/gathered.ts';
+
+test('pieces have the bytes of the chunks, and the least size except for the last', async () => {
+  const chunk = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes));
+  await fc.assert(
+    fc.asyncProperty(fc.array(chunk), fc.integer({ min: 1, max: 50 }), async (chunks, least) => {
+      const pieces: Buffer[] = [];
+      for await (const piece of gathered(each(chunks), least)) pieces.push(piece);
+      assert.deepEqual(Buffer.concat(pieces), Buffer.concat(chunks));
+      for (const piece of pieces.slice(0, -1)) assert.ok(piece.length >= least);
+      assert.ok(pieces.every(({ length }) => length > 0 && length < least + 20));
+    }),
+  );
+});
+
+test('the bytes before an error come first', async () => {
+  async function* broken() {
+    yield Buffer.from('some ');
+    yield Buffer.from('rows');
+    throw new Error('the connection broke');
+  }
+  const pieces = gathered(broken(), 1_000);
+  assert.deepEqual(await pieces.next(), { done: false, value: Buffer.from('some rows') });
+  await assert.rejects(pieces.next(), /the connection broke/);
+});
+
+test('a reader that leaves ends the source', async () => {
+  let isEnded = false;
+  async function* endless() {
+    try {
+      for (;;) yield Buffer.from('rows');
+    } finally {
+      isEnded = true;
+    }
+  }
+  for await (const _ of gathered(endless(), 10)) break;
+  assert.ok(isEnded);
+});
+
+async function* each<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
+}
