@@ -49,7 +49,7 @@ export function kindOf(
           ...mapping,
           ...batch,
           ...common,
-          // The spans of batches link to those of their events.
+          // The spans of batches link to the spans of their events.
           headers: [...new Set([...output.headers, ...TRACE_HEADERS])],
           withheldHeaders: output.traceHeaders
             ? []

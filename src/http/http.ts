@@ -198,7 +198,7 @@ function dropBody({ body }: { readonly body: Readable }): void {
   body.on('error', () => {}).destroy();
 }
 
-/** Text of a body that is compressed all the same. @param maxMs bounds the whole */
+/** Text of a body that is compressed although no coding was accepted. @param maxMs bounds the whole */
 async function readEncoded(
   body: Readable,
   encoding: string | undefined,

@@ -65,7 +65,7 @@ export const RESULT_COLUMNS = {
 } as const;
 export const RESULT_SUFFIX = ' result';
 
-/** Spellings of `applied` beside true and false, in lower case. */
+/** Spellings of `applied` other than true and false, in lower case. */
 const APPLIED: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['yes', true],

@@ -83,11 +83,12 @@ async function audited(tools: Tools, flags: AuditFlags): Promise<AuditReport> {
   const { partition: partitions = [], since: sinceMs, position: file } = flags;
   const { auditFrom } = await import('../../tools/inspect/audit/audit.ts');
   const { readPosition, writePosition } = await import('../files/audit-position.ts');
-  const { name } = tools.pipeline;
-  const last = file === undefined ? undefined : await readPosition(file, name);
+  const { name: pipeline, topics } = tools.pipeline;
+  const subject = { pipeline, topic: topics.source };
+  const last = file === undefined ? undefined : await readPosition(file, subject);
   const { report, progress } = await auditFrom(tools, { ...flags, sinceMs, partitions }, last);
   const isSound = report.verdict === 'balanced' || report.verdict === 'unknown';
-  if (file !== undefined && isSound) await writePosition(file, name, progress);
+  if (file !== undefined && isSound) await writePosition(file, subject, progress);
   return report;
 }
 

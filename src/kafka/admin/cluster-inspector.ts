@@ -1,6 +1,6 @@
 /**
  * Diagnosis of a cluster and of this client's rights, without a consumer or a producer. Nothing here
- * changes anything or joins a group; only `openTransactionalId` leaves something behind.
+ * joins a group, and only `openTransactionalId` changes the cluster: the id remains known to it.
  */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';

@@ -205,7 +205,7 @@ test('audit balances to the record, ignores aborted records, and accepts ranges'
   assert.match(out, /^Balanced: /m);
 });
 
-test('an audit with a position begins where the last one ended, and refuses the position of another pipeline', async () => {
+test('an audit with a position begins where the last one ended, and refuses other files', async () => {
   const file = path.join(temporaryDirectory(), 'position');
   const ranges = async () => {
     const { code, partitions } = await toolJson<AuditReport>(
@@ -225,10 +225,18 @@ test('an audit with a position begins where the last one ended, and refuses the 
     first.map(({ settledTo }) => settledTo),
   );
   assert.ok(second.every(({ from }) => from > 0));
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"reviews"', '"other"'));
-  const { code, err } = await tool('audit', ...flags, '--position', file);
-  assert.equal(code, EXIT.usage);
-  assert.match(err, /is not the position of an audit of pipeline reviews/);
+  const position = readFileSync(file, 'utf8');
+  for (const [content, reason] of [
+    [position.replace('"reviews"', '"other"'), /is of pipeline other and topic .*: use another/],
+    [position.replace(stack.topics.source, 'posts'), /is of pipeline reviews and topic posts/],
+    ['{}', /is not the position of an audit/],
+    [' '.repeat(2 ** 24 + 1), /is not a file of at most 16777216 bytes/],
+  ] as const) {
+    writeFileSync(file, content);
+    const { code, err } = await tool('audit', ...flags, '--position', file);
+    assert.equal(code, EXIT.usage);
+    assert.match(err, reason);
+  }
 });
 
 test('evaluate compares decisions with expected results, and reads no other topic', async () => {
