@@ -6,15 +6,9 @@
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import {
-  describeGroup,
-  EARLIEST,
-  LATEST,
-  listOffsets,
-  READ_COMMITTED,
-} from '../client/cluster-connection.ts';
+import { EARLIEST, LATEST, listOffsets, READ_COMMITTED } from '../client/cluster-connection.ts';
 import { Client, type ConnectOptions } from '../client/connect.ts';
-import { explain, type RequestedAccess } from '../errors.ts';
+import { explain } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, type PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
@@ -24,7 +18,7 @@ import { partitionsOfShards } from './assigner.ts';
 import { createAssigner } from './assigner-protocol.ts';
 import { FetchWatch } from './fetch-watch.ts';
 import type { GroupSettings } from './group-options.ts';
-import { leaveGroup } from './leave-group.ts';
+import { leaveGroup, membersOf } from './leave-group.ts';
 import { flows, Positions, type ReadPosition } from './positions.ts';
 
 interface SessionEvents {
@@ -135,8 +129,11 @@ export class ConsumerSession {
   async open(): Promise<void> {
     const { sourceTopic, journalTopic } = this.#options;
     await this.#consumer.connect();
-    if (this.#options.memberName !== undefined && this.history === undefined)
-      await this.#findPredecessors(this.#options.groupId);
+    if (this.#options.memberName !== undefined && this.history === undefined) {
+      const cluster = this.#cluster as KafkaCluster;
+      const predecessors = await membersOf(cluster, this.#access, this.#clientId, this.#logger);
+      for (const memberId of predecessors) this.memberIds.add(memberId);
+    }
     // From the beginning: a partition without a commit, such as one added later, must not lose its first records.
     for (const topic of [journalTopic, sourceTopic]) {
       try {
@@ -227,30 +224,12 @@ export class ConsumerSession {
     );
   }
 
-  get #access(): RequestedAccess {
+  get #access() {
     return {
       operation: 'READ',
       group: this.#options.groupId,
       principal: this.#connect.security?.principal,
     };
-  }
-
-  /** Finds members of this process's name, which leave before the first join. */
-  async #findPredecessors(groupId: string): Promise<void> {
-    try {
-      const { members } = await describeGroup(this.#cluster as KafkaCluster, groupId);
-      for (const { memberId, clientId } of members) {
-        if (clientId !== this.#clientId || this.memberIds.has(memberId)) continue;
-        this.memberIds.add(memberId);
-        this.#logger.info(
-          { memberId },
-          'removing an earlier member of this host and port from the group',
-        );
-      }
-    } catch (error) {
-      // They leave with their session timeout.
-      this.#logger.debug({ error: explain(error, this.#access) }, 'could not describe the group');
-    }
   }
 
   #joined(memberAssignment: IMemberAssignment): void {

@@ -2,12 +2,35 @@
 
 import { settledWithin } from '../../base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
+import { ClusterConnection, coordinatorOf, describeGroup } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { explain } from '../errors.ts';
+import { explain, type RequestedAccess } from '../errors.ts';
+import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
 /** With the session's own grace less than two seconds. */
 const GRACE_MS = 500;
+
+/**
+ * Returns the ids of a group's members with this client id: predecessors of a process that has not
+ * joined yet. Never throws: members that are not found leave with their session timeout.
+ */
+export async function membersOf(
+  cluster: KafkaCluster,
+  access: RequestedAccess & { readonly group: string },
+  clientId: string,
+  logger: Logger,
+): Promise<readonly string[]> {
+  try {
+    const { members } = await describeGroup(cluster, access.group);
+    const ids = members.filter((one) => one.clientId === clientId).map(({ memberId }) => memberId);
+    for (const memberId of ids)
+      logger.info({ memberId }, 'removing an earlier member of this host and port from the group');
+    return ids;
+  } catch (error) {
+    logger.debug({ error: explain(error, access) }, 'could not describe the group');
+    return [];
+  }
+}
 
 /**
  * Sends a leave request on a connection of its own. Never throws: a member that could not leave
