@@ -46,7 +46,9 @@ export function runDoctor(
   config: Config,
   { report, ...options }: DoctorOptions,
 ): Promise<readonly CheckReport[]> {
-  return withParts(config, options, (parts) => runChecks(checksOf(parts), options.signal, report));
+  return withParts(config, options, (parts) =>
+    runChecks(checksOf(parts), parts.clock, options.signal, report),
+  );
 }
 
 /** @throws InspectError; the reason of the signal */

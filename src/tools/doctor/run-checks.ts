@@ -1,5 +1,6 @@
 /** Runs checks in order, each within its time limit. */
 import { abortable } from '../../base/abortable.ts';
+import type { Clock } from '../../base/clock.ts';
 import { type Diagnosis, type DoctorCheck, failed, messageOf, notTried } from './check.ts';
 
 export interface CheckReport extends Diagnosis {
@@ -15,17 +16,18 @@ const DEFAULT_LIMIT_MS = 15_000;
  */
 export async function runChecks(
   checks: readonly DoctorCheck[],
+  clock: Clock,
   signal: AbortSignal,
   report: (result: CheckReport) => void,
 ): Promise<CheckReport[]> {
   const reports: CheckReport[] = [];
   for (const check of checks) {
-    const startedMs = performance.now();
-    const diagnosis = blocked(check, reports) ?? (await tried(check, signal));
+    const startedMs = clock.monotonic();
+    const diagnosis = blocked(check, reports) ?? (await tried(check, clock, signal));
     const result = {
       check,
       ...diagnosis,
-      durationMs: Math.round(performance.now() - startedMs),
+      durationMs: clock.monotonic() - startedMs,
     };
     reports.push(result);
     report(result);
@@ -53,10 +55,10 @@ function blocked(
 export const titleOf = ({ pipeline, about }: DoctorCheck): string =>
   pipeline === undefined ? about : `${pipeline}: ${about}`;
 
-async function tried(check: DoctorCheck, signal: AbortSignal): Promise<Diagnosis> {
+async function tried(check: DoctorCheck, clock: Clock, signal: AbortSignal): Promise<Diagnosis> {
   const { limitMs = DEFAULT_LIMIT_MS } = check;
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), limitMs);
+  const cancel = clock.after(limitMs, () => limit.abort());
   const either = AbortSignal.any([limit.signal, signal]);
   try {
     signal.throwIfAborted();
@@ -67,6 +69,6 @@ async function tried(check: DoctorCheck, signal: AbortSignal): Promise<Diagnosis
     const seconds = Math.round(limitMs / 1_000);
     return failed(`no answer within ${seconds} s`, 'check the network and the load on both sides');
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }

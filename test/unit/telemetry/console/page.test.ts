@@ -20,6 +20,8 @@ const { Throughput } = await load('sparkline.js');
 const stateOfScene = ({ sources }: Scene): Promise<ConsoleState> =>
   consoleState(sources, undefined);
 
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+
 test('every wait reason has texts', () => {
   const source = readFileSync(
     new URL('../../../../src/pipeline/limits/wait-reasons.ts', import.meta.url),
@@ -57,11 +59,11 @@ test('durations have two units at most, and numbers their separators', () => {
   );
   assert.deepEqual([bytes(0), bytes(1_536), bytes(64 * 2 ** 20)], ['0 B', '1.5 KiB', '64 MiB']);
   assert.match(
-    clock(Date.now() - 3 * 86_400_000, Date.now()),
+    clock(NOW_MS - 3 * 86_400_000, NOW_MS),
     /^\w+ \d+, \d\d:\d\d:\d\d$|^\d+ \w+, \d\d:\d\d:\d\d$/,
   );
-  assert.match(clock(Date.now() + 3 * 86_400_000, Date.now()), /^\w+ \d+, \d\d:\d\d:\d\d$/);
-  assert.equal(clock(Number.MAX_SAFE_INTEGER, Date.now()), '–');
+  assert.match(clock(NOW_MS + 3 * 86_400_000, NOW_MS), /^\w+ \d+, \d\d:\d\d:\d\d$/);
+  assert.equal(clock(Number.MAX_SAFE_INTEGER, NOW_MS), '–');
 });
 
 test('a steady stream has a steady rate, and a sparkline reaches back ten minutes', () => {

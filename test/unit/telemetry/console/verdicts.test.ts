@@ -58,7 +58,7 @@ function fail(shown: Scene, operation: string, code: string, detail?: string): v
 
 /** A scene whose clock stands 6 seconds after what `arrange` has begun. */
 async function after6s(arrange: (shown: Scene) => void): Promise<ConsoleState> {
-  let nowMs = Date.now();
+  let nowMs = Date.UTC(2026, 10, 21, 12);
   const shown = busyScene(nowMs, () => nowMs);
   arrange(shown);
   nowMs += 6 * SECOND;

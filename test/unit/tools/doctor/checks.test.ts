@@ -11,9 +11,8 @@ import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
 import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
 import type { Decoded } from '../../../../src/core/record.ts';
-import { FakeWorld, MIB } from './world.ts';
+import { FakeWorld, MIB, NOW_MS } from './world.ts';
 
-const NOW_MS = Date.now();
 const item = { item: { type: 'comment' } } as unknown as Decoded;
 const poison = (reason: DeadLetterReason): Decoded => ({ poison: { reason, message: 'm' } });
 const sampled = (...decoded: Decoded[]) =>
@@ -293,7 +292,6 @@ test('certificates that end soon are a warning, and expired ones fail', async ()
   world.certificates = [at(400), at(40)];
   const found = (await world.results()).get('certificates')?.found ?? '';
   assert.match(found, /^the first of 2 to expire is certificate 40, on \d{4}-\d{2}-\d{2}$/);
-  // The clock of the world is fast: the last day has begun.
   world.certificates = [at(400), at(13.5), at(-1)];
   const [problem, ...more] = await world.wrong();
   assert.deepEqual(more, []);

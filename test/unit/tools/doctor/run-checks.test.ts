@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { systemClock } from '../../../../src/base/system-clock.ts';
 import {
   type Diagnosis,
   type DoctorCheck,
@@ -23,7 +24,7 @@ async function run(
   signal = new AbortController().signal,
 ): Promise<CheckReport[]> {
   const reported: CheckReport[] = [];
-  const results = await runChecks(checks, signal, (result) => reported.push(result));
+  const results = await runChecks(checks, systemClock, signal, (result) => reported.push(result));
   assert.deepEqual(reported, results);
   return results;
 }

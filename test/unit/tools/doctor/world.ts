@@ -1,6 +1,4 @@
 /** A correct setup for the doctor, to break one thing at a time. */
-import type { Clock } from '../../../../src/base/clock.ts';
-import { systemClock } from '../../../../src/base/system-clock.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
 import type {
   ClusterAdmin,
@@ -28,21 +26,16 @@ import {
 } from '../../../../src/tools/doctor/create-topics.ts';
 import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 import { engineOptions } from '../../../support/engine/world.ts';
+import { VirtualClock } from '../../../support/memory/clock.ts';
 
 export const MIB = 1024 * 1024;
 
-/** Timers are twenty times as fast, but for the limits of checks: this machine may be slow. */
-const FASTER = 20;
-const NOW_MS = Date.now();
-const clock: Clock = {
-  // It stands still, so that an age does not depend on the speed of this machine.
-  now: () => NOW_MS,
-  monotonic: () => performance.now() * FASTER,
-  after: (ms, fire) => systemClock.after(ms / FASTER, fire),
-  sleep: (ms, signal) => systemClock.sleep(ms < 10_000 ? ms / FASTER : ms, signal),
-};
+export const NOW_MS: number = Date.UTC(2026, 10, 21, 12);
+/** Longer than the limits of all checks. */
+const MAX_VIRTUAL_MS = 600_000;
 
 export class FakeWorld {
+  readonly #clock = new VirtualClock({ startMs: NOW_MS });
   brokers = 1;
   /** By topic. */
   readonly settings = new Map<string, Record<string, string>>([
@@ -88,11 +81,14 @@ export class FakeWorld {
   }
 
   async results(): Promise<Map<string, CheckReport>> {
-    const results = await runChecks(
-      checksOf(this.#parts()),
-      new AbortController().signal,
-      () => {},
-    );
+    const { signal } = new AbortController();
+    const running = runChecks(checksOf(this.#parts()), this.#clock, signal, () => {});
+    let isDone = false;
+    void running.finally(() => {
+      isDone = true;
+    });
+    await this.#clock.runUntil(() => isDone, MAX_VIRTUAL_MS);
+    const results = await running;
     return new Map(results.map((one) => [one.check.name, one]));
   }
 
@@ -115,6 +111,7 @@ export class FakeWorld {
       decisions: 'decisions',
       deadLetters: 'dead',
     };
+    const clock = this.#clock;
     return {
       clock,
       kafka: { inspector: this.#inspector(), addresses: ['a:1', 'b:1'], login: () => 'TLS' },
