@@ -38,7 +38,7 @@ import type { TransferPolicy } from './transfer-policy.ts';
 
 /** Hosts remembered, so that each is reported once. */
 const MAX_HOSTS = 1000;
-/** Bytes of a downloaded piece, at least: a reader in another thread takes each with a message. */
+/** Bytes of a downloaded piece: a reader in another thread takes each with a message. */
 const PIECE_BYTES = 256 * 1024;
 /**
  * Statuses of an upload that may have been stored: the storage, or a gateway, broke down over it.
@@ -140,9 +140,9 @@ export class Transfer {
   }
 
   /**
-   * GET of a file: its bytes in pieces as they come, decompressed when they were stored so. Nothing is sent
-   * before the first chunk is requested; leaving the loop frees the connection. A body that fails
-   * half-way is not retried here: only the caller knows what it can skip.
+   * GET of a file: its bytes in pieces, decompressed when they were stored so. Nothing is sent
+   * before the first piece is requested; leaving the loop frees the connection. A piece belongs to
+   * the caller. A body that fails half-way is not retried here: only the caller knows what it can skip.
    * @throws ServiceError: as `upload`; `protocol` for a body that ends early or cannot be
    * decompressed, `blocked` for one that is too large or has an unknown encoding; the signal's
    * reason when aborted

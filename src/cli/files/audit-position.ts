@@ -39,13 +39,11 @@ export async function readPosition(
     throw new CommandFailed(`--position: ${message}`);
   }
   const position = v.safeParse(POSITION, parsed(text));
-  if (!position.success)
-    throw new CommandFailed(`--position: ${file} is not the position of an audit`);
-  const { sources, outputs, ...of } = position.output;
-  if (of.pipeline !== pipeline || of.topic !== topic)
+  if (!position.success || position.output.pipeline !== pipeline || position.output.topic !== topic)
     throw new CommandFailed(
-      `--position: ${file} is of pipeline ${of.pipeline} and topic ${of.topic}, not of ${pipeline} and ${topic}: use another file, or delete it`,
+      `--position: ${file} is not the position of an audit of pipeline ${pipeline} and topic ${topic}: use another file, or delete it`,
     );
+  const { sources, outputs } = position.output;
   return { sources: new Map(sources), outputs: new Map(outputs) };
 }
 

@@ -227,8 +227,14 @@ test('an audit with a position begins where the last one ended, and refuses othe
   assert.ok(second.every(({ from }) => from > 0));
   const position = readFileSync(file, 'utf8');
   for (const [content, reason] of [
-    [position.replace('"reviews"', '"other"'), /is of pipeline other and topic .*: use another/],
-    [position.replace(stack.topics.source, 'posts'), /is of pipeline reviews and topic posts/],
+    [
+      position.replace('"reviews"', '"other"'),
+      /is not the position of an audit of pipeline reviews/,
+    ],
+    [
+      position.replace(stack.topics.source, 'posts'),
+      /and topic .*: use another file, or delete it/,
+    ],
     ['{}', /is not the position of an audit/],
     [' '.repeat(2 ** 24 + 1), /is not a file of at most 16777216 bytes/],
   ] as const) {

@@ -3,17 +3,29 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { gathered } from '../../../src/http/gathered.ts';
 
-test('pieces have the bytes of the chunks, and the least size except for the last', async () => {
+test('pieces have the bytes of the chunks, and the size except for the last', async () => {
   const chunk = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes));
   await fc.assert(
-    fc.asyncProperty(fc.array(chunk), fc.integer({ min: 1, max: 50 }), async (chunks, least) => {
+    fc.asyncProperty(fc.array(chunk), fc.integer({ min: 1, max: 50 }), async (chunks, size) => {
       const pieces: Buffer[] = [];
-      for await (const piece of gathered(each(chunks), least)) pieces.push(piece);
+      for await (const piece of gathered(each(chunks), size)) pieces.push(piece);
       assert.deepEqual(Buffer.concat(pieces), Buffer.concat(chunks));
-      for (const piece of pieces.slice(0, -1)) assert.ok(piece.length >= least);
-      assert.ok(pieces.every(({ length }) => length > 0 && length < least + 20));
+      for (const piece of pieces.slice(0, -1)) assert.equal(piece.length, size);
+      assert.ok(pieces.every(({ length }) => length > 0 && length <= size));
     }),
   );
+});
+
+test('chunks are not kept: each may be overwritten once the next is requested', async () => {
+  async function* dripping() {
+    const chunk = Buffer.alloc(1);
+    for (const byte of Buffer.from('drip')) {
+      chunk[0] = byte;
+      yield chunk;
+    }
+  }
+  const { value } = await gathered(dripping(), 100).next();
+  assert.equal(String(value), 'drip');
 });
 
 test('the bytes before an error come first', async () => {

@@ -36,7 +36,7 @@ export type CreateResultFileReader = (
 ) => ResultFileReader;
 
 /** Most bytes read at a time: a few milliseconds or less. */
-const PIECE_BYTES = 512 * 1024;
+const PIECE_BYTES = 256 * 1024;
 
 /** Reads in the caller's thread. */
 export const resultFileReader: CreateResultFileReader = (settings, onNotice) => (source, file) =>

@@ -84,9 +84,10 @@ export class FakeWorld {
     const { signal } = new AbortController();
     const running = runChecks(checksOf(this.#parts()), this.#clock, signal, () => {});
     let isDone = false;
-    void running.finally(() => {
+    const done = () => {
       isDone = true;
-    });
+    };
+    running.then(done, done);
     await this.#clock.runUntil(() => isDone, MAX_VIRTUAL_MS);
     const results = await running;
     return new Map(results.map((one) => [one.check.name, one]));
