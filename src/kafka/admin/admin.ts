@@ -29,8 +29,6 @@ import { createTopic, partitionsOf, settingsOf } from './topic-requests.ts';
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
 /** Until every broker's metadata have a topic that was just created. */
 const VISIBLE_PATIENCE_MS = 15_000;
-/** For numbers that are only shown. */
-const SHOWN_PATIENCE_MS = 200;
 
 /** Facts about a topic that a producer needs, at most a few minutes old. */
 export interface WritableTopic {
@@ -133,9 +131,7 @@ export class KafkaAdmin implements ClusterAdmin {
       return await listOffsets(cluster, topic, led, LATEST, READ_UNCOMMITTED);
     };
     const access = this.#using(topic);
-    return await this.#connection.request(`list the ends of topic ${topic}`, access, ends, {
-      patienceMs: SHOWN_PATIENCE_MS,
-    });
+    return await this.#connection.request(`list the ends of topic ${topic}`, access, ends);
   }
 
   async committed(

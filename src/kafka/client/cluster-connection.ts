@@ -52,7 +52,7 @@ export class ClusterConnection {
       patienceMs = this.#patienceMs,
     }: { readonly signal?: AbortSignal; readonly patienceMs?: number } = {},
   ): Promise<T> {
-    const giveUpMs = performance.now() + patienceMs;
+    let giveUpMs: number | undefined;
     for (let failures = 0; ; failures++) {
       signal?.throwIfAborted();
       if (this.#closed) throw new Error(`cannot ${what}: the connection is closed`);
@@ -67,6 +67,7 @@ export class ClusterConnection {
       } catch (error) {
         signal?.throwIfAborted();
         const { security } = this.#connect;
+        giveUpMs ??= performance.now() + patienceMs;
         const why = explain(error, { principal: security?.principal, ...access });
         if (!isTransient(error) || performance.now() >= giveUpMs) {
           // kafkajs requests all topics that it knows, and fails for all when one is gone.

@@ -39,6 +39,18 @@ describe('a request to the cluster', () => {
     await one.close();
   });
 
+  it('is repeated although its first attempt took longer than the patience', async () => {
+    const one = connection(20);
+    let attempts = 0;
+    const answer = one.request('try', {}, async () => {
+      if (++attempts > 1) return 'answer';
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      throw transient('half-open');
+    });
+    assert.equal(await answer, 'answer');
+    await one.close();
+  });
+
   it('fails with its name, the cause and the remedy when its failure is permanent or lasts too long', async () => {
     const one = connection(20);
     const access = { operation: 'WRITE', topic: 'out' };
