@@ -1,5 +1,6 @@
 /** A SIGKILL in the middle of a load, and a restart at once: how long the records wait for the successor, with default options. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../../dev/kafka/ports.ts';
 import type { CoordinateSet } from '../../src/core/journal/job.ts';
 import { readJournalRecord } from '../../src/core/journal/journal-records.ts';
 import { liveJobKeys } from '../chaos/judge/judge.ts';
@@ -43,7 +44,10 @@ export async function killRun(
   setup: ConnectorSetup,
   random: () => number,
 ): Promise<KillRun> {
-  const all = { ...setup, pipeline: { batch: {}, review: {} }, config: { memory: {} } };
+  // A member's name is its host and port: only a restart on the same port finds its predecessor.
+  const [port] = await freePorts(1);
+  const config = { memory: {}, http: { port } };
+  const all = { ...setup, pipeline: { batch: {}, review: {} }, config };
   return await withConnector(kafka, directory, all, async (stack, replicas) => {
     const [victim] = replicas as [Replica];
     await victim.logged('owns the shard');
