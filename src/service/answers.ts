@@ -89,7 +89,9 @@ const status = v.pipe(
     return shownCode(text) ?? `a status of ${text.length} characters, which is not shaped like one`;
   }),
 );
-const id = v.pipe(required, v.check(isPathSegment, 'cannot stand in a path'));
+const MAX_ID_LENGTH = 1024;
+export const NO_PATH_SEGMENT = `is empty, "." or "..", not well-formed, or longer than ${MAX_ID_LENGTH} characters`;
+const id = v.pipe(required, v.check(isPathSegment, NO_PATH_SEGMENT));
 const isAddress = (text: string) => parseWebAddress(text) !== undefined;
 const address = v.pipe(required, v.check(isAddress, 'is not an http(s) address'));
 const optional = v.fallback(v.optional(required), undefined);
@@ -122,7 +124,10 @@ function read<T>(schema: v.GenericSchema<unknown, T>, json: unknown): T {
   const options = { abortEarly: true, message: 'is missing' };
   const { success, output, issues } = v.safeParse(schema, json, options);
   if (success) return output;
-  throw new ProtocolViolation(`${v.getDotPath(issues[0])} ${issues[0].message}`);
+  const [{ type, received, message }] = issues;
+  const isNoText = type === 'string' && received !== 'undefined';
+  const problem = isNoText ? `is ${received.slice(0, 40)}, not text` : message;
+  throw new ProtocolViolation(`${v.getDotPath(issues[0])} ${problem}`);
 }
 
 /**
@@ -266,5 +271,7 @@ function labelsOf(value: unknown): readonly LabelView[] | null {
 
 /** Returns whether an id fits into a path: dot segments would name another resource. */
 export function isPathSegment(id: string): boolean {
-  return id.length > 0 && id.length <= 1024 && id !== '.' && id !== '..' && id.isWellFormed();
+  return (
+    id.length > 0 && id.length <= MAX_ID_LENGTH && id !== '.' && id !== '..' && id.isWellFormed()
+  );
 }

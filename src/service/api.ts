@@ -9,7 +9,7 @@ import type { HttpPool } from '../http/http.ts';
 import { Permits } from '../http/permits.ts';
 import { shownAddress } from '../http/redaction.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
-import { isPathSegment, ProtocolViolation } from './answers.ts';
+import { isPathSegment, NO_PATH_SEGMENT, ProtocolViolation } from './answers.ts';
 import { CONTENT_TYPES } from './contract.ts';
 import { apiProblem, type ServiceAttempt, serviceError } from './error-classification.ts';
 import type { ServiceContext } from './options.ts';
@@ -93,7 +93,7 @@ export class Api {
   ): Promise<T> {
     const operation = `get_${resource}`;
     if (!isPathSegment(id)) {
-      const what = `was not called: the ${resource} id cannot stand in a path`;
+      const what = `was not called: the ${resource} id ${NO_PATH_SEGMENT}`;
       const address = shownAddress(new URL(this.#baseUrl));
       throw serviceError(operation, { failure: 'rejected', what, reason: 'bad_id', address });
     }

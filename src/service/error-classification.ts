@@ -90,6 +90,11 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   ['tls_failed', /ALTNAME|HOSTNAME/, 'its certificate is that of another host: check the address'],
   [
     'tls_failed',
+    /NO_APPLICATION_PROTOCOL/,
+    'it does not offer HTTP/1.1, the only version used here',
+  ],
+  [
+    'tls_failed',
     /ALERT/,
     'it refuses this side: if it requires a client certificate, set service.tls.certificate and .key',
   ],
@@ -189,7 +194,8 @@ export function apiProblem(
   const words = `${code ? ` ${code}` : ''}${message ? ` "${message}"` : ''}`;
   const problem = statusProblem(answer, words, nowMs);
   if (answer.status < 300 || answer.status >= 400) return problem;
-  const advice = 'base_url must be the final address: redirects are not followed with a key';
+  const host = URL.parse(answer.header('location') ?? '')?.host;
+  const advice = `base_url must be the final address${host ? ` (this one leads to ${host})` : ''}: redirects are not followed with a key`;
   return { ...problem, advice };
 }
 

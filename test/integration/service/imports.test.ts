@@ -38,8 +38,8 @@ test('a create whose answer is lost is retried and reported as an orphan; a clea
 test('a created import without a usable id or upload address is a protocol error, and possibly an orphan', async (t) => {
   const broken: [unknown, RegExp][] = [
     [{ ...CREATED, import_id: undefined }, /import_id is missing/],
-    [{ ...CREATED, import_id: '..' }, /import_id cannot stand in a path/],
-    [{ ...CREATED, upload_url: null }, /upload_url is missing/],
+    [{ ...CREATED, import_id: '..' }, /import_id is empty, "." or ".."/],
+    [{ ...CREATED, upload_url: null }, /upload_url is null, not text/],
     [{ ...CREATED, upload_url: 'file:///etc/passwd' }, /upload_url is not an http\(s\) address/],
     [[CREATED], /not a JSON object/],
   ];

@@ -108,12 +108,21 @@ test('a redirect from https to http is refused on this side, so that no record i
   assert.equal(target.seen.length, 0);
 });
 
-test('https to an http port, and a certificate of another host, are named in the error', async (t) => {
+test('https to an http port, a server of HTTP/2 only, and a certificate of another host are named in the error', async (t) => {
   const plain = await httpServer(t, (response) => response.end());
   const wrong = clientFor(t, plain.url.replace('http:', 'https:'), ONCE).client;
   await assert.rejects(wrong.createBatch('email', NEVER), {
     failure: 'unavailable',
     message: /does not speak TLS: is it http, or another port/,
+  });
+  const modern = await httpsServer(t, () => CREATED, { ALPNProtocols: ['h2'] });
+  const old = clientFor(t, `https://127.0.0.1:${modern.port}`, {
+    ...ONCE,
+    tls: { ca: [pem('ca.pem')] },
+  }).client;
+  await assert.rejects(old.createBatch('email', NEVER), {
+    failure: 'unavailable',
+    message: /does not offer HTTP\/1\.1/,
   });
   const { port } = await httpsServer(t, () => CREATED);
   const other = clientFor(t, `https://other.test:${port}`, {

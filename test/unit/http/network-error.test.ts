@@ -24,6 +24,7 @@ test('a failed handshake carries advice', () => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'connecting', /another host/],
     // TLS 1.3: a gateway says only now that it wanted a certificate.
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'sent', /service\.tls\.certificate/],
+    ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'connecting', /HTTP\/1\.1/],
     ['ERR_SSL_NOT_THOUGHT_OF', 'connecting', /check the certificate/],
   ];
   for (const [code, stage, advice] of cases) {
