@@ -238,8 +238,13 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     topic: string,
     partitions: readonly number[],
   ): Promise<ReadonlyMap<number, number>> {
-    const offsets = await this.#kafka.admin.committed(this.#options.group, topic, partitions);
-    return new Map([...offsets].map(([partition, { offset }]) => [partition, offset ?? 0]));
+    const { admin } = this.#kafka;
+    const offsets = await admin.committed(this.#options.group, topic, partitions);
+    const unread = partitions.filter((one) => offsets.get(one)?.offset == null);
+    const starts = unread.length === 0 ? undefined : await admin.ranges(topic, unread);
+    return new Map(
+      partitions.map((one) => [one, offsets.get(one)?.offset ?? starts?.get(one)?.start ?? 0]),
+    );
   }
 
   async #take(owned: OwnedPartition, batch: FetchedBatch, lost: AbortSignal): Promise<void> {

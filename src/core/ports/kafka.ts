@@ -251,8 +251,8 @@ export interface ClusterAdmin {
     partitions: readonly number[],
   ): Promise<ReadonlyMap<number, PartitionRange>>;
   /**
-   * End of each partition, including records of open transactions (high watermark). For display:
-   * retried at most once. A partition without a leader is left out.
+   * End of each partition, including records of open transactions (high watermark).
+   * A partition without a leader is left out.
    */
   ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>>;
   /** Committed offset of each partition. */

@@ -313,6 +313,32 @@ test('stores each effect once when a frozen member continues after another one h
   assert.deepEqual(storedIn(file), ['a', 'b']);
 });
 
+test('begins at the start of the log without a commit, and reports no lost records', async () => {
+  const decisions = await kafka.createTopic('decisions');
+  await kafka.write(
+    decisions,
+    [0, 1].map((id) => ({ value: decisionOf(`${id}`) })),
+  );
+  const admin = await kafka.admin();
+  await admin.deleteTopicRecords({
+    topic: decisions,
+    partitions: [{ partition: 0, offset: '1' }],
+  });
+  const batches: ReceivedBatch[] = [];
+  const logged: string[] = [];
+  await start({
+    decisions,
+    process: (batch) => void batches.push(batch),
+    log: (level, message) => logged.push(`${level} ${message}`),
+  });
+  await reached('a batch', () => batches.length > 0);
+  assert.deepEqual([batches[0]?.from, batches[0]?.records.map(idOf)], [1, ['1']]);
+  assert.deepEqual(
+    logged.filter((line) => line.startsWith('error')),
+    [],
+  );
+});
+
 test('waits at a stored position beyond the end of the log, reports it, and continues there', async () => {
   const decisions = await kafka.createTopic('decisions');
   const write = (ids: readonly number[]) =>
