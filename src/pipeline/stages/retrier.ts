@@ -66,7 +66,11 @@ export class Retrier {
     const action = counted
       ? decide(failure, record, left.size, spent, retryPolicy(options))
       : 'retry';
-    if (action === 'bisect') this.#spent.set(record.root, spent + 2);
+    if (action === 'bisect') {
+      for (const root of this.#spent.keys())
+        if (state.spentInLine(root) === 0) this.#spent.delete(root);
+      this.#spent.set(record.root, spent + 2);
+    }
     report.spans.failed(job, failure, action);
     report.count('jobs_failed_total', { reason: failure });
     const about = { failure, action, attempt: record.attempt, left: left.size };
