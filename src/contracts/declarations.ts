@@ -184,7 +184,10 @@ export interface LookedUpDecisionMembers {
   readonly decision_status: string | null;
   /** Result of the policy, which defines its values. null if there is none. */
   readonly result: string | null;
-  /** Labels; empty if the service gave none, or null. Numbers keep their digits. */
+  /**
+   * Labels; empty if the service gave none, or null. Entries without a name, or whose applied is
+   * neither true nor false in any spelling, are left out. Numbers keep their digits.
+   */
   readonly labels: readonly LookedUpDecisionLabel[];
   /**
    * Metadata at the service; numbers keep their digits. {} if the decision is unknown to the
