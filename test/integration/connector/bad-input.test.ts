@@ -70,7 +70,7 @@ test('a journal with another cleanup policy than compact makes it exit 4 and say
   assert.match(out, /cleanup\.policy is \\"compact,delete\\", must be exactly \\"compact\\"/);
 });
 
-test('a wrong service key: not ready with the reason while nothing comes in, nothing lost, and all goes on when the key file is corrected', async () => {
+test('a wrong service key: not ready with the reason while nothing comes in, nothing lost, and all goes on when the key file is corrected; the same for a key that is refused later', async () => {
   const keyFile = path.join(directories[2] as string, 'service.key');
   writeFileSync(keyFile, 'wrong-key');
   const keyed = await startStack(kafka, directories[2] as string, {
@@ -99,6 +99,16 @@ test('a wrong service key: not ready with the reason while nothing comes in, not
   const terminal = new TerminalRecords(kafka, keyed);
   await terminal.untilCount(source.length, 60_000);
   await eventually('it is ready again', async () => (await fetch(`${url}/readyz`)).ok);
+
+  // Refused later: the replica keeps its shards, since others have the same key as a rule.
+  writeFileSync(keyFile, 'wrong-key');
+  source.push(...(await kafka.write(keyed.topics.source, events)));
+  await eventually('it is not ready, and keeps its shards', async () => {
+    const text = await (await fetch(`${url}/readyz`)).text();
+    return /"api-key"[^}]*answered 401[^}]*this replica keeps its shards/.test(text);
+  });
+  writeFileSync(keyFile, CANARY.key);
+  await terminal.untilCount(source.length, 60_000);
   await terminal.refresh();
   terminal.assertOnceEach(source);
   assert.ok(terminal.all.every(({ decision }) => decision?.status === 'SUCCESS'));
