@@ -1,6 +1,8 @@
 /** The connector's replicas: started, stopped, killed, frozen, and looked at once a second while they live. */
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../../../dev/kafka/ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { type LogLine, parseLogLine, type Replica, type Stack } from '../../support/stack/stack.ts';
@@ -42,13 +44,22 @@ export interface Life {
   ended: 'running' | 'stopped' | 'killed';
 }
 
+/** Place of a replica: its successor has the same client id and port. */
+interface Slot {
+  readonly client: string;
+  readonly port: number;
+  /** undefined while it starts. */
+  replica: Replica | undefined;
+}
+
 export class Fleet {
   readonly running: Replica[] = [];
   readonly lives: Life[] = [];
   readonly violations: string[] = [];
   samples = 0;
   readonly #stack: Stack;
-  readonly #clients = new Map<Replica, string>();
+  readonly #slots: Slot[] = [];
+  readonly #slotOf = new Map<Replica, Slot>();
   #started = 0;
   readonly #lifeOf = new Map<Replica, Life>();
   readonly #expected = new Set<Replica>();
@@ -71,8 +82,12 @@ export class Fleet {
 
   async start(): Promise<Replica> {
     const name = `chaos-${++this.#started}`;
-    const replica = await this.#stack.startReplica({ CHAOS_CLIENT: name });
-    this.#clients.set(replica, name);
+    const slot = await this.#freeSlot();
+    const { client, port } = slot;
+    slot.replica = undefined;
+    const replica = await this.#stack.startReplica({ CHAOS_CLIENT: client, PORT: String(port) });
+    slot.replica = replica;
+    this.#slotOf.set(replica, slot);
     const life: Life = { name, peakBytes: 0, counters: undefined, ended: 'running' };
     this.lives.push(life);
     this.#lifeOf.set(replica, life);
@@ -96,13 +111,31 @@ export class Fleet {
     return replica;
   }
 
-  /** Name of a replica: its client id at Kafka. */
-  clientOf(replica: Replica): string {
-    return this.#clients.get(replica) ?? replica.name;
+  /** Returns the first slot without a living process, as a container restarts at its place. */
+  async #freeSlot(): Promise<Slot> {
+    const free = this.#slots.find(({ replica }) => replica?.process.exit !== undefined);
+    if (free !== undefined) return free;
+    const [port] = (await freePorts(1)) as [number];
+    const slot = { client: `chaos-client-${this.#slots.length + 1}`, port, replica: undefined };
+    this.#slots.push(slot);
+    return slot;
+  }
+
+  /** Client id of a replica in its groups. */
+  memberOf(replica: Replica): string {
+    const { client, port } = this.#slotOf.get(replica) as Slot;
+    return `${client}-${hostname()}-${port}`;
+  }
+
+  /** Returns whether a connection with this client id is the replica's. */
+  isOf(replica: Replica, clientId: string | undefined): boolean {
+    return (
+      clientId === (this.#slotOf.get(replica) as Slot).client || clientId === this.memberOf(replica)
+    );
   }
 
   byClient(clientId: string): Replica | undefined {
-    return this.running.find((replica) => this.clientOf(replica) === clientId);
+    return this.running.find((replica) => this.isOf(replica, clientId));
   }
 
   /** Resolves when it has joined the group of each pipeline. @param from lines of its log that do not count */

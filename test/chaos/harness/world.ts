@@ -273,6 +273,8 @@ function stackOptions(
     ],
     config: {
       log: { level: 'debug' },
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.
+      http: { port: '${PORT:-0}' },
       ...(registryUrl === undefined ? {} : { schemaRegistry: { urls: registryUrl } }),
       kafka: {
         brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),

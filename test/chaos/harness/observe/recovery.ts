@@ -93,11 +93,11 @@ export class WorldLooker implements Looker {
       ...topics.map((topic) => admin.fetchTopicOffsets(topic)),
       this.#write(),
     ]);
-    const due = fleet.members.map((replica) => fleet.clientOf(replica)).sort();
+    const due = fleet.members.map((replica) => fleet.memberOf(replica)).sort();
     return pipelines.flatMap(({ kind, pipeline, view, ledger }) => {
       const group = groups.find(({ groupId }) => groupId === pipeline.group);
       const clients = group?.members.map(({ clientId }) => clientId).sort() ?? [];
-      const away = fleet.away.map((replica) => fleet.clientOf(replica));
+      const away = fleet.away.map((replica) => fleet.memberOf(replica));
       const there = clients.filter((client) => !away.includes(client));
       const whole = group?.state === 'Stable' && there.join() === due.join();
       const reads = [...now].some(

@@ -92,9 +92,8 @@ async function isolate(
   const from = lineCounts(fleet.running);
   const shards = fleet.someShards(victim, random);
   const jobs = fleet.liveJobs(victim);
-  const client = fleet.clientOf(victim);
   let links = 0;
-  for (const proxy of brokers) links += strike(proxy, (clientId) => clientId === client);
+  for (const proxy of brokers) links += strike(proxy, (clientId) => fleet.isOf(victim, clientId));
   return {
     victim,
     from: from.get(victim) ?? 0,
