@@ -17,7 +17,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 # Both secrets are optional. Node warns about a certificate file that does not exist.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
-    NODE_EXTRA_CA_CERTS="$(ls /run/secrets/ca 2>/dev/null)" npm ci --ignore-scripts --no-audit --no-fund
+    NODE_EXTRA_CA_CERTS="$(ls /run/secrets/ca 2>/dev/null || echo "$NODE_EXTRA_CA_CERTS")" npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && find dist -name '*.d.ts' -delete
