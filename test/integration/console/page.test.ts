@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { startBrowser } from '../../../dev/pictures/browser.ts';
 import { RUNBOOK_URL } from '../../../src/base/version.ts';
 import type { ConsoleState } from '../../../src/telemetry/console/state.ts';
+import { startBrowser } from '../../support/console/browser.ts';
 import {
   busyScene,
   emptyScene,

@@ -6,7 +6,7 @@
  * Draws it in Chromium over made-up states (test/support/console/scenes.ts).
  */
 import path from 'node:path';
-import { startBrowser } from '../../../dev/pictures/browser.ts';
+import { startBrowser } from './browser.ts';
 import { busyScene, emptyScene, hugeScene, type Scene, serve, troubleScene } from './scenes.ts';
 
 /** A script for browsers, whose types are checked by tsconfig.console.json. */
