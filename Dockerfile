@@ -45,7 +45,7 @@ COPY --from=build /build/dist ./dist
 # The schemas that the connector registers and writes by.
 COPY contracts ./contracts
 COPY LICENSE ./
-# MALLOC_ARENA_MAX, as the first line of src/cli/main.ts has it: one heap for all threads (docs/adr/0005).
+# MALLOC_ARENA_MAX, as the first line of src/cli/main.ts has it: one heap for all threads (docs/adr/0026).
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1
 # The base's user `nonroot`, by number: a platform that demands a user other than root can check a number.

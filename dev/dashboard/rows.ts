@@ -109,7 +109,7 @@ const intake: Row = {
     {
       title: 'Who waits, and why',
       about:
-        'Shards, partitions and content types that wait, by reason (docs/operations.md). The maximum over five minutes, since waits come and go.',
+        'Shards, partitions and content types that wait, by reason (docs/operating.md). The maximum over five minutes, since waits come and go.',
       unit: 'short',
       lines: [
         [

@@ -34,10 +34,10 @@ import { requestUnknown, ServiceProbe } from './service-probe.ts';
 /** Result of a run; the CLI turns it into an exit code. */
 type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
-/** V8 would let garbage grow to several times the live heap; the memory budget covers the whole process (docs/adr/0005). */
+/** V8 would let garbage grow to several times the live heap; the memory budget covers the whole process (docs/adr/0026). */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
-/** Partitions that share a fetch: while memory is short each shard holds one such part (docs/operations.md, Memory). */
+/** Partitions that share a fetch: while memory is short each shard holds one such part (docs/operating.md, Memory). */
 const FETCH_PARTS = 8;
 /** Part of the shutdown timeout reserved for the end of the process, after the open transactions. */
 const CLOSING_MS = 750;

@@ -2,7 +2,7 @@
  * Records as Kafka delivers and accepts them.
  *
  * Offsets are plain numbers: Kafka's 64-bit offsets exceed 2^53 only after 285 years at a million
- * records a second (ADR 0002); the Kafka adapter rejects an offset that is not a safe integer.
+ * records a second (ADR 0024); the Kafka adapter rejects an offset that is not a safe integer.
  */
 import type { DeadLetterReason } from './outcome/dead-letter-reason.ts';
 

@@ -1,4 +1,4 @@
-/** Many histories of the engine over a world in memory, on all cores: always the same ones (docs/simulation.md). */
+/** Many histories of the engine over a world in memory, on all cores: always the same ones (docs/internals/testing.md). */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
 /**
- * I7: the memory of the connector, as its own process, stays under the ceiling that docs/operations.md states, whatever the
+ * I7: the memory of the connector, as its own process, stays under the ceiling that docs/operating.md states, whatever the
  * service is too slow for. Nothing is lost by waiting, and quiet partitions do not wait for busy ones.
  */
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ import { type Event, Load } from './memory-load.ts';
 const PARTITIONS = 64;
 const TYPES = ['post', 'comment', 'message', 'profile'] as const;
 const BUDGET = 64;
-/** docs/operations.md, Memory: MiB for a budget in MiB. */
+/** docs/operating.md, Memory: MiB for a budget in MiB. */
 const ceiling = (budget: number) => 200 + 1.5 * budget;
 const ceilingOfLargeItems = (budget: number, shards: number, largest: number) =>
   200 + 3 * budget + shards * largest;

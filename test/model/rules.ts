@@ -1,6 +1,6 @@
 /**
  * Rules of a shard's protocol in the model, each of which can be taken away, and the mistakes that
- * can be made instead. The defaults are the rules that the connector keeps; docs/protocol/README.md
+ * can be made instead. The defaults are the rules that the connector keeps; docs/internals/testing.md
  * says where its code keeps them.
  */
 export interface Rules {

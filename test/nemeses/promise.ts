@@ -1,4 +1,4 @@
-/** Required end of a chaos run (docs/chaos.md). */
+/** Required end of a chaos run (docs/internals/testing.md). */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { runChaos } from '../chaos/harness/chaos.ts';

@@ -1,5 +1,5 @@
 /**
- * Plays histories of the engine over a world in memory (docs/simulation.md):
+ * Plays histories of the engine over a world in memory (docs/internals/testing.md):
  *
  *   npm run simulate -- --seeds 10000 [--from 1] [--jobs 2] [--kind import]
  *   npm run simulate -- --seed 4711            one history, with its trace

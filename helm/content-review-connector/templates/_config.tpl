@@ -45,7 +45,7 @@ Configuration of the connector: `values.config`, with defaults that only the cha
 {{- end -}}
 {{- end -}}
 
-{{/* Minimum memory of the container in MiB: docs/operations.md, Memory. */}}
+{{/* Minimum memory of the container in MiB: docs/operating.md, Memory. */}}
 {{- define "crc.neededMebibytes" -}}
 {{- $budget := include "crc.mebibytes" (dig "memory" "budget" "64MiB" .Values.config) -}}
 {{- addf 200.0 (mulf 1.5 (default "0" $budget | float64)) | ceil | int64 -}}

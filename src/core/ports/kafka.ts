@@ -145,7 +145,7 @@ export interface OffsetCommit {
 export interface Transaction {
   /**
    * Journal records, at least one: the first call of a transaction must be a send
-   * (docs/kafkajs.md).
+   * (docs/internals/kafkajs.md).
    */
   readonly journal: readonly [JournalWrite, ...JournalWrite[]];
   readonly outputs?: readonly { readonly topic: string; readonly records: EncodedRecords }[];

@@ -327,7 +327,7 @@ export class ConsumerSession {
 
   /**
    * Ends a session in silence that is longer than any join may take: a last resort against faults
-   * of kafkajs that are not patched yet (docs/kafkajs.md).
+   * of kafkajs that are not patched yet (docs/internals/kafkajs.md).
    */
   #watchSilence(): void {
     clearTimeout(this.#silence);

@@ -1,5 +1,5 @@
 /**
- * Patches 11 to 13, 15, 17 and 18 of docs/kafkajs.md: connections, and requests to any broker. Also
+ * Patches 11 to 13, 15, 17 and 18 of docs/internals/kafkajs.md: connections, and requests to any broker. Also
  * reports requests and answers to the socket factory's observer.
  */
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** Patches 20 and 21 of docs/kafkajs.md: joins of a consumer group. */
+/** Patches 20 and 21 of docs/internals/kafkajs.md: joins of a consumer group. */
 import type { Assigner } from 'kafkajs';
 import { protocolErrorOf } from '../errors.ts';
 import { internal } from './internals.ts';

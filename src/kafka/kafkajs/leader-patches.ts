@@ -1,4 +1,4 @@
-/** Patch 19 of docs/kafkajs.md: partitions without a leader, which metadata name (response-patches.ts). */
+/** Patch 19 of docs/internals/kafkajs.md: partitions without a leader, which metadata name (response-patches.ts). */
 import { internal } from './internals.ts';
 import type { ClusterMetadata, KafkaCluster, ProtocolErrors } from './shapes.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Fetch of one partition: bytes, and the headers of their batches. Replaces kafkajs's Batch (patches
- * 2 and 3 of docs/kafkajs.md): nothing is decoded before it is read, so that no batch can fail
+ * 2 and 3 of docs/internals/kafkajs.md): nothing is decoded before it is read, so that no batch can fail
  * kafkajs's fetch loop, and the next offset is known even when no record is visible.
  */
 import type { FetchedBatch, RecordPiece, ReserveMemory, Stream } from '../../core/ports/kafka.ts';

@@ -2,7 +2,7 @@
  * kafkajs with its known faults patched. Nothing else in the project loads kafkajs for its values.
  *
  * kafkajs has had no release since 2023, so it is patched while it is loaded: faulty modules are
- * replaced, and the rest is loaded on top of them. docs/kafkajs.md lists the patches by number,
+ * replaced, and the rest is loaded on top of them. docs/internals/kafkajs.md lists the patches by number,
  * each with its reason and its test.
  */
 import { isClientClosed } from '../errors.ts';

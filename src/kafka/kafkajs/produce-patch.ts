@@ -1,4 +1,4 @@
-/** Patch 6 of docs/kafkajs.md: produce requests that are written in front of their batch. */
+/** Patch 6 of docs/internals/kafkajs.md: produce requests that are written in front of their batch. */
 import { internal, replace } from './internals.ts';
 import type { ProduceOptions } from './shapes.ts';
 

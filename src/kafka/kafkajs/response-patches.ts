@@ -1,4 +1,4 @@
-/** Patches 2, 7, 16 and 19 of docs/kafkajs.md: how responses are read. */
+/** Patches 2, 7, 16 and 19 of docs/internals/kafkajs.md: how responses are read. */
 import { protocolErrorOf } from '../errors.ts';
 import { internal, replace } from './internals.ts';
 import type { ClusterMetadata, FetchedPartition, ProtocolErrors } from './shapes.ts';

@@ -148,7 +148,7 @@ export interface PlacedBatch {
  * Yields the batches with the offsets that each covers. The last offset in a header is trusted up to
  * the next batch; that of the last batch only if its checksum is right, and otherwise up to the high
  * watermark. An unreadable batch at the end covers at least one offset, so that reading goes on.
- * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0002)
+ * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0024)
  */
 export function* placeBatches({
   bytes,

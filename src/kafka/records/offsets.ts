@@ -1,4 +1,4 @@
-/** Offset that a number does not hold exactly (ADR 0002): a log that has grown so far cannot be read. */
+/** Offset that a number does not hold exactly (ADR 0024): a log that has grown so far cannot be read. */
 export class UnusableOffset extends RangeError {
   override readonly name = 'UnusableOffset';
   /** A retry does not help. */

@@ -13,7 +13,7 @@ import { PieceBuilder } from './piece-builder.ts';
 
 /**
  * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.
- * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0002); whatever `reserve` rejects with
+ * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0024); whatever `reserve` rejects with
  */
 export async function* readPieces(
   fetched: FetchedBytes,

@@ -64,7 +64,7 @@ interface EngineLimits {
 }
 
 export const ENGINE_LIMITS: EngineLimits = {
-  // Measured: docs/adr/0005.
+  // Measured: docs/adr/0026.
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
   maxTypes: 100,
   maxRetryBatches: 64,

@@ -1,6 +1,6 @@
 /**
  * Reasons for which parts of a pipeline wait (I8): in health, in a gauge, and in the log if a wait is
- * long. docs/operations.md explains each reason.
+ * long. docs/operating.md explains each reason.
  */
 import type { Clock } from '../../base/clock.ts';
 import { endOfWait } from '../../base/end-of-wait.ts';

@@ -1,6 +1,6 @@
 /**
  * Claim of a shard: reads `meta`, fences, writes `owner`, reads the journal up to it, then the
- * committed offsets. The protocol's model covers the order of these steps (docs/protocol).
+ * committed offsets. The protocol's model covers the order of these steps (docs/internals/testing.md).
  */
 import { type JournalMeta, writeMeta, writeOwner } from '../../core/journal/journal-records.ts';
 import type { JournalState } from '../../core/journal/journal-view.ts';

@@ -166,7 +166,7 @@ export const METRICS = {
   claims_total: counter('Claims of a shard, by outcome.', ['pipeline', 'outcome']),
   shards_owned: gauge('Shards claimed by this instance.'),
   shards_paused: gauge(
-    'Shards, partitions and content types that wait, by reason (docs/operations.md).',
+    'Shards, partitions and content types that wait, by reason (docs/operating.md).',
     ['pipeline', 'reason'],
   ),
   control: gauge(

@@ -36,7 +36,7 @@ function pipelineChecks(parts: DoctorParts, pipeline: PipelineParts): DoctorChec
 }
 
 const MIB = 1024 * 1024;
-/** Need of the process without and with its memory budget: docs/operations.md, Memory. */
+/** Need of the process without and with its memory budget: docs/operating.md, Memory. */
 const BASE_BYTES = 200 * MIB;
 const PER_BUDGET = 1.5;
 

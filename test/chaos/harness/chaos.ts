@@ -1,4 +1,4 @@
-/** One run: a world, a schedule of faults, the drain, the verdict, the report. docs/chaos.md describes it. */
+/** One run: a world, a schedule of faults, the drain, the verdict, the report. docs/internals/testing.md describes it. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Chaos by hand (docs/chaos.md):
+ * Chaos by hand (docs/internals/testing.md):
  *
  *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--kinds LIST] [--faults LIST] [--rate N] [--report FILE] [--logs DIR]
  */

@@ -9,7 +9,7 @@ import type { ChaosOptions } from './options.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { hastyKind, type World } from './world.ts';
 
-/** Ceiling of a replica's resident set in bytes, as docs/chaos.md states it. */
+/** Ceiling of a replica's resident set in bytes, as docs/internals/testing.md states it. */
 export const MEMORY_CEILING_BYTES = 300 * 1024 * 1024;
 
 /** Leaks that are spelled out: one place in the code is many lines of a log. */

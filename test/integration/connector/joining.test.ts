@@ -8,7 +8,7 @@ import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PARTITIONS = 4;
-/** Bound of the documentation (docs/operations.md), with default options. */
+/** Bound of the documentation (docs/operating.md), with default options. */
 const PAUSE_MS = 10_000;
 
 const kafka = await testKafka();

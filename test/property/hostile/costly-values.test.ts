@@ -8,7 +8,7 @@ import { costlyJson } from '../../support/hostile/json-shapes.ts';
 
 const MIB = 1024 * 1024;
 
-/** Greatest memory of each format beside the value, MiB (docs/operations.md), with the garbage. */
+/** Greatest memory of each format beside the value, MiB (docs/operating.md), with the garbage. */
 const MAX_MIB: Readonly<Record<CostlyFormat, number>> = {
   json: 24,
   expressions: 104,

@@ -1,5 +1,5 @@
 /**
- * The simulation itself (docs/simulation.md): the same script gives the same history, what it finds is cut down to a story,
+ * The simulation itself (docs/internals/testing.md): the same script gives the same history, what it finds is cut down to a story,
  * and with a rule of the protocol taken away it finds something soon. Thousands of histories: test/chaos/simulation.test.ts.
  */
 import assert from 'node:assert/strict';

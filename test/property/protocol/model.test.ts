@@ -1,4 +1,4 @@
-/** The model of the protocol (docs/protocol): the connector's rules are safe and live in every state that two records can reach. */
+/** The model of the protocol (docs/internals/testing.md): the connector's rules are safe and live in every state that two records can reach. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESIGN } from '../../model/configurations.ts';

@@ -1,4 +1,4 @@
-/** The convention for blocks of pages, which makes a page the input of a test (CONTRIBUTING.md, Pages). */
+/** The convention for blocks of pages, which makes a page the input of a test (docs/internals/adding.md). */
 import { type Block, blocksOf } from './blocks.ts';
 
 /** Part of a page that the test acts on. */

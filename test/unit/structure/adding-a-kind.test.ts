@@ -1,4 +1,4 @@
-/** The worked example of docs/adding-a-kind.md, compiled as it stands and run by the engine. */
+/** The worked example of docs/internals/adding.md, compiled as it stands and run by the engine. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FILE = path.join(temporaryDirectory(), 'confirm.ts');
 
 test('the example compiles, and the engine settles each record with it once', async () => {
-  const page = await readFile(`${ROOT}docs/adding-a-kind.md`, 'utf8');
+  const page = await readFile(`${ROOT}docs/internals/adding.md`, 'utf8');
   const example = /```ts\n(.*?)```/s.exec(page)?.[1] ?? '';
   assert.match(example, /confirmKind/);
   await writeFile(FILE, example.replaceAll("'../src/", `'${ROOT}src/`));

@@ -8,7 +8,7 @@ const warn = reason('warn');
 const calm = reason('calm');
 
 /**
- * Texts of the wait reasons (docs/operations.md). `warn` needs a look; `calm` is part of normal
+ * Texts of the wait reasons (docs/operating.md). `warn` needs a look; `calm` is part of normal
  * operation.
  * @type {Readonly<Record<string, Reason>>}
  */

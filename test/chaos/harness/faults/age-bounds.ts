@@ -1,4 +1,4 @@
-/** Longest age of a record without its terminal record after each kind of fault, as docs/chaos.md derives it. */
+/** Longest age of a record without its terminal record after each kind of fault, as docs/internals/testing.md derives it. */
 import { RECOVERY_BOUND_MS } from '../observe/recovery.ts';
 import { REQUEST_MS, SESSION_MS } from '../world.ts';
 
