@@ -20,12 +20,12 @@ needs neither Kafka nor the service.
 - **Units.** Durations and sizes have a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`. A plain
   number is refused.
 - **Editors** that use yaml-language-server complete and check the file from the JSON Schema
-  [config/connector.schema.json](../config/connector.schema.json), which is in the package too. \`check\` finds
-  more: files, ranges of durations, options that depend on each other. The first line of the file selects the schema:
-  \`# yaml-language-server: $schema=${SCHEMA}\`.
+  [config/connector.schema.json](../config/connector.schema.json), which the first line of the file selects:
+  \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more.
 - **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set and not empty; \`\${NAME:-default}\` has a default for a
   missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always one
-  value, whatever it contains. Numbers and flags may come from variables, and a list as one text with commas.
+  value, whatever it contains. Numbers and flags may come from variables.
+- **Lists** may be one text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). One line break at the end of a file is removed. A
   file is read again when it changes; while it cannot be read the last valid value stays in use. No secret appears in logs, errors
   or the output of \`check\`. An inline value also works, but do not keep secrets in configuration files.
@@ -33,6 +33,17 @@ needs neither Kafka nor the service.
 ${sections.join('\n\n')}
 `;
 }
+
+/** Parts of what is allowed that the introduction of the page explains. */
+const EXPLAINED = [
+  /, such as \S+ \(units [^)]*\)/,
+  /; an inline value also works.*/,
+  /, or one text with commas/,
+  /, such as content or post.*?\(docs\/mapping\.md\)/,
+];
+
+const allowed = (text: string): string =>
+  EXPLAINED.reduce((left, pattern) => left.replace(pattern, ''), text);
 
 function walk(info: Option, path: string, sections: string[]): void {
   if (info.kind === 'list') {
@@ -45,7 +56,7 @@ function walk(info: Option, path: string, sections: string[]): void {
     if (option.kind !== 'value') return [];
     const fallback =
       option.fallback === undefined ? '**required**' : `\`${written(option.fallback) || "''"}\``;
-    return [[`\`${key}\``, fallback, option.help, option.allowed]];
+    return [[`\`${key}\``, fallback, option.help, allowed(option.allowed)]];
   });
   if (path !== '') {
     const heading = `${'#'.repeat(Math.min(4, 1 + path.split('.').length))} \`${path}\`\n\n${info.help}`;

@@ -42,9 +42,13 @@ export function failuresPage(): string {
     FAILURES[failure],
     ...calls.map((call) => shown(rowOf(call, failure)?.reaction)),
   ]);
-  const jobs = FAILURE_TABLE.flatMap(({ event, job }) =>
-    job === undefined ? [] : [[code(job.failure), event, fate(job)]],
-  );
+  const codesByFate = new Map<string, string[]>();
+  for (const { job } of FAILURE_TABLE) {
+    if (job === undefined) continue;
+    const codes = codesByFate.get(fate(job)) ?? [];
+    codesByFate.set(fate(job), [...codes, code(job.failure)]);
+  }
+  const jobs = [...codesByFate].map(([end, codes]) => [codes.join(', '), end]);
   return `# Failures
 
 Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine decides by this table
@@ -65,9 +69,10 @@ ${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}
 
 ## A batch that failed
 
-The code is the \`reason\` of \`jobs_failed_total\` and the \`error.code\` of ERROR decisions.
+The code is the \`reason\` of \`jobs_failed_total\` and the \`error.code\` of ERROR decisions
+([outcomes.md](outcomes.md)).
 
-${table(['Code', 'Event', 'Its records'], jobs)}
+${table(['Code', 'Its records'], jobs)}
 
 While all batches of a type fail, only the one that is tried once per \`review.pause\` counts as an attempt: an
 outage of the service is no evidence about content.

@@ -1,6 +1,5 @@
 import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metrics/metric-list.ts';
 import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
-import { ALERTS } from '../alerts/rules.ts';
 import { table } from './markdown.ts';
 
 /** Returns docs/metrics.md, made from the metric list of the code. */
@@ -50,26 +49,5 @@ values others choose are limited by number. \`decision_results_total\` has at mo
 Metrics are in the Prometheus text format, or in OpenMetrics for scrapers that prefer it, as Prometheus does. In OpenMetrics, buckets of
 \`event_to_decision_seconds\` have the trace of a batch as exemplar ([tracing](tracing.md#from-metrics-to-traces)). \`promtool check metrics\` accepts the connector's own; of Node's (prom-client) it reports
 \`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and \`nodejs_active_resources_total\`, which are gauges.
-
-## What to alert on
-
-The rules in [alerts.yaml](../helm/content-review-connector/files/alerts.yaml), each with a page in the [runbook](runbook/README.md):
-
-${table(
-  ['Alert', 'Severity', 'Means'],
-  ALERTS.map(({ name, severity, description }) => [
-    `[${name}](runbook/${name}.md)`,
-    severity,
-    meaningOf(description),
-  ]),
-)}
-
-\`/livez\` returns 503 only for a stuck loop: an outage of the broker or the service never makes the platform restart the connector.
 `;
-}
-
-/** Replaces current values by a general word. */
-function meaningOf(description: string): string {
-  const text = description.replace(/\{\{ \$value[^}]*\}\}/g, 'some');
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -7,7 +7,7 @@ import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
 import { table } from './markdown.ts';
 
 const SEND_AGAIN = 'Send the event again later, or have a person decide';
-const OPERATOR = 'Report it to the operator of the connector; then send the event again';
+const OPERATOR = 'Tell the operator; then send the event again';
 
 /** Remedies for ERROR decisions, by the cause of the failed batch. */
 const AFTER_BATCH: Readonly<Record<JobFailure, string>> = {
