@@ -1,7 +1,7 @@
 /**
  * Readiness of the service: the conditions `service` (it answers) and `api-key` (it accepts the
  * key). A request for an unknown object tries both at the start, and again after each failed call
- * until one succeeds, so that they are right also while no pipeline has work (ADR 0033).
+ * until one succeeds, so that they are right also while no pipeline has work (docs/endpoints.md).
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -69,7 +69,7 @@ export class ServiceProbe {
 
   /**
    * Resolves when shards may be taken: the service has accepted the key, or was not reached for a
-   * while. A replica with a refused key stays out, so that others keep their shards (ADR 0033).
+   * while. A replica with a refused key stays out, so that others keep their shards.
    * @throws the signal's reason
    */
   async untilAccepted(signal: AbortSignal): Promise<void> {
