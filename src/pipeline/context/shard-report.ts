@@ -42,7 +42,7 @@ export class ShardReport {
 
   /** Fields of a batch in log lines. */
   fieldsOf(job: LiveJob): object {
-    const { id, remoteId } = job.record;
-    return { job: id, batch: remoteId, ...spanFields(this.spans.of(job)) };
+    const { id, remoteId, type } = job.record;
+    return { job: id, batch: remoteId, type, ...spanFields(this.spans.of(job)) };
   }
 }
