@@ -8,6 +8,8 @@ import { clientFor, collect, httpServer, NEVER, rawServer } from '../servers.ts'
 
 const CSV = Buffer.from('Content,Status\r\nhello,SUCCESS\r\n');
 const GET_END = '\r\n\r\n';
+/** More than a piece, so that the first one comes before the end. */
+const FIRST_BYTES = Buffer.alloc(300_000, 'x');
 
 /** Answers each GET with these bytes, then does what `end` says. */
 function answering(head: string, body: Buffer, end: 'close' | 'reset' | 'wait') {
@@ -270,18 +272,18 @@ test('an abort ends a download at once with its reason, before and in the middle
   for (const sendFirst of [false, true]) {
     const arrived = Promise.withResolvers<void>();
     const server = await httpServer(t, (response) => {
-      if (sendFirst) response.write(CSV);
+      if (sendFirst) response.write(FIRST_BYTES);
       arrived.resolve();
     });
     const controller = new AbortController();
     const chunks = clientFor(t, 'http://127.0.0.1:9').client.download(server.url, {
       signal: controller.signal,
     });
-    if (sendFirst) assert.deepEqual((await chunks.next()).value, CSV);
-    const next = chunks.next();
+    if (sendFirst) assert.ok((await chunks.next()).value);
+    const rest = collect(chunks);
     await arrived.promise;
     controller.abort(reason);
-    await assert.rejects(next, (error) => error === reason);
+    await assert.rejects(rest, (error) => error === reason);
   }
 });
 
@@ -316,7 +318,7 @@ test('nothing is sent, and no permit taken, before the first chunk is requested'
 
 test('uploads do not wait for downloads', async (t) => {
   const server = await httpServer(t, (response, request) =>
-    request.method === 'PUT' ? response.end() : void response.write(CSV),
+    request.method === 'PUT' ? response.end() : void response.write(FIRST_BYTES),
   );
   const { client } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 1 });
   const download = client.download(server.url, NEVER);
