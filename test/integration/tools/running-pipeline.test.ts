@@ -76,7 +76,12 @@ const explained = (place: Parameters<typeof at>[0], ...more: string[]) =>
 const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
 
 test('journal shows shards, positions and live jobs with their wait reasons', async () => {
-  const report = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
+  // Journal and group are read one after the other: progress may come between.
+  const report = await eventually('the group has committed what the journal has', async () => {
+    const one = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
+    const places = one.shards.flatMap(({ partitions }) => partitions);
+    return places.every(({ watermark, committed }) => watermark === committed) && one;
+  });
   assert.equal(report.code, EXIT.ok);
   assert.equal(report.pipeline, 'reviews');
   assert.deepEqual(report.group, { id: stack.group, state: 'Stable', members: 1 });
@@ -93,10 +98,7 @@ test('journal shows shards, positions and live jobs with their wait reasons', as
   );
   for (const { owner, partitions } of report.shards) {
     assert.ok(owner !== null && Date.now() - owner.atMs < 600_000);
-    for (const { watermark, committed, resetPending } of partitions) {
-      assert.equal(watermark, committed);
-      assert.equal(resetPending, false);
-    }
+    for (const { resetPending } of partitions) assert.equal(resetPending, false);
   }
   for (const job of report.jobs) {
     assert.equal(job.type, 'slow');
