@@ -12,15 +12,19 @@ export interface Ended {
   readonly err: string;
 }
 
-/** Starts the command line as a user would: a process of its own, in the repository, with nothing but `env`. */
+/**
+ * Starts the command line as a user would: a process of its own, in the repository, with nothing but
+ * `env` and the cache of compiled modules.
+ */
 export function startCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   stdin: 'ignore' | 'pipe' = 'ignore',
 ) {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child: ChildProcess = spawn(process.execPath, [MAIN, ...args], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH, NODE_COMPILE_CACHE, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   });
   let out = '';
