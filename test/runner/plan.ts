@@ -3,7 +3,7 @@
  * processes. Those that only compute have no clock but their own, and fill what the others leave of
  * the processors, at a lower priority.
  */
-import { SUITES, type Suite, suiteOf } from './suites.ts';
+import { SUITES, suiteOf } from './suites.ts';
 
 /** `compute`: at a lower priority, and not counted among the others. `alone`: it measures. */
 export type Lane = 'usual' | 'compute' | 'alone';
@@ -68,10 +68,16 @@ const rankIn = (starts: readonly string[], file: string) =>
   starts.findIndex((start) => file.startsWith(start));
 
 /**
- * Files in one process, of suites whose files leave each other alone: to start a process, and to compile in it, takes
- * half of their processor time.
+ * Files in one process, at most so many, of folders whose files leave each other alone: to start a
+ * process, and to compile in it, takes half of their processor time.
  */
-const BUNDLED: Partial<Record<Suite, number>> = { unit: 16, property: 8 };
+const BUNDLED: readonly (readonly [folder: string, most: number])[] = [
+  ['test/unit', 16],
+  ['test/property', 8],
+  ['test/integration/client', 8],
+  ['test/integration/sandbox', 8],
+  ['test/integration/service', 16],
+];
 /** By themselves: they take as long as a bundle. */
 const UNBUNDLED = ['test/property/protocol/', 'test/property/pipeline/'];
 
@@ -100,19 +106,18 @@ export function planOf(files: readonly string[]): Plan[] {
 }
 
 function bundled(files: readonly string[]): Pick<Plan, 'file' | 'bundle'>[] {
-  return [...Map.groupBy(files, suiteOf)].flatMap(([suite, all]) => {
-    const most = BUNDLED[suite] ?? 1;
-    const alone = (file: string) => rankIn(UNBUNDLED, file) >= 0;
-    const together = all.filter((file) => !alone(file));
+  const folderOf = (file: string) =>
+    rankIn(UNBUNDLED, file) >= 0
+      ? undefined
+      : BUNDLED.find(([folder]) => file.startsWith(`${folder}/`));
+  return [...Map.groupBy(files, folderOf)].flatMap(([folder, together]) => {
+    if (folder === undefined || together.length === 1) return together.map((file) => ({ file }));
+    const [name, most] = folder;
     const bundles = Math.ceil(together.length / most);
-    if (most === 1 || bundles < 2) return all.map((file) => ({ file }));
-    return [
-      ...all.filter(alone).map((file) => ({ file })),
-      // Neighbours, which are alike, go to different bundles.
-      ...Array.from({ length: bundles }, (_, at) => ({
-        file: `test/${suite}/* (${at + 1} of ${bundles})`,
-        bundle: together.filter((_, n) => n % bundles === at),
-      })),
-    ];
+    // Neighbours, which are alike, go to different bundles.
+    return Array.from({ length: bundles }, (_, at) => ({
+      file: `${name}/* (${at + 1} of ${bundles})`,
+      bundle: together.filter((_, n) => n % bundles === at),
+    }));
   });
 }
