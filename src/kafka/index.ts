@@ -16,6 +16,10 @@ export type { SaslOptions, TlsOptions } from './security/options.ts';
 export { Security } from './security/security.ts';
 export type { ConnectOptions, GroupOptions, ProducersOptions, ReadLimits };
 
+type ReplayProducerOptions = Omit<ProducersOptions, 'sourceTopic' | 'journalTopic'> & {
+  readonly deadLetters: string;
+};
+
 /** Returns everything that the connector does at a cluster. Nothing connects before it is used. */
 export function connectKafka(given: ConnectOptions, logger: Logger) {
   const silence = new BrokerSilence();
@@ -33,6 +37,16 @@ export function connectKafka(given: ConnectOptions, logger: Logger) {
     /** Producer of commands to all shards of a pipeline. */
     controlProducer: (producers: ProducersOptions, shards: readonly number[]) =>
       new KafkaShardProducer(shards, options, producers, lookUp, logger, 'control'),
+    /** Producer of a replay: it commits the group's offsets of the dead letters, and has no journal. */
+    replayProducer: ({ deadLetters, ...producer }: ReplayProducerOptions) =>
+      new KafkaShardProducer(
+        [],
+        options,
+        { ...producer, sourceTopic: deadLetters, journalTopic: deadLetters },
+        lookUp,
+        logger,
+        producer.groupId,
+      ),
     sourceReader: (reader: SourceReaderOptions) => new KafkaSourceReader(options, reader, logger),
     /** For tools that only read. @param limitsOf a topic that the connector does not write itself */
     scan: (limitsOf?: (topic: string) => ReadLimits | undefined) =>

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../src/core/ports/kafka.ts';
+import type { ReplayProducer } from '../../src/tools/inspect/dead-letters/replay.ts';
 import type { KafkaWorld, WorldFactory } from './kafka-world.ts';
 
 export function shardProducersSuite(implementation: string, createWorld: WorldFactory): void {
@@ -109,6 +110,35 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
           [1, 'still me'],
         ],
       );
+    });
+
+    it('publishes and commits offsets for a replay, unless another replay has begun since its fence', async () => {
+      const [late, producer] = [world.replayProducer(), world.replayProducer()];
+      const replay = (by: ReplayProducer, value: string, offset: number) => {
+        const records = EncodedRecords.of([{ key: 'k', value }]);
+        const offsets = [{ partition: 1, offset, metadata: value }];
+        return world.settle(
+          by.commit({ outputs: [{ topic: world.topics.output, records }], offsets }),
+        );
+      };
+      await world.settle(late.fence());
+      await replay(late, 'first', 1);
+      await world.settle(producer.fence());
+      await assert.rejects(
+        replay(late, 'late', 2),
+        (error) => error instanceof TransactionError && error.failure === 'fenced',
+      );
+      await replay(producer, 'second', 3);
+      const published = await world.settle(world.readAll(world.topics.output));
+      assert.deepEqual(
+        published.map(({ value }) => String(value)),
+        ['first', 'second'],
+      );
+      const committed = await world.settle(
+        world.admin.committed(world.topics.group, world.topics.source, [0, 1]),
+      );
+      assert.deepEqual(committed.get(1), { offset: 3, metadata: 'second' });
+      assert.equal(committed.get(0)?.offset, null);
     });
 
     it('does not fence the owner of another shard', async () => {

@@ -96,6 +96,12 @@ export async function realWorld(
       opened.unshift(producer);
       return producer;
     },
+    replayProducer: () => {
+      const { groupId, sourceTopic: deadLetters } = names;
+      const producer = connect().replayProducer({ groupId, deadLetters, pool });
+      opened.unshift(producer);
+      return producer;
+    },
     sourceReader: () => {
       const reader = connection.sourceReader({ topic: source });
       opened.unshift(reader);

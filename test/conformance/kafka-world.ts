@@ -15,6 +15,7 @@ import type {
   Stream,
 } from '../../src/core/ports/kafka.ts';
 import type { OutgoingRecord, SourceRecord } from '../../src/core/record.ts';
+import type { ReplayProducer } from '../../src/tools/inspect/dead-letters/replay.ts';
 
 export interface WorldOptions {
   readonly sourcePartitions: number;
@@ -37,6 +38,8 @@ export interface KafkaWorld {
   /** As another process would have it. */
   producers(): ShardProducers;
   controlProducer(): ControlProducer;
+  /** Of a replay: it commits offsets of the source, and writes to no journal. */
+  replayProducer(): ReplayProducer;
   sourceReader(): SourceReader;
   /** Writes as any producer does, outside transactions. */
   produce(topic: string, partition: number, records: readonly OutgoingRecord[]): Promise<void>;

@@ -50,6 +50,7 @@ function createWorld(
     producers: () => client().producers(),
     controlProducer: () =>
       client().controlProducer(Array.from({ length: options.shards }, (_, shard) => shard)),
+    replayProducer: () => client().replayProducer(TOPICS.group, TOPICS.source),
     sourceReader: () => client().sourceReader(),
     produce: async (topic, partition, records) =>
       void kafka.cluster.produce(topic, partition, records),

@@ -2,7 +2,6 @@
 import type { Config } from '../../config/schema.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 import { type ConnectOptions, type SaslOptions, Security } from '../../kafka/index.ts';
-import { memoryTopicOf } from '../../tools/inspect/dead-letters/replay-memory.ts';
 import { outboundHttp } from './service.ts';
 
 /** @param use `tools` only read, which error messages about missing rights take into account */
@@ -71,7 +70,6 @@ function topicUses(
     add(source.topic, 'READ');
     add(journal.topic, isTool ? 'READ' : 'READ and WRITE');
     for (const { topic } of [output, deadLetters]) add(topic, isTool ? 'READ' : 'WRITE');
-    if (isTool) add(memoryTopicOf(deadLetters.topic), 'READ');
   }
   return uses;
 }

@@ -1,10 +1,8 @@
 /** Opens a pipeline for the tools, apart from the connector's group, transactions and offsets. */
-import { hostname } from 'node:os';
 import { systemClock } from '../../base/system-clock.ts';
 import { choosePipeline } from '../../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
-import type { ShardProducer } from '../../core/ports/kafka.ts';
 import { FramedReader } from '../../events/formats/output/index.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { connectKafka, requestFailure } from '../../kafka/index.ts';
@@ -12,6 +10,7 @@ import type { ServiceClient } from '../../service/client.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
+import type { ReplayProducer } from '../../tools/inspect/dead-letters/replay.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
 import { toolService } from '../clients/service.ts';
@@ -40,10 +39,8 @@ interface InspectOptions {
 }
 
 export interface Tools extends ControlTools {
-  /** Opens a producer for the memory of replays (src/tools/inspect/dead-letters/replay.ts): transactional id `<topic>-0`. */
-  openReplay(memoryTopic: string): ShardProducer;
-  /** Name of this process, for the memory's record. */
-  readonly instance: string;
+  /** Opens the producer of a replay: transactional id `<dead letters>-<group>`. */
+  openReplay(group: string): ReplayProducer;
 }
 
 /**
@@ -86,13 +83,8 @@ export async function withPipeline<T>(
         `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
       );
     }
-    const producers = (journalTopic: string) => ({
-      groupId: view.group,
-      sourceTopic: view.topics.source,
-      journalTopic,
-      pool: new BufferPool(0),
-      transactionTimeoutMs: TRANSACTION_MS,
-    });
+    const { source: sourceTopic, journal: journalTopic, deadLetters } = view.topics;
+    const producer = { pool: new BufferPool(0), transactionTimeoutMs: TRANSACTION_MS };
     const tools: Tools = {
       pipeline: view,
       scan,
@@ -104,9 +96,12 @@ export async function withPipeline<T>(
         ? { remoteBatch: undefined }
         : remoteState(pipeline, service, signal)),
       readFramed: registry && framedReader(registry, signal, options.notice),
-      openControl: (shards) => kafka.controlProducer(producers(view.topics.journal), shards),
-      openReplay: (topic) => kafka.producers(producers(topic)).open(0),
-      instance: `${hostname()}-${process.pid}`,
+      openControl: (shards) =>
+        kafka.controlProducer(
+          { ...producer, groupId: view.group, sourceTopic, journalTopic },
+          shards,
+        ),
+      openReplay: (groupId) => kafka.replayProducer({ ...producer, groupId, deadLetters }),
     };
     return await work(tools);
   } catch (error) {

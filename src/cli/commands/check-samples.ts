@@ -4,14 +4,13 @@ import { type Sample, sampleDecoder } from '../../app/tools/sample.ts';
 import { Counts } from '../../base/counts.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
-import { Findings } from '../files/findings.ts';
-import { MAX_LINE_BYTES } from '../files/jsonl-check.ts';
-import { linesOf, markBytes, wholeLines } from '../files/text-file.ts';
+import { linesOf, MAX_LINE_BYTES, markBytes, wholeLines } from '../files/text-file.ts';
 import type { Io } from '../io.ts';
 import { counted, printable } from '../text.ts';
 import { printAnswer } from '../tool-options.ts';
 
 const MAX_TYPES = 20;
+const MAX_PROBLEMS = 10;
 
 interface SampleFile {
   readonly sample: string;
@@ -27,7 +26,10 @@ export async function showSamples(
 ): Promise<void> {
   const notes = new Set<string>();
   const decode = sampleDecoder(pipeline, notes);
-  const problems = new Findings();
+  const problems: { readonly line: number; readonly message: string }[] = [];
+  const note = (line: number, message: string) => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ line, message });
+  };
   const types = new Counts();
   const skipped = new Counts();
   const deadLetters = new Counts();
@@ -36,27 +38,26 @@ export async function showSamples(
     if ('item' in decoded) types.add(decoded.item.type);
     else if ('skip' in decoded) {
       skipped.add(decoded.skip);
-      problems.add(line, `skipped: ${decoded.skip}`);
+      note(line, `skipped: ${decoded.skip}`);
     } else {
       const { reason, message } = decoded.poison;
       deadLetters.add(reason);
-      problems.add(line, `dead letter, ${reason}: ${message}`);
+      note(line, `dead letter, ${reason}: ${message}`);
     }
   }
+  const more = skipped.total + deadLetters.total - problems.length;
   const answer = {
     ...{ pipeline: pipeline.name, kind: pipeline.kind, notes: [...notes], accepted: types.total },
     types: Object.fromEntries(types),
     skipped: Object.fromEntries(skipped),
     dead_letters: Object.fromEntries(deadLetters),
-    problems: problems.first,
+    problems,
   };
   const text = [
     `${file}: ${counted(types.total, 'event')} accepted${listed(types)}, ${skipped.total} skipped, ${counted(deadLetters.total, 'dead letter')}${listed(deadLetters)}.`,
     ...notes,
-    ...problems.first.map(({ line, message }) => `  line ${line}: ${printable(message)}`),
-    ...(problems.total > problems.first.length
-      ? [`  … and ${(problems.total - problems.first.length).toLocaleString('en-US')} more`]
-      : []),
+    ...problems.map(({ line, message }) => `  line ${line}: ${printable(message)}`),
+    ...(more > 0 ? [`  … and ${more.toLocaleString('en-US')} more`] : []),
   ].join('\n');
   printAnswer(io, json, JSON.stringify(answer), `${text}\n`);
   io.finish(types.total > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.notTaken);

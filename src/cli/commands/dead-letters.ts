@@ -52,7 +52,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
   letterOptions(group.command('replay'), 'longest list; all matching letters are replayed')
     .summary('publish the originals of dead letters again')
     .description(
-      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. Nothing is replayed twice: a second run continues an interrupted one.',
+      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. Nothing is replayed twice: a second run continues an interrupted one. The first one needs --since, or records.',
     )
     .addArgument(
       new Argument('[partition:offset...]', 'only the letters of these source records')
@@ -68,7 +68,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
       'after',
       helpText(
         [
-          'dead-letters replay --config connector.yaml --reason type_not_allowed --to source --yes',
+          'dead-letters replay --config connector.yaml --reason no_type --since 2d --to source --yes',
           'dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes',
         ],
         'Remove the cause before you replay to the source. There, records go out in portions of 100, 200, 400, ...; before each further one, the outcomes of the last are awaited for at most 30 s.',
@@ -106,8 +106,7 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       filter: filterOf(flags, at),
       to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
       listLimit: flags.limit,
-      open: stop === undefined ? undefined : (topic) => tools.openReplay(topic),
-      instance: tools.instance,
+      open: stop === undefined ? undefined : (group) => tools.openReplay(group),
       again: flags.again,
       rate: flags.rate,
       watch: flags.watch,
@@ -140,7 +139,7 @@ function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: nu
     one.stage,
     ago(one.publishedMs, nowMs),
     one.valueBytes,
-    one.replayedMs === null ? null : `${ago(one.replayedMs, nowMs)} ago`,
+    one.replayed ? 'yes' : null,
     `${one.at.partition}:${one.at.offset}`,
     one.message,
   ]);

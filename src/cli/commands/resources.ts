@@ -20,8 +20,7 @@ const FORCE_OPTION = ['-f, --force', 'replace the output file when it exists'] a
 function batchCommand(program: Command, io: Io): void {
   const summary = 'submit a CSV file for review, follow it, fetch its results';
   const batch = resourceCommand(program, io, 'batch', summary);
-  const rules =
-    'with a column Content, and submits it as one batch; every other column is metadata';
+  const rules = 'with a column Content as one batch; every other column is metadata';
   const submit = submitCommand(batch, io, 'batch', 'CSV', rules)
     .requiredOption('-t, --type <type>', 'content type, as the service knows it')
     .addOption(
@@ -63,7 +62,7 @@ function importCommand(program: Command, io: Io): void {
   const summary = 'submit a JSON Lines file of records, follow it';
   const group = resourceCommand(program, io, 'import', summary);
   const rules =
-    'of objects with exactly the fields type (a string) and data (an object), and submits it as one import';
+    'of objects with exactly the fields type (a string) and data (an object) as one import';
   const submit = submitCommand(group, io, 'import', 'JSON Lines', rules);
   serviceOptions(submit, ['import submit users.jsonl --wait', 'import submit - < users.jsonl']);
   for (const command of group.commands)

@@ -1,7 +1,5 @@
-/** Encoding and lines of a text file. */
-import { isUtf8 } from 'node:buffer';
-import type { Findings } from './findings.ts';
-
+/** Longest line: a longer one is no event. */
+export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 const LINE_END = Buffer.from('\n');
 const UTF8_MARK = '\xef\xbb\xbf';
@@ -9,25 +7,6 @@ const UTF8_MARK = '\xef\xbb\xbf';
 /** Returns the length of the byte order mark at the beginning: 3 or 0. */
 export const markBytes = (head: Buffer): number =>
   head.toString('latin1').startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;
-
-/** Returns the reason why bytes are not UTF-8 text. */
-export function textProblem(bytes: Buffer): string | undefined {
-  if (!isUtf8(bytes))
-    return 'not UTF-8 (Windows-1252 or Latin-1, perhaps): save the file as UTF-8, or convert it (iconv -f WINDOWS-1252 -t UTF-8)';
-  return bytes.includes(0) ? 'a NUL byte (UTF-16, perhaps): save the file as UTF-8' : undefined;
-}
-
-/** Adds a finding for each line that is not UTF-8 text. @returns the number of the next line. */
-export function checkText(bytes: Buffer, firstLine: number, findings: Findings): number {
-  const isText = textProblem(bytes) === undefined;
-  let line = firstLine;
-  for (const one of linesOf(bytes)) {
-    const problem = isText ? undefined : textProblem(one);
-    if (problem !== undefined) findings.add(line, problem);
-    line += 1;
-  }
-  return line;
-}
 
 /** Lines without their line feeds. */
 export function* linesOf(bytes: Buffer): Generator<Buffer, void, undefined> {

@@ -10,9 +10,6 @@ import type {
   WaitOptions,
 } from '../../client/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import type { FileCheck } from '../files/check-file.ts';
-import { checkCsv } from '../files/csv-check.ts';
-import { checkJsonl } from '../files/jsonl-check.ts';
 import { counted, facts, grouped, jsonText, printable, printableJson, table } from '../text.ts';
 
 /** End of a resource, as `outcome` in JSON documents. */
@@ -51,7 +48,6 @@ export interface Resource<View extends ResourceView = ResourceView> {
 
 /** Resource that is made of a file. */
 export interface FileResource<View extends ResourceView = ResourceView> extends Resource<View> {
-  readonly check: FileCheck;
   readonly create: (
     client: ContentReviewClient,
     type: string,
@@ -89,7 +85,6 @@ export function shown(
 export const BATCH: FileResource<Batch> = {
   kind: 'batch',
   calls: ({ batches }) => batches,
-  check: checkCsv,
   create: async ({ batches }, type, options) => {
     const { batchId: id, uploadUrl } = await batches.create(type, options);
     return { id, uploadUrl };
@@ -122,7 +117,6 @@ export const BATCH: FileResource<Batch> = {
 const IMPORT: FileResource<Import> = {
   kind: 'import',
   calls: ({ imports }) => imports,
-  check: checkJsonl,
   create: async ({ imports }, _type, options) => {
     const { importId: id, uploadUrl } = await imports.create(options);
     return { id, uploadUrl };

@@ -58,7 +58,7 @@ export function resourceCommand(
   return group;
 }
 
-/** Adds `submit` to the command of a resource that is made of a file. @param rules continues "Checks a CSV file" */
+/** Adds `submit` to the command of a resource that is made of a file. @param rules continues "Submits a CSV file" */
 export function submitCommand(
   group: Command,
   io: Io,
@@ -68,9 +68,9 @@ export function submitCommand(
 ): Command {
   return group
     .command('submit')
-    .summary(`check a ${format} file and submit it`)
+    .summary(`submit a ${format} file`)
     .description(
-      `Checks a ${format} file ${rules}. A file with problems is not sent. Prints the id of the ${kind}; with --wait, how it ended.`,
+      `Submits a ${format} file ${rules}. Prints the id of the ${kind}; with --wait, how it ended.`,
     )
     .argument('<file>', `${format} file in UTF-8; - for standard input`)
     .action(async (file: string, flags: ServiceFlags) => {

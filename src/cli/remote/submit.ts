@@ -1,7 +1,9 @@
-import { ContentReviewError, RequestError } from '../../client/index.ts';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { addAbortSignal } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { ContentReviewError, RequestError, type UploadSource } from '../../client/index.ts';
 import { CommandFailed, EXIT, Interrupted, systemReason } from '../exit-codes.ts';
-import { type CheckedFile, checkFile } from '../files/check-file.ts';
-import { openInput } from '../files/input-file.ts';
 import { bar, size } from '../progress.ts';
 import { printable } from '../text.ts';
 import type { ServiceConnection } from './connection.ts';
@@ -10,12 +12,18 @@ import { commandLine } from './flags.ts';
 import type { FileResource } from './resources.ts';
 import type { Session } from './session.ts';
 
-const MAX_NOTE = 400;
+/** Content to send. */
+interface Input {
+  /** Name in messages. */
+  readonly name: string;
+  readonly source: UploadSource;
+  readonly bytes: number;
+}
 
 /**
- * Checks a file, and sends it once.
+ * Sends a file once.
  * @returns the id of the batch or import that was created for it.
- * @throws BadFile before anything is sent; CommandFailed with the fate of the file; ContentReviewError when nothing was created.
+ * @throws CommandFailed with the fate of the file; ContentReviewError when nothing was created.
  */
 export async function submitFile(
   session: Session,
@@ -27,34 +35,51 @@ export async function submitFile(
     if (!(error instanceof Interrupted)) throw error;
     throw new CommandFailed('Interrupted before the file was sent. Submit it again.', error.code);
   };
-  const onRead = (bytes: number) => progress.show(() => `reading    ${size(bytes)}`);
-  const input = await openInput(path, signal, onRead).catch(unsent);
-  try {
-    const name = printable(input.name);
-    const onChecked = (bytes: number) =>
-      progress.show(() => `checking   ${bar(bytes, input.bytes)}  ${name}`);
-    const file = await checkFile(input, resource.check, signal, onChecked).catch(unsent);
-    const notes = file.notes.map((note) => `\n  note: ${printable(note, MAX_NOTE)}`);
-    progress.note(`${name}: ${file.size}, ${size(input.bytes)}${notes.join('')}`);
+  const input = await inputOf(path, signal).catch(unsent);
+  progress.note(`${input.name}: ${size(input.bytes)}`);
+  const created = await resource.create(client, flags.type ?? '', { signal }).catch(unsent);
+  progress.note(`${resource.kind} ${printable(created.id)} created`);
+  await upload(session, resource, created, input);
+  return created.id;
+}
 
-    const created = await resource.create(client, flags.type ?? '', { signal }).catch(unsent);
-    progress.note(`${resource.kind} ${printable(created.id)} created`);
-    await upload(session, resource, created, file);
-    return created.id;
-  } finally {
-    await input.close();
+/**
+ * Returns a file, or all of standard input: the storage requires the length of an upload.
+ * @throws CommandFailed for a file that cannot be read; the signal's reason.
+ */
+async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
+  if (path === '-') {
+    const source = await buffer(addAbortSignal(signal, process.stdin)).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error;
+    });
+    return checked({ name: 'standard input', source, bytes: source.length });
   }
+  const name = printable(path);
+  try {
+    await access(path, constants.R_OK);
+    const stats = await stat(path);
+    if (!stats.isFile()) throw new CommandFailed(`${name} is no regular file. Nothing was sent.`);
+    return checked({ name, source: { path }, bytes: stats.size });
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error;
+    throw new CommandFailed(`${name} cannot be read: ${systemReason(error)}. Nothing was sent.`);
+  }
+}
+
+function checked(input: Input): Input {
+  if (input.bytes === 0) throw new CommandFailed(`${input.name} is empty. Nothing was sent.`);
+  return input;
 }
 
 async function upload(
   session: Session,
   resource: FileResource,
   created: { readonly id: string; readonly uploadUrl: string },
-  { input, from, digest }: CheckedFile,
+  { source, bytes }: Input,
 ): Promise<void> {
   const { io, client, flags, progress, signal } = session;
   const startMs = performance.now();
-  const source = { length: input.bytes - from, open: () => input.readChecked(from, digest) };
   let wasComplete = false;
   const onProgress = (done: number, total: number) => {
     wasComplete ||= done === total;
@@ -83,7 +108,7 @@ async function upload(
     throw new CommandFailed(`${message}\n${fate}`, code);
   }
   const seconds = (performance.now() - startMs) / 1_000;
-  progress.note(`uploaded ${size(source.length)} in ${seconds.toFixed(1)} s`);
+  progress.note(`uploaded ${size(bytes)} in ${seconds.toFixed(1)} s`);
 }
 
 function failedUpload(error: unknown, connection: ServiceConnection) {

@@ -1,9 +1,10 @@
-/** Transactional producer of one shard (I3), or of the commands to all of them. */
+/** Transactional producer of one shard (I3), of the commands to all of them, or of a replay. */
 import pLimit from 'p-limit';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
 import {
   type ControlProducer,
+  type JournalWrite,
   type Transaction,
   TransactionError,
 } from '../../core/ports/kafka.ts';
@@ -31,6 +32,9 @@ export interface ProducersOptions {
  */
 const CONCURRENT_SENDS = 2;
 
+/** That of a replay has no journal records. */
+type AnyTransaction = Omit<Transaction, 'journal'> & Partial<Pick<Transaction, 'journal'>>;
+
 type TopicLookup = (topic: string) => Promise<WritableTopic>;
 
 /** Batches for one topic. */
@@ -55,18 +59,21 @@ export class KafkaShardProducer implements ControlProducer {
   /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
   #rotation = Math.floor(Math.random() * 1_000);
 
-  /** @param shards the shard; all of them if this is the producer of commands */
+  /**
+   * @param shards the shard; all of them if this is the producer of commands, none for a replay
+   * @param role end of the transactional id, in place of the shard
+   */
   constructor(
     shards: readonly number[],
     connect: ConnectOptions,
     options: ProducersOptions,
     lookUp: TopicLookup,
     logger: Logger,
-    control?: 'control',
+    role?: string,
   ) {
     const { groupId, journalTopic, transactionTimeoutMs = 60_000 } = options;
-    const transactionalId = `${journalTopic}-${control ?? shards[0]}`;
-    this.#who = control === undefined ? `shard ${shards[0]}` : 'the command';
+    const transactionalId = `${journalTopic}-${role ?? shards[0]}`;
+    this.#who = role === undefined ? `shard ${shards[0]}` : transactionalId;
     this.#shards = shards;
     this.#options = options;
     this.#lookUp = lookUp;
@@ -75,7 +82,7 @@ export class KafkaShardProducer implements ControlProducer {
     const access = {
       topic: journalTopic,
       group: groupId,
-      transactionalIds: `${journalTopic}-${control ?? ''}`,
+      transactionalIds: `${journalTopic}-${role ?? ''}`,
     };
     const { signal } = this.#ended;
     this.#producer = new BatchProducer(
@@ -89,7 +96,7 @@ export class KafkaShardProducer implements ControlProducer {
     await this.#producer.initialise([this.#options.journalTopic]);
   }
 
-  async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
+  async commit(transaction: AnyTransaction): Promise<{ readonly journalOffset: number }> {
     if (this.#busy)
       throw new TransactionError('aborted', 'another transaction of this producer is in flight');
     const { signal } = this.#ended;
@@ -121,22 +128,22 @@ export class KafkaShardProducer implements ControlProducer {
   }
 
   /** Reads the journal records once the producer is initialised, the offsets once all is sent. */
-  async #run(transaction: Transaction): Promise<number> {
-    const { journalTopic, sourceTopic, groupId } = this.#options;
-    const planned = await this.#planOutputs(transaction.outputs ?? []);
-    const { maxMessageBytes } = await this.#lookUp(journalTopic);
-
+  async #run(transaction: AnyTransaction): Promise<number> {
+    const { sourceTopic, groupId } = this.#options;
+    const { journal = [], outputs = [] } = transaction;
+    const planned = await this.#planOutputs(outputs);
+    if (journal.length > 0) planned.unshift(await this.#planJournal(journal));
     const partitions = planned.map(({ topic, batches }): [string, Set<number>] => [
       topic,
       new Set(batches.map((one) => one.partition)),
     ]);
-    await this.#producer.begin(new Map([[journalTopic, new Set(this.#shards)], ...partitions]));
+    await this.#producer.begin(new Map(partitions));
 
-    const records = EncodedRecords.of(transaction.journal);
-    const sendBytes = sendBytesFor(maxMessageBytes);
-    const batches = this.#shards.flatMap((shard) => planBatchesTo(shard, records, sendBytes));
-    const journalOffset = await this.#send({ topic: journalTopic, records, batches });
-    for (const output of planned) await this.#send(output);
+    let journalOffset: number | undefined;
+    for (const output of planned) {
+      const first = await this.#send(output);
+      journalOffset ??= first;
+    }
 
     const { offsets = [] } = transaction;
     if (offsets.length > 0) await this.#producer.sendOffsets(groupId, sourceTopic, offsets);
@@ -145,6 +152,15 @@ export class KafkaShardProducer implements ControlProducer {
       this.#phase = 'committing';
     });
     return journalOffset as number;
+  }
+
+  async #planJournal(journal: readonly JournalWrite[]): Promise<PlannedOutput> {
+    const { journalTopic: topic } = this.#options;
+    const { maxMessageBytes } = await this.#lookUp(topic);
+    const records = EncodedRecords.of(journal);
+    const sendBytes = sendBytesFor(maxMessageBytes);
+    const batches = this.#shards.flatMap((shard) => planBatchesTo(shard, records, sendBytes));
+    return { topic, records, batches };
   }
 
   async #planOutputs(outputs: NonNullable<Transaction['outputs']>): Promise<PlannedOutput[]> {

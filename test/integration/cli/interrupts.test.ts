@@ -1,8 +1,7 @@
 /** Signals, pipes and leftovers: the commands as processes of their own. */
 import assert from 'node:assert/strict';
-import { exec, execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type ChildProcess, exec } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
@@ -45,10 +44,7 @@ describe('SIGUSR1', { timeout: 600_000 }, () => {
   it('opens no inspector, in which the key could be read, whatever the command', async (t) => {
     const { service, start } = await stage(t);
     const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
-    child.stdin?.write(CSV);
-    await eventually('the input is being kept', () =>
-      openFiles(child.pid).some((name) => /content-review-.* \(deleted\)/.test(name)),
-    );
+    await written(child);
     child.kill('SIGUSR1');
     child.stdin?.end();
     const { code, err } = await ended;
@@ -59,36 +55,15 @@ describe('SIGUSR1', { timeout: 600_000 }, () => {
 });
 
 describe('Ctrl-C', { timeout: 600_000 }, () => {
-  it('while standard input is read sends nothing and leaves nothing', async (t) => {
-    const { service, start, leftovers } = await stage(t);
+  it('while standard input is read sends nothing', async (t) => {
+    const { service, start } = await stage(t);
     const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
-    child.stdin?.write(CSV);
-    // What was read is in a file that has no name any more: only its open descriptor shows it.
-    await eventually('the input is being kept', () =>
-      openFiles(child.pid).some((name) => /content-review-.* \(deleted\)/.test(name)),
-    );
-    assert.deepEqual(leftovers(), []);
+    await written(child);
     child.kill('SIGINT');
     const { code, out, err } = await ended;
     assert.deepEqual([code, out], [EXIT.interrupted, '']);
     assert.match(err, /Interrupted before the file was sent/);
     assert.deepEqual(service.sandbox.batches(), []);
-  });
-
-  it('while a pipe is silent ends at once', async (t) => {
-    const { service, start } = await stage(t);
-    const silent = service.path('silent');
-    await promisify(execFile)('mkfifo', [silent]);
-    const { child, ended } = start(['batch', 'submit', silent, '-t', 'post']);
-    // Opens when the command does.
-    const writer = await open(silent, 'w');
-    t.after(() => writer.close());
-    child.kill('SIGINT');
-    const { code, err } = await ended;
-    assert.deepEqual(
-      [code, err],
-      [EXIT.interrupted, 'Interrupted before the file was sent. Submit it again.\n'],
-    );
   });
 
   it('during the upload leaves the import without a file, and reports that', async (t) => {
@@ -190,7 +165,7 @@ describe('pipes', { timeout: 600_000 }, () => {
     const { code, out, err } = await ended;
     assert.equal(code, EXIT.ok, err);
     assert.match(out, /^Content,Status,.*\nBuy now,SUCCESS,.*\nGood morning,SUCCESS,.*\n$/);
-    assert.match(err, /^standard input: 2 rows, 2 columns, 44 B\n/);
+    assert.match(err, /^standard input: 44 B\n/);
     // Progress is drawn at terminals only.
     assert.equal(err.includes('\r') || err.includes('\u001b'), false);
     assert.deepEqual(leftovers(), []);
@@ -207,14 +182,6 @@ describe('pipes', { timeout: 600_000 }, () => {
   });
 });
 
-/** Returns the open files of a process, where the system lists them. */
-function openFiles(pid: number | undefined): string[] {
-  const directory = `/proc/${pid}/fd`;
-  return readdirSync(directory).map((fd) => {
-    try {
-      return readlinkSync(`${directory}/${fd}`);
-    } catch {
-      return '';
-    }
-  });
-}
+/** Resolves once the command reads: more is written than a pipe holds. */
+const written = ({ stdin }: ChildProcess): Promise<unknown> =>
+  new Promise((resolve) => stdin?.write(`${CSV}${'Good evening,u-9\n'.repeat(60_000)}`, resolve));

@@ -58,13 +58,9 @@ const TELL_RSS = `import { writeSync } from 'node:fs';
 process.on('exit', () => writeSync(2, 'peak ' + Math.round(process.resourceUsage().maxRSS / 1024) + ' MiB\\n'));`;
 
 /** Starts a command that prints its peak memory at the end. */
-export function startMeasured(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  stdin: 'ignore' | 'pipe',
-) {
+export function startMeasured(args: readonly string[], env: Readonly<Record<string, string>>) {
   const NODE_OPTIONS = `--max-semi-space-size=8 --import=data:text/javascript,${encodeURIComponent(TELL_RSS)}`;
-  return startCli(args, { ...env, NODE_OPTIONS }, stdin);
+  return startCli(args, { ...env, NODE_OPTIONS });
 }
 
 /** MiB. */

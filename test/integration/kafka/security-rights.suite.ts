@@ -43,8 +43,9 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         'content-events': source,
         'content-events.decisions': decisions,
         'content-events.dead-letters': deadLetters,
-        'content-events.dead-letters.replays': `${deadLetters}.replays`,
+        'content-events.dead-letters-content-review-posts.replay': `${deadLetters}-${stack.group}.replay`,
         'content-review-posts': stack.group,
+        'content-review-posts.replay': `${stack.group}.replay`,
         'content-review-posts.journal': journal,
         'content-review-posts.journal-control': `${journal}-control`,
       };
@@ -158,7 +159,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const auditor = configFor('auditor');
       for (const right of documentedRights('auditor', names)) {
         await revoke(admin, 'auditor', right);
-        const command = right.resource === 'group' ? ['journal'] : ['dead-letters', 'list'];
+        const command = right.name === stack.group ? ['journal'] : ['dead-letters', 'list'];
         await told(right, 'auditor', () => tool(...command, '--config', auditor));
         await grant(admin, 'auditor', [right]);
       }
@@ -228,9 +229,8 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       );
     }
 
-    function order({ operation, resource, name }: Right): number {
-      if (operation === 'Create') return 0;
-      return resource === 'topic' ? (name === stack.topics.source ? 3 : 2) : 1;
+    function order({ resource }: Right): number {
+      return ['transactional-id', 'topic', 'group'].indexOf(resource);
     }
 
     function rightTo(operation: Right['operation'], topic: string): Right {

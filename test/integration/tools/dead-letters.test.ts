@@ -19,7 +19,7 @@ import {
 } from '../../../src/core/record.ts';
 import type { DeadLetterList } from '../../../src/tools/inspect/dead-letters/dead-letters.ts';
 import type { ReplayReport } from '../../../src/tools/inspect/dead-letters/replay.ts';
-import { memoryTopicOf } from '../../../src/tools/inspect/dead-letters/replay-memory.ts';
+import { replayGroupOf } from '../../../src/tools/inspect/dead-letters/replay-positions.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type NewRecord, testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { headerList } from '../../support/records/headers.ts';
@@ -39,9 +39,10 @@ async function pipeline() {
     kafka.createTopic('retry', { partitions: 2 }),
   ]);
   const file = path.join(temporaryDirectory(), 'connector.yaml');
+  const group = uniqueName('group');
   const one = {
     name: 'reviews',
-    source: { topic: source, group: uniqueName('group') },
+    source: { topic: source, group },
     journal: { topic: journal },
     output: { topic: decisions },
     deadLetters: { topic: deadLetters },
@@ -52,7 +53,7 @@ async function pipeline() {
     pipelines: [one],
   };
   writeFileSync(file, stringify(config));
-  return { source, decisions, deadLetters, journal, retry, flags: ['--config', file] };
+  return { source, group, decisions, deadLetters, journal, retry, flags: ['--config', file] };
 }
 
 const record = (
@@ -79,7 +80,7 @@ function letterOf(topic: string, one: SourceRecord, reason: Poison['reason']): N
 }
 
 test('originals are published once, with unchanged key, value and headers; the dry run writes nothing', async () => {
-  const { source, deadLetters, retry, flags } = await pipeline();
+  const { source, group, deadLetters, retry, flags } = await pipeline();
   const headers = headerList({
     trace: [Buffer.from('one'), null, Buffer.from([0, 255])],
     empty: Buffer.alloc(0),
@@ -100,7 +101,7 @@ test('originals are published once, with unchanged key, value and headers; the d
     },
     letterOf('another-topic', record(6, 'not ours'), 'not_json'),
   ]);
-  const replay = ['dead-letters', 'replay', ...flags, '--to'];
+  const replay = ['dead-letters', 'replay', ...flags, '--since', '1h', '--to'];
   const statuses = ({ deadLetters: all }: ReplayReport) =>
     all.map(({ offset, status }) => `${offset} ${status}`).sort();
 
@@ -122,14 +123,17 @@ test('originals are published once, with unchanged key, value and headers; the d
     '5 no_value',
   ]);
   assert.deepEqual(await kafka.readDecided(source), []);
-  const { topics } = await (await kafka.admin()).fetchTopicMetadata();
-  assert.equal(
-    topics.some(({ name }) => name === memoryTopicOf(deadLetters)),
-    false,
-  );
+  const committed = async () => {
+    const admin = await kafka.admin();
+    const groupId = replayGroupOf(group);
+    const [found] = await admin.fetchOffsets({ groupId, topics: [deadLetters] });
+    return found?.partitions.map(({ offset }) => offset).join();
+  };
+  await eventually('no offset is committed', async () => (await committed()) === '-1,-1');
 
   const first = await toolJson<ReplayReport>(...replay, 'source', '--yes');
   assert.deepEqual([first.dryRun, first.counts.replayed], [false, 2]);
+  await eventually('the offsets are committed', async () => (await committed()) === '1,1');
   const back = await kafka.readDecided(source);
   assert.deepEqual(back.map(({ key }) => String(key)).sort(), ['key-1', 'key-2']);
   const restored = back.find(({ key }) => String(key) === 'key-1');
@@ -176,8 +180,8 @@ test('originals are published once, with unchanged key, value and headers; the d
     [list.matching, list.byReason],
     [6, { not_json: 2, empty_content: 1, too_large: 1, null_value: 1, source_unavailable: 1 }],
   );
-  const replayed = list.deadLetters.filter(({ replayedMs }) => replayedMs !== null);
-  assert.deepEqual(replayed.map(({ offset }) => offset).sort(), [1, 2, 8]);
+  const done = list.deadLetters.filter(({ replayed }) => replayed);
+  assert.deepEqual(done.map(({ offset }) => offset).sort(), [1, 2, 8]);
 });
 
 test('reason, time, source records and limit select dead letters', async () => {
@@ -233,7 +237,7 @@ test('a replay whose records fail again ends early with a code of its own, and t
     letterOf(source, record(n, `value ${n}`), 'not_json'),
   );
   await kafka.write(deadLetters, letters);
-  const replay = ['dead-letters', 'replay', '--to', 'source', '--yes', ...flags];
+  const replay = ['dead-letters', 'replay', '--to', 'source', '--since', '1h', '--yes', ...flags];
   const ended = tool(...replay);
   const portion = await eventually('the first portion is back', async () => {
     const back = await kafka.readDecided(source);
@@ -260,10 +264,10 @@ test('a replay whose records fail again ends early with a code of its own, and t
   assert.equal(counts.filter((count) => count === 2).length, 60);
 });
 
-test('invalid targets and a memory without compaction are refused', async () => {
+test('invalid targets are refused, and so is the first replay of all dead letters of any age', async () => {
   const { source, decisions, deadLetters, journal, flags } = await pipeline();
   await kafka.write(deadLetters, [letterOf(source, record(1, 'v'), 'not_json')]);
-  for (const topic of [decisions, deadLetters, journal, memoryTopicOf(deadLetters)]) {
+  for (const topic of [decisions, deadLetters, journal]) {
     const { code, err } = await tool('dead-letters', 'replay', '--to', topic, '--yes', ...flags);
     assert.equal(code, EXIT.usage);
     assert.match(err, /the connector itself writes to/);
@@ -271,41 +275,35 @@ test('invalid targets and a memory without compaction are refused', async () => 
   const missing = await tool('dead-letters', 'replay', '--to', 'no-such-topic', '--yes', ...flags);
   assert.equal(missing.code, EXIT.refused);
   assert.match(missing.err, /topic no-such-topic does not exist/);
-  await (await kafka.admin()).createTopics({
-    topics: [{ topic: memoryTopicOf(deadLetters) }],
-    waitForLeaders: false,
-  });
-  const forgetful = await tool('dead-letters', 'replay', '--to', 'source', '--yes', ...flags);
-  assert.equal(forgetful.code, EXIT.refused);
-  assert.match(forgetful.err, /must have cleanup\.policy=compact/);
+  const first = await tool('dead-letters', 'replay', '--to', 'source', '--yes', ...flags);
+  assert.equal(first.code, EXIT.usage);
+  assert.match(first.err, /has no offsets: this is the first replay/);
 });
 
-test('a killed replay is continued, and two concurrent ones still replay each dead letter once', async () => {
+test('replays that are killed are continued, and two concurrent ones still replay each dead letter once', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const COUNT = 6_000;
   const letters = Array.from({ length: COUNT }, (_, n) =>
     letterOf(source, record(n, `value ${n}`), 'not_json'),
   );
-  await kafka.write(deadLetters, letters.slice(0, COUNT / 2));
-  // An open transaction among the letters holds the replay up half-way.
-  const transactionalId = uniqueName('open');
-  await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', {
-    transactionalId,
-    timeoutMs: 600_000,
-  });
-  await kafka.write(deadLetters, letters.slice(COUNT / 2));
-  const replay = ['dead-letters', 'replay', '--to', retry, '--yes', ...flags];
-  const killed = startCli(replay);
-  const some = async () => (await kafka.readAll(retry)).length >= COUNT / 2;
-  await eventually('half of them are back', some, { deadlineMs: 60_000 });
-  killed.child.kill('SIGKILL');
-  await killed.ended;
-  const before = (await kafka.readAll(retry)).length;
+  await kafka.write(deadLetters, letters);
+  const replay = ['dead-letters', 'replay', '--to', retry, '--since', '1h', '--yes', ...flags];
+  const admin = await kafka.admin();
+  /** With those of open and aborted transactions. */
+  const written = async () => {
+    const ends = await admin.fetchTopicOffsets(retry);
+    return ends.reduce((sum, { high }) => sum + Number(high), 0);
+  };
+  for (let kill = 1; kill <= 3; kill++) {
+    const before = await written();
+    const killed = startCli([...replay, '--rate', '2000']);
+    const more = async () => (await written()) >= before + 300 * kill;
+    await eventually(`a replay writes before kill ${kill}`, more, { everyMs: 5 });
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+  }
+  const before = (await kafka.readDecided(retry)).length;
   assert.ok(before < COUNT, `${before} of ${COUNT}`);
-  // The same id again aborts what it left open.
-  await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', {
-    transactionalId,
-  });
 
   const both = await Promise.all([tool(...replay), tool(...replay)]);
   // The second fences the first, unless that one is through already.
@@ -338,7 +336,7 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
     timeoutMs: 600_000,
   });
   await kafka.write(deadLetters, letters.slice(COUNT / 2));
-  const replay = ['dead-letters', 'replay', '--to', retry, '--yes', ...flags];
+  const replay = ['dead-letters', 'replay', '--to', retry, '--since', '1h', '--yes', ...flags];
   const stopped = startCli(replay);
   const some = async () => (await kafka.readAll(retry)).length >= COUNT / 2;
   await eventually('half of them are back', some, { deadlineMs: 60_000 });
@@ -358,7 +356,7 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
   await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', {
     transactionalId,
   });
-  const rest = await toolJson<ReplayReport>(...replay.slice(0, 5), ...flags);
+  const rest = await toolJson<ReplayReport>(...replay);
   assert.deepEqual(
     [rest.code, rest.counts.replayed, rest.counts.replayed_before],
     [EXIT.ok, COUNT - before, before],
@@ -385,6 +383,8 @@ test('originals that the target refuses are reported, and the others are replaye
     'replay',
     '--to',
     small,
+    '--since',
+    '1h',
     '--yes',
     ...flags,
   );

@@ -1,6 +1,7 @@
 /** Tools in a simulated world, each in a process of its own. */
 import type { Command } from '../../../src/core/journal/control.ts';
-import { deadLetter } from '../../../src/core/outcome/dead-letter.ts';
+import { deadLetter, REPLAYS_HEADER } from '../../../src/core/outcome/dead-letter.ts';
+import type { DeadLetterReason } from '../../../src/core/outcome/dead-letter-reason.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import type { Inspection } from '../../../src/tools/inspect/context.ts';
 import {
@@ -11,6 +12,7 @@ import {
 import { KafkaClient } from '../memory/kafka/client.ts';
 import { MemoryTopicScan } from '../memory/kafka/topic-scan.ts';
 import { VirtualProcess } from '../memory/process.ts';
+import { headerList } from '../records/headers.ts';
 import { TOPICS, type World } from './world.ts';
 
 interface CommandSettings {
@@ -92,20 +94,31 @@ export function rewriteReads(
     );
 }
 
+interface LetterSettings {
+  readonly text?: string;
+  readonly reason?: DeadLetterReason;
+  /** Times that its record had been replayed. */
+  readonly replays?: number;
+}
+
 /** Writes the dead letter of source record 0:`offset`, with key `k<offset>`. */
-export function putDeadLetter(world: World, partition: number, offset: number, text = 'v'): void {
-  const value = Buffer.from(text);
+export function putDeadLetter(
+  world: World,
+  partition: number,
+  offset: number,
+  { text = 'v', reason = 'not_json', replays = 0 }: LetterSettings = {},
+): void {
   const record = {
     partition: 0,
     offset,
     timestampMs: 0,
     key: Buffer.from(`k${offset}`),
-    value,
-    headers: [],
+    value: Buffer.from(text),
+    headers: headerList(replays > 0 ? { [REPLAYS_HEADER]: Buffer.from(String(replays)) } : {}),
   };
   const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
   world.kafka.cluster.produce('dead', partition, [
-    deadLetter(record, { reason: 'not_json', message: 'no' }, context),
+    deadLetter(record, { reason, message: 'no' }, context),
   ]);
 }
 

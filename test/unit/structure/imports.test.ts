@@ -87,7 +87,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'telemetry',
       'valibot',
     ],
-    ...['tools/inspect', 'tools/evaluate', 'tools/doctor', 'commander', 'csv-parse', 'node:*'],
+    ...['tools/inspect', 'tools/evaluate', 'tools/doctor', 'commander', 'node:*'],
   ],
 };
 

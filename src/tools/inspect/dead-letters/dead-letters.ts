@@ -3,7 +3,7 @@ import { replaysOf } from '../../../core/outcome/dead-letter.ts';
 import { placeOf, type SourceCoordinate } from '../../../core/record.ts';
 import { InspectError, type Inspection } from '../context.ts';
 import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } from '../outputs.ts';
-import { type ReplayableDeadLetter, ReplayMemory } from './replay-memory.ts';
+import { ReplayPositions } from './replay-positions.ts';
 
 export interface DeadLetterFilter {
   /** Empty: every reason. */
@@ -15,51 +15,65 @@ export interface DeadLetterFilter {
 }
 
 /** Dead letter of the source record with that coordinate. */
-export interface DeadLetterEntry
-  extends ReplayableDeadLetter,
-    SourceCoordinate,
-    ReturnType<typeof deadLetterCause> {
+export interface DeadLetterEntry extends SourceCoordinate, ReturnType<typeof deadLetterCause> {
+  readonly eventId: string;
+  readonly publishedMs: number;
+  /** Position on the dead-letter topic. */
+  readonly at: SourceCoordinate;
   /** Times that its source record had been replayed. */
   readonly replays: number;
   /** null when the dead letter has no value. */
   readonly valueBytes: number | null;
 }
 
-/** Reads the dead letters that match, partition by partition, in the order of their publication. */
+/** Returns a test for the dead letters that match. */
+export function matcherOf({
+  reasons,
+  sinceMs = -Infinity,
+  sources,
+}: DeadLetterFilter): (entry: DeadLetterEntry) => boolean {
+  const wanted = new Set(sources.map(placeOf));
+  return (entry) =>
+    (reasons.length === 0 || reasons.includes(entry.reason)) &&
+    entry.publishedMs >= sinceMs &&
+    (wanted.size === 0 || wanted.has(placeOf(entry)));
+}
+
+/**
+ * Reads the dead letters of each partition in their order.
+ * @param sinceMs older ones may be left out; undefined: none is
+ */
 export async function scanDeadLetters(
   inspection: Inspection,
-  { reasons, sinceMs, sources }: DeadLetterFilter,
+  sinceMs: number | undefined,
   onEntry: (entry: DeadLetterEntry, terminal: TerminalRecord) => undefined | Promise<undefined>,
 ): Promise<void> {
-  const wanted = new Set(sources.map(placeOf));
   const ranges = await outputRanges(inspection, sinceMs);
   await scanTerminals(
     inspection,
     ranges.filter(({ kind }) => kind === 'dead_letter'),
     (terminal) => {
       const { eventId, partition, offset, record } = terminal;
-      const entry = {
-        eventId,
-        partition,
-        offset,
-        ...deadLetterCause(record),
-        replays: replaysOf(record),
-        valueBytes: record.value?.length ?? null,
-        publishedMs: record.timestampMs,
-        at: { partition: record.partition, offset: record.offset },
-      };
-      const matches =
-        (reasons.length === 0 || reasons.includes(entry.reason)) &&
-        entry.publishedMs >= (sinceMs ?? -Infinity) &&
-        (wanted.size === 0 || wanted.has(placeOf(entry)));
-      return matches ? onEntry(entry, terminal) : undefined;
+      return onEntry(
+        {
+          eventId,
+          partition,
+          offset,
+          ...deadLetterCause(record),
+          replays: replaysOf(record),
+          valueBytes: record.value?.length ?? null,
+          publishedMs: record.timestampMs,
+          at: { partition: record.partition, offset: record.offset },
+        },
+        terminal,
+      );
     },
   );
 }
 
 export interface DeadLetterList {
   /** The newest of those that match, oldest first. */
-  readonly deadLetters: readonly (DeadLetterEntry & { readonly replayedMs: number | null })[];
+  readonly deadLetters: readonly (DeadLetterEntry & { readonly replayed: boolean })[];
   readonly matching: number;
   readonly byReason: Readonly<Record<string, number>>;
 }
@@ -72,8 +86,9 @@ export async function listDeadLetters(
 ): Promise<DeadLetterList> {
   if (!Number.isSafeInteger(limit) || limit < 1)
     throw new InspectError('usage', 'the limit must be a whole number from 1');
-  const memory = new ReplayMemory(inspection);
-  await memory.readAll();
+  const positions = new ReplayPositions(inspection);
+  await positions.read();
+  const matches = matcherOf(filter);
   const byReason = new Map<string, number>();
   let newest: DeadLetterEntry[] = [];
   let matching = 0;
@@ -82,7 +97,8 @@ export async function listDeadLetters(
       .sort((a, b) => a.publishedMs - b.publishedMs || a.at.offset - b.at.offset)
       .slice(-limit);
   };
-  await scanDeadLetters(inspection, filter, (entry) => {
+  await scanDeadLetters(inspection, filter.sinceMs, (entry) => {
+    if (!matches(entry)) return undefined;
     matching++;
     byReason.set(entry.reason, (byReason.get(entry.reason) ?? 0) + 1);
     newest.push(entry);
@@ -92,7 +108,7 @@ export async function listDeadLetters(
   trim();
   const deadLetters = newest.map((entry) => ({
     ...entry,
-    replayedMs: memory.replayedMs(entry) ?? null,
+    replayed: entry.valueBytes !== null && positions.isReplayed(entry),
   }));
   return { deadLetters, matching, byReason: Object.fromEntries(byReason) };
 }

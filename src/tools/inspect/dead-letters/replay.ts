@@ -1,13 +1,10 @@
 /** Publishes the originals of dead letters again, each once. */
 
 import { detached } from '../../../core/batch/detached.ts';
+import { BATCH_HEADER_BYTES, sizeInBatch } from '../../../core/bytes/batch-size.ts';
 import { EncodedRecords } from '../../../core/bytes/encoded-records.ts';
 import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../../core/outcome/dead-letter.ts';
-import {
-  type ShardProducer,
-  type Transaction,
-  TransactionError,
-} from '../../../core/ports/kafka.ts';
+import { type Transaction, TransactionError } from '../../../core/ports/kafka.ts';
 import {
   type OutgoingRecord,
   placeOf,
@@ -15,8 +12,13 @@ import {
   type SourceRecord,
 } from '../../../core/record.ts';
 import { InspectError, type Inspection } from '../context.ts';
-import { type DeadLetterEntry, type DeadLetterFilter, scanDeadLetters } from './dead-letters.ts';
-import { memoryTopicOf, ownerWrite, ReplayMemory, replayedWrite } from './replay-memory.ts';
+import {
+  type DeadLetterEntry,
+  type DeadLetterFilter,
+  matcherOf,
+  scanDeadLetters,
+} from './dead-letters.ts';
+import { type ChosenLetter, ReplayPositions } from './replay-positions.ts';
 import { type ReplayOutcomes, ReplayWatch } from './replay-watch.ts';
 
 /** Originals of one transaction, and bytes of their values. */
@@ -32,7 +34,7 @@ export type ReplayStatus =
   | 'failed_again'
   /** The dead letter has no value: it was gone from the source, too large, or null. */
   | 'no_value'
-  /** The target refuses a record of this size, even alone. */
+  /** Larger than max.message.bytes of the target. */
   | 'too_large_for_target';
 
 export interface ReplayReport {
@@ -50,15 +52,23 @@ export interface ReplayReport {
   readonly failing: ReplayOutcomes | null;
 }
 
+/** Transactional producer of the replays of a pipeline. */
+export interface ReplayProducer {
+  /** Fences every earlier replay, and ends its transaction. */
+  fence(): Promise<void>;
+  /** Publishes records and commits offsets of the dead letters. @throws TransactionError */
+  commit(transaction: Omit<Transaction, 'journal'>): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 export interface ReplayRequest {
   readonly filter: DeadLetterFilter;
   /** Topic: the pipeline's source, or one that it does not use. */
   readonly to: string;
   /** Largest number of listed dead letters. */
   readonly listLimit: number;
-  /** Opens the producer of the memory topic; undefined: a dry run. */
-  readonly open: ((memoryTopic: string) => ShardProducer) | undefined;
-  readonly instance: string;
+  /** Opens a producer that commits offsets of that group; undefined: a dry run. */
+  readonly open: ((group: string) => ReplayProducer) | undefined;
   /** Includes dead letters of replayed records. */
   readonly again?: boolean | undefined;
   /** Records per second. */
@@ -70,17 +80,15 @@ export interface ReplayRequest {
 }
 
 /**
- * Publishes originals and the memory of them in common transactions. A second replay at the same
- * time fences the first; an interrupted one is continued by running it again.
+ * Publishes originals and commits the positions behind them in common transactions. A second replay
+ * at the same time fences the first; an interrupted one is continued by running it again.
  * @throws InspectError
  */
 export async function replayDeadLetters(
   inspection: Inspection,
   request: ReplayRequest,
 ): Promise<ReplayReport> {
-  await checkTarget(inspection, request.to);
-  if (request.open !== undefined) await prepareMemory(inspection);
-  const replay = new Replay(inspection, request);
+  const replay = new Replay(inspection, request, await largestRecord(inspection, request.to));
   try {
     return await replay.run();
   } finally {
@@ -88,7 +96,7 @@ export async function replayDeadLetters(
   }
 }
 
-interface Replayable {
+interface Replayable extends ChosenLetter {
   readonly entry: ListedEntry;
   readonly original: OutgoingRecord;
 }
@@ -102,7 +110,9 @@ class Replay {
   readonly #failing = new AbortController();
   readonly #stop: AbortSignal;
   readonly #watch: ReplayWatch | undefined;
-  readonly #memory: ReplayMemory;
+  readonly #positions: ReplayPositions;
+  readonly #matches: (entry: DeadLetterEntry) => boolean;
+  readonly #maxBytes: number;
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
@@ -112,31 +122,35 @@ class Replay {
   };
   readonly #listed: ListedEntry[] = [];
   readonly #matched = new Set<string>();
-  #producer: ShardProducer | undefined;
+  #producer: ReplayProducer | undefined;
   #chunk: Replayable[] = [];
   #bytes = 0;
   #writing: Promise<undefined> = Promise.resolve(undefined);
   #reportedMs: number;
 
-  constructor(inspection: Inspection, request: ReplayRequest) {
+  /** @param maxBytes of a record batch of the target */
+  constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
     this.#inspection = inspection;
     this.#request = request;
     const { stop, watch, open, to } = request;
     this.#stop = AbortSignal.any([this.#failing.signal, ...(stop ? [stop] : [])]);
     if (watch === true && open !== undefined && to === inspection.pipeline.topics.source)
       this.#watch = new ReplayWatch(inspection, this.#stop);
-    this.#memory = new ReplayMemory(inspection);
+    this.#positions = new ReplayPositions(inspection);
+    this.#matches = matcherOf(request.filter);
+    this.#maxBytes = maxBytes;
     this.#reportedMs = inspection.clock.now();
   }
 
   async run(): Promise<ReplayReport> {
     const { filter, to, open, stop: interrupt } = this.#request;
     const stop = this.#stop;
-    if (open === undefined) await this.#memory.readAll();
+    if (open === undefined) await this.#positions.read();
     else await this.#begin(open);
     const signal = AbortSignal.any([this.#inspection.signal, stop]);
     try {
-      await scanDeadLetters({ ...this.#inspection, signal }, filter, (entry, { record }) =>
+      // All of them: what a selection leaves, later replays need.
+      await scanDeadLetters({ ...this.#inspection, signal }, undefined, (entry, { record }) =>
         this.#take(entry, record),
       );
       await this.#flush();
@@ -168,31 +182,49 @@ class Replay {
     await this.#producer?.close();
   }
 
-  /** Fences an earlier replay and settles what it left open; only then is the memory complete up to this record. */
+  /** Fences an earlier replay and settles what it left open; only then are the positions final. */
   async #begin(open: NonNullable<ReplayRequest['open']>): Promise<void> {
-    await this.close();
-    this.#producer = open(this.#memory.topic);
-    const owner = ownerWrite(this.#request.instance, this.#inspection.clock.now());
-    const { journalOffset } = await this.#commit(this.#producer, { journal: [owner] });
-    await this.#memory.read(journalOffset + 1);
+    const { group } = this.#positions;
+    this.#producer = open(group);
+    await this.#producer.fence();
+    await this.#positions.readBehindFence();
+    const { sinceMs, sources } = this.#request.filter;
+    // Without the positions nothing tells what was replayed before Kafka deleted them.
+    if (this.#positions.isEmpty && sinceMs === undefined && sources.length === 0)
+      throw new InspectError(
+        'usage',
+        `group ${group} has no offsets: this is the first replay, or the last one is longer ago than Kafka keeps offsets (offsets.retention.minutes, a week by default). Say with --since which dead letters have not been replayed yet`,
+      );
   }
 
   #take(entry: DeadLetterEntry, record: SourceRecord): undefined | Promise<undefined> {
+    const isOpen = entry.valueBytes !== null && !this.#positions.isReplayed(entry);
+    if (!this.#matches(entry)) {
+      if (isOpen) this.#positions.leave(entry);
+      return undefined;
+    }
     this.#matched.add(placeOf(entry));
     const listed: ListedEntry = { ...entry };
     if (this.#listed.length < this.#request.listLimit) this.#listed.push(listed);
-    if (entry.valueBytes === null) {
-      this.#count(listed, 'no_value');
-      return undefined;
-    }
-    const isFirst = entry.replays === 0 || this.#memory.replayedMs(entry) !== undefined;
-    if (!isFirst && this.#request.again !== true) {
-      this.#count(listed, 'failed_again');
-      return undefined;
-    }
-    this.#chunk.push({ entry: listed, original: originalOf(record) });
-    this.#bytes += entry.valueBytes;
+    const obstacle = this.#obstacle(entry, isOpen);
+    if (obstacle !== undefined) return this.#skip(listed, obstacle, isOpen);
+    const original = originalOf(record);
+    const bytes = BATCH_HEADER_BYTES + sizeInBatch(EncodedRecords.of([original]).size(0), 0);
+    if (bytes > this.#maxBytes) return this.#skip(listed, 'too_large_for_target', isOpen);
+    this.#chunk.push({ ...this.#positions.choose(listed), original });
+    this.#bytes += entry.valueBytes ?? 0;
     return this.#chunk.length >= MAX_ROWS || this.#bytes >= MAX_BYTES ? this.#flush() : undefined;
+  }
+
+  #obstacle({ replays, valueBytes }: DeadLetterEntry, isOpen: boolean): ReplayStatus | undefined {
+    if (valueBytes === null) return 'no_value';
+    if (!isOpen) return 'replayed_before';
+    return replays > 0 && this.#request.again !== true ? 'failed_again' : undefined;
+  }
+
+  #skip(entry: ListedEntry, status: ReplayStatus, isOpen: boolean): undefined {
+    this.#count(entry, status);
+    if (isOpen) this.#positions.leave(entry);
   }
 
   #count(entry: ListedEntry, status: ReplayStatus): void {
@@ -230,49 +262,19 @@ class Replay {
     }
   }
 
-  /** Writes in one transaction, or in two halves when that is too large. Leaves the rest once stopped. */
+  /** Writes in one transaction; once stopped, nothing. */
   async #write(chunk: readonly Replayable[]): Promise<void> {
     if (this.#stop.aborted) return;
-    const rest = chunk.filter(({ entry }) => {
-      if (this.#memory.replayedMs(entry) === undefined) return true;
-      this.#count(entry, 'replayed_before');
-      return false;
-    });
-    const { open, to } = this.#request;
-    const nowMs = this.#inspection.clock.now();
-    const [head, ...tail] = rest.map(({ entry }) => replayedWrite(entry, to, nowMs));
-    if (head === undefined) return;
-    if (open !== undefined && this.#producer !== undefined) {
-      const records = EncodedRecords.of(rest.map(({ original }) => original));
+    if (this.#producer !== undefined) {
+      const records = EncodedRecords.of(chunk.map(({ original }) => original));
+      const offsets = this.#positions.add(chunk);
       try {
-        await this.#commit(this.#producer, {
-          journal: [head, ...tail],
-          outputs: [{ topic: to, records }],
-        });
+        await this.#producer.commit({ outputs: [{ topic: this.#request.to, records }], offsets });
       } catch (error) {
-        if (!isTooLarge(error)) throw error;
-        // The producer is dead. Before the next one takes over, another replay may run.
-        await this.#begin(open);
-        const [only] = rest;
-        if (only !== undefined && rest.length === 1)
-          return this.#count(only.entry, 'too_large_for_target');
-        const middle = Math.floor(rest.length / 2);
-        await this.#write(rest.slice(0, middle));
-        return await this.#write(rest.slice(middle));
+        throw error instanceof TransactionError ? replayFailure(error) : error;
       }
     }
-    for (const { entry } of rest) this.#count(entry, 'replayed');
-  }
-
-  async #commit(
-    producer: ShardProducer,
-    transaction: Transaction,
-  ): Promise<{ readonly journalOffset: number }> {
-    try {
-      return await producer.commit(transaction);
-    } catch (error) {
-      throw error instanceof TransactionError ? replayFailure(error) : error;
-    }
+    for (const { entry } of chunk) this.#count(entry, 'replayed');
   }
 
   #report(): void {
@@ -283,11 +285,6 @@ class Replay {
     notice(`${this.#counts.replayed.toLocaleString('en-US')} records published to ${to} so far`);
   }
 }
-
-const isTooLarge = (error: unknown): boolean =>
-  error instanceof InspectError &&
-  error.cause instanceof TransactionError &&
-  error.cause.failure === 'too_large';
 
 function replayFailure(cause: TransactionError): InspectError {
   const again = 'Run it again: it continues here, and replays nothing twice.';
@@ -314,35 +311,18 @@ export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
   return { key, value, headers: [...own, [REPLAYS_HEADER, String(replays)]] };
 }
 
-async function checkTarget({ admin, pipeline }: Inspection, to: string): Promise<void> {
+/** Checks the target. @returns the most bytes of its record batches */
+async function largestRecord({ admin, pipeline }: Inspection, to: string): Promise<number> {
   const { source, decisions, deadLetters, journal } = pipeline.topics;
   const written = [decisions, deadLetters, journal, ...pipeline.reservedTopics];
-  if (to !== source && written.some((topic) => to === topic || to === memoryTopicOf(topic)))
+  if (to !== source && written.includes(to))
     throw new InspectError(
       'usage',
       `the connector itself writes to ${to}: replay to the source, or to a retry topic`,
     );
   if (to.startsWith('__')) throw new InspectError('usage', `${to} is an internal topic of Kafka`);
-  if ((await admin.describeTopic(to)) === undefined)
+  const found = await admin.describeTopic(to);
+  if (found === undefined)
     throw new InspectError('refused', `topic ${to} does not exist: create it, or correct its name`);
-}
-
-async function prepareMemory({ admin, pipeline }: Inspection): Promise<void> {
-  const topic = memoryTopicOf(pipeline.topics.deadLetters);
-  const found = await admin.describeTopic(topic);
-  if (found === undefined) {
-    const brokers = await admin.brokerCount();
-    await admin.createTopic(topic, {
-      partitions: 1,
-      replicationFactor: Math.min(3, brokers),
-      settings: new Map([
-        ['cleanup.policy', 'compact'],
-        ['min.insync.replicas', brokers === 1 ? '1' : '2'],
-      ]),
-    });
-  } else if (found.settings.get('cleanup.policy') !== 'compact')
-    throw new InspectError(
-      'refused',
-      `topic ${topic} must have cleanup.policy=compact: otherwise Kafka deletes the memory of replays`,
-    );
+  return Number(found.settings.get('max.message.bytes') ?? Infinity);
 }

@@ -8,6 +8,7 @@ import { KafkaClient } from '../../../support/memory/kafka/client.ts';
 import { VirtualProcess } from '../../../support/memory/process.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 
+const ALL = { reasons: [], sources: [], sinceMs: 0 };
 const GOOD = sourceValue({ type: 'a', content: 'reviewed' });
 
 /** Number of records that go out: portions of 100, 200, 400, … until more than half of one is poison. */
@@ -28,20 +29,17 @@ test('a replay ends exactly after the first portion of which most fails again', 
       const poison = parts.flatMap(([bad, length]) => Array.from({ length }, () => bad));
       const world = new World({ partitions: 1 });
       poison.forEach((bad, at) => {
-        putDeadLetter(world, 0, at, bad ? 'poison' : GOOD);
+        putDeadLetter(world, 0, at, { text: bad ? 'poison' : GOOD });
       });
       world.start();
       const process = new VirtualProcess('replay', world.clock);
       const { counts, failing } = await world.through(
         replayDeadLetters(inspectionOf(world, { process, fetchRecords: 200 }), {
-          filter: { reasons: [], sources: [] },
+          filter: ALL,
           to: TOPICS.source,
           listLimit: 1,
-          open: (journal) =>
-            new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal })
-              .producers()
-              .open(0),
-          instance: 'replay',
+          open: (group) =>
+            new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead'),
           watch: true,
         }),
         600_000,

@@ -1,11 +1,12 @@
 /** Replays that are killed, fenced, or misinformed about their commits: each dead letter is replayed once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import {
   type ReplayReport,
   replayDeadLetters,
 } from '../../../../src/tools/inspect/dead-letters/replay.ts';
-import { memoryTopicOf } from '../../../../src/tools/inspect/dead-letters/replay-memory.ts';
+import { replayGroupOf } from '../../../../src/tools/inspect/dead-letters/replay-positions.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { SeededRandom } from '../../../support/memory/clock.ts';
@@ -61,16 +62,14 @@ test('whatever happens to replays and their commits, each original is finally pu
       name: string,
     ): { readonly process: VirtualProcess; readonly replaying: Promise<ReplayReport> } => {
       const process = new VirtualProcess(name, world.clock);
-      const client = (journal: string) =>
-        new KafkaClient(world.kafka, process, name, { ...TOPICS, journal });
       const request = {
-        filter: { reasons: [], sources: [] },
+        filter: { reasons: [], sources: [], sinceMs: 0 },
         to,
         watch: true,
         rate: seed % 3 === 0 ? 1_000 : undefined,
         listLimit: 10,
-        open: (topic: string) => client(topic).producers().open(0),
-        instance: name,
+        open: (group: string) =>
+          new KafkaClient(world.kafka, process, name, TOPICS).replayProducer(group, 'dead'),
       };
       return {
         process,
@@ -110,7 +109,73 @@ test('whatever happens to replays and their commits, each original is finally pu
     await world.clock.advance(120_000);
     const keys = cluster.committedRecords(to).map(({ key }) => String(key));
     assert.deepEqual([keys.length, new Set(keys).size], [LETTERS, LETTERS], `seed ${seed}`);
-    assert.ok(cluster.log(memoryTopicOf('dead'), 0).committed().length > LETTERS);
+    const group = replayGroupOf(TOPICS.group);
+    for (const partition of [0, 1]) {
+      const { offset } = cluster.committedOffset(group, 'dead', partition);
+      assert.equal(offset, cluster.log('dead', partition).end);
+    }
   }
   assert.ok(killed >= 3 && failed >= 3, `${killed} killed, ${failed} failed`);
+});
+
+test('selections in any order replay each letter that they cover once', async () => {
+  const reasons = ['not_json', 'no_type', 'no_content'] as const;
+  const letter = fc.record({ reason: fc.constantFrom(...reasons), hasFailed: fc.boolean() });
+  const selection = fc.record({
+    reasons: fc.subarray([...reasons]),
+    since: fc.nat(40),
+    offsets: fc.oneof(fc.constant<number[]>([]), fc.uniqueArray(fc.nat(39), { maxLength: 5 })),
+    again: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(letter, { minLength: 1, maxLength: 40 }),
+      fc.array(selection, { maxLength: 6 }),
+      async (letters, selections) => {
+        const world = new World({ partitions: 1 });
+        world.kafka.cluster.createTopic('retry', 1);
+        for (const [offset, { reason, hasFailed }] of letters.entries()) {
+          const replays = hasFailed ? 1 : 0;
+          putDeadLetter(world, offset % 2, offset, { reason, replays });
+          await world.clock.advance(1_000);
+        }
+        const startMs = world.clock.now() - 1_000 * letters.length;
+        const left = new Set(letters.keys());
+        for (const [n, { reasons: chosen, since, offsets, again }] of selections.entries()) {
+          const process = new VirtualProcess(`replay-${n}`, world.clock);
+          const before = world.kafka.cluster.committedRecords('retry').length;
+          await world.through(
+            replayDeadLetters(inspectionOf(world, { process }), {
+              filter: {
+                reasons: chosen,
+                sinceMs: startMs + 1_000 * since,
+                sources: offsets.map((offset) => ({ partition: 0, offset })),
+              },
+              to: 'retry',
+              listLimit: 1,
+              again,
+              open: (group) =>
+                new KafkaClient(world.kafka, process, process.name, TOPICS).replayProducer(
+                  group,
+                  'dead',
+                ),
+            }),
+          );
+          const expected = [...left].filter((offset) => {
+            const { reason, hasFailed } = letters[offset] as (typeof letters)[0];
+            const isChosen = chosen.length === 0 || chosen.includes(reason);
+            const isNamed = offsets.length === 0 || offsets.includes(offset);
+            return isChosen && isNamed && offset >= since && (again || !hasFailed);
+          });
+          const published = world.kafka.cluster.committedRecords('retry').slice(before);
+          assert.deepEqual(
+            published.map(({ key }) => Number(String(key).slice(1))).sort((a, b) => a - b),
+            expected,
+          );
+          for (const offset of expected) left.delete(offset);
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
 });

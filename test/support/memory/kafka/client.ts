@@ -6,6 +6,7 @@ import type {
   ShardProducers,
   SourceReader,
 } from '../../../../src/core/ports/kafka.ts';
+import type { ReplayProducer } from '../../../../src/tools/inspect/dead-letters/replay.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { MemoryClusterAdmin } from './cluster-admin.ts';
 import type { MemoryKafka } from './kafka.ts';
@@ -49,6 +50,11 @@ export class KafkaClient {
   controlProducer(shards: readonly number[]): ControlProducer {
     const of = [this.#kafka, this.#home, this.name, this.#topics, shards, 'control'] as const;
     return new MemoryShardProducer(...of);
+  }
+
+  replayProducer(group: string, deadLetters: string): ReplayProducer {
+    const topics = { group, source: deadLetters, journal: deadLetters };
+    return new MemoryShardProducer(this.#kafka, this.#home, this.name, topics, [], group);
   }
 
   /** `member`: its id in the group; a member that comes back under its old id gets its old shards first. */

@@ -1,6 +1,6 @@
 /** A Kafka cluster in memory. One per test; every simulated instance talks to it through a `KafkaClient` of its own. */
 import type { Clock } from '../../../../src/base/clock.ts';
-import type { Stream, Transaction } from '../../../../src/core/ports/kafka.ts';
+import type { JournalWrite, Stream, Transaction } from '../../../../src/core/ports/kafka.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { Cluster } from './cluster.ts';
 import { GroupCoordinator, type GroupSettings } from './group-coordinator.ts';
@@ -40,7 +40,9 @@ export interface CommitAttempt {
   readonly number: number;
   /** Brokers' clock, ms: when the client began. */
   readonly startedMs: number;
-  readonly transaction: Transaction;
+  readonly transaction: Omit<Transaction, 'journal'> & {
+    readonly journal: readonly JournalWrite[];
+  };
 }
 
 /** Scripts what the cluster does. All are evaluated each time; leave out what should simply work. */

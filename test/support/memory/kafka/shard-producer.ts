@@ -1,4 +1,4 @@
-/** ShardProducer and ControlProducer over MemoryKafka: the same requests a real client makes, each a step that others can get between. */
+/** ShardProducer, ControlProducer and the producer of replays over MemoryKafka: the same requests a real client makes, each a step that others can get between. */
 
 import { partitionOf } from '../../../../dev/kafka/partitioner.ts';
 import {
@@ -39,18 +39,21 @@ export class MemoryShardProducer implements ControlProducer {
     client: string,
     topics: PipelineTopics,
     shards: readonly number[],
-    id = String(shards[0]),
+    role = String(shards[0]),
   ) {
     this.#kafka = kafka;
     this.#home = home;
     this.#client = client;
     this.#topics = topics;
     this.#shards = shards;
-    this.#transactionalId = `${topics.journal}-${id}`;
+    this.#transactionalId = `${topics.journal}-${role}`;
     this.#channel = `producer/${client}/${this.#transactionalId}`;
   }
 
-  async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
+  /** The transaction of a replay has no journal records. */
+  async commit(
+    given: Omit<Transaction, 'journal'> & Partial<Pick<Transaction, 'journal'>>,
+  ): Promise<{ readonly journalOffset: number }> {
     if (this.#state === 'busy')
       throw this.#failed('aborted', 'another transaction of this producer is still running');
     if (this.#state !== 'idle')
@@ -62,7 +65,7 @@ export class MemoryShardProducer implements ControlProducer {
       shard: this.#shards[0] as number,
       number: ++this.#commits,
       startedMs: this.#kafka.clock.now(),
-      transaction,
+      transaction: { ...given, journal: given.journal ?? [] },
     };
     const fate = this.#kafka.hooks.commitFate?.(attempt) ?? 'commit';
     try {
@@ -157,7 +160,7 @@ export class MemoryShardProducer implements ControlProducer {
   }
 
   /** Sends in order: journal first, then one per output partition. */
-  #sends(transaction: Transaction): readonly Send[] {
+  #sends(transaction: CommitAttempt['transaction']): readonly Send[] {
     const sends: Send[] = this.#shards.map((partition) => ({
       topic: this.#topics.journal,
       partition,

@@ -14,10 +14,12 @@ import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 
 const GOOD = sourceValue({ type: 'a', content: 'reviewed' });
 const MINUTE = 60_000;
+const ALL = { reasons: [], sources: [], sinceMs: 0 };
 
 function worldWith(letters: number, textOf: (offset: number) => string): World {
   const world = new World({ partitions: 1 });
-  for (let offset = 0; offset < letters; offset++) putDeadLetter(world, 0, offset, textOf(offset));
+  for (let offset = 0; offset < letters; offset++)
+    putDeadLetter(world, 0, offset, { text: textOf(offset) });
   return world;
 }
 
@@ -31,12 +33,11 @@ async function replay(world: World, more: Partial<ReplayRequest> = {}) {
     },
   };
   const request: ReplayRequest = {
-    filter: { reasons: [], sources: [] },
+    filter: ALL,
     to: TOPICS.source,
     listLimit: 10,
-    open: (journal) =>
-      new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0),
-    instance: 'replay',
+    open: (group) =>
+      new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead'),
     watch: true,
     ...more,
   };
@@ -86,7 +87,7 @@ test('a replay goes on while most records are decided, or are still under review
   for (const afterMs of [100, 20 * MINUTE]) {
     const world = new World({ partitions: 1, service: { review: () => ({ afterMs }) } });
     for (let offset = 0; offset < 350; offset++)
-      putDeadLetter(world, 0, offset, offset % 3 === 0 ? 'poison' : GOOD);
+      putDeadLetter(world, 0, offset, { text: offset % 3 === 0 ? 'poison' : GOOD });
     world.start();
     const { counts, failing, notices, tookMs } = await replay(world);
     assert.deepEqual([counts.replayed, failing], [350, null]);
@@ -110,10 +111,10 @@ test('records that others replay or copy with the header of replays are not coun
       })),
     );
   const { counts, failing, notices } = await replay(world, {
-    open: (journal) => {
+    open: (group) => {
       const process = new VirtualProcess('replay', world.clock);
-      const topics = { ...TOPICS, journal };
-      const producer = new KafkaClient(world.kafka, process, 'replay', topics).producers().open(0);
+      const client = new KafkaClient(world.kafka, process, 'replay', TOPICS);
+      const producer = client.replayProducer(group, 'dead');
       const commit = producer.commit.bind(producer);
       producer.commit = async (transaction) => {
         if (transaction.outputs !== undefined && commits++ < 3) foreign();

@@ -9,7 +9,6 @@ import {
   type ReplayRequest,
   replayDeadLetters,
 } from '../../../../src/tools/inspect/dead-letters/replay.ts';
-import { memoryTopicOf } from '../../../../src/tools/inspect/dead-letters/replay-memory.ts';
 import {
   type InspectionSettings,
   inspectionOf,
@@ -20,6 +19,8 @@ import { KafkaClient } from '../../../support/memory/kafka/client.ts';
 import type { CommitFate, MemoryKafka } from '../../../support/memory/kafka/kafka.ts';
 import { VirtualProcess } from '../../../support/memory/process.ts';
 import { headerList } from '../../../support/records/headers.ts';
+
+const ALL = { reasons: [], sources: [], sinceMs: 0 };
 
 type CommitAttempt = Parameters<NonNullable<MemoryKafka['hooks']['commitFate']>>[0];
 
@@ -50,12 +51,11 @@ function replay(
 ): Promise<ReplayReport> {
   const process = new VirtualProcess('replay', world.clock);
   const request: ReplayRequest = {
-    filter: { reasons: [], sources: [] },
+    filter: ALL,
     to: 'retry',
     listLimit: 2_000,
-    open: (journal) =>
-      new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0),
-    instance: 'replay',
+    open: (group) =>
+      new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead'),
     ...more,
   };
   return world.through(
@@ -93,12 +93,14 @@ test('a replay stopped before its start replays nothing', async () => {
   assert.deepEqual([interrupted, counts.replayed, keysOf(world)], [true, 0, []]);
 });
 
-test('an original that alone is too large for the target is reported, and all others are replayed', async () => {
-  const tooLarge = ['k7', 'k8', 'k1233'];
-  const world = worldWith(1_300, (keys) =>
-    tooLarge.some((key) => keys.includes(key)) ? 'too-large' : 'commit',
-  );
-  const { counts, deadLetters } = await replay(world);
+test('an original that is too large for the target is reported and left, and all others are replayed', async () => {
+  const world = worldWith(0, () => 'commit');
+  const settings = new Map([['max.message.bytes', '160']]);
+  world.kafka.cluster.createTopic('small', 1, { settings });
+  const tooLarge = [7, 8, 1_233];
+  for (let offset = 0; offset < 1_300; offset++)
+    putDeadLetter(world, 0, offset, { text: tooLarge.includes(offset) ? 'v'.repeat(90) : 'v' });
+  const { counts, deadLetters } = await replay(world, { to: 'small' });
   assert.deepEqual(counts, {
     replayed: 1_297,
     replayed_before: 0,
@@ -106,65 +108,14 @@ test('an original that alone is too large for the target is reported, and all ot
     no_value: 0,
     too_large_for_target: 3,
   });
-  const refused = deadLetters
-    .filter(({ status }) => status === 'too_large_for_target')
-    .map(({ offset }) => `k${offset}`);
-  assert.deepEqual(refused, tooLarge);
-  const keys = keysOf(world);
-  assert.deepEqual([keys.length, new Set(keys).size], [1_297, 1_297]);
-  assert.equal((await replay(world)).counts.replayed_before, 1_297);
-});
-
-test('a chunk that is too large is sent in parts', async () => {
-  let transactions = 0;
-  const world = worldWith(700, (keys) => {
-    if (keys.length > 0) transactions++;
-    return keys.length > 60 ? 'too-large' : 'commit';
-  });
-  const { counts } = await replay(world);
+  const refused = deadLetters.filter(({ status }) => status === 'too_large_for_target');
   assert.deepEqual(
-    [counts.replayed, counts.too_large_for_target, keysOf(world).length],
-    [700, 0, 700],
+    refused.map(({ offset }) => offset),
+    tooLarge,
   );
-  assert.ok(transactions < 50, `${transactions} transactions`);
-});
-
-test('a replay stopped between the parts of a chunk leaves the rest', async () => {
-  const stop = new AbortController();
-  const world = worldWith(400, (keys) => {
-    if (keys.length > 60) return 'too-large';
-    if (keys.length > 0) stop.abort();
-    return 'commit';
-  });
-  const { counts, deadLetters, interrupted } = await replay(world, { stop: stop.signal });
-  assert.deepEqual(
-    [interrupted, counts.replayed, deadLetters.length, keysOf(world).length],
-    [true, 50, 50, 50],
-  );
-  assert.equal((await replay(world)).counts.replayed_before, 50);
-});
-
-test('after a refusal the memory is read again: another replay may have run meanwhile', async () => {
-  let refused = false;
-  const world = worldWith(4, (keys) => {
-    if (keys.length !== 4 || refused) return 'commit';
-    refused = true;
-    // The process that replayed it has ended, before the next producer of ours fences it.
-    const memory = memoryTopicOf('dead');
-    const [letter] = world.kafka.cluster.log('dead', 0).committed();
-    const value = JSON.stringify({
-      v: 1,
-      eventId: 'e',
-      to: 'x',
-      publishedMs: letter?.timestampMs,
-      atMs: 1,
-    });
-    world.kafka.cluster.produce(memory, 0, [{ key: '0/0', value }]);
-    return 'too-large';
-  });
-  const { counts } = await replay(world);
-  assert.deepEqual([counts.replayed, counts.replayed_before], [3, 1]);
-  assert.deepEqual(keysOf(world), ['k1', 'k2', 'k3']);
+  const { counts: later } = await replay(world);
+  assert.deepEqual([later.replayed, later.replayed_before], [3, 1_297]);
+  assert.deepEqual(keysOf(world), ['k7', 'k8', 'k1233']);
 });
 
 test('chosen records without a dead letter are listed', async () => {
@@ -184,16 +135,8 @@ test('chosen records without a dead letter are listed', async () => {
 test('topics that a pipeline of the configuration writes, and internal topics of Kafka, are refused as targets; the source is accepted', async () => {
   const world = worldWith(1, () => 'commit');
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };
-  world.kafka.cluster.createTopic('other-dead.replays', 1);
   world.kafka.cluster.createTopic('__consumer_offsets', 1);
-  for (const to of [
-    'decisions',
-    'dead',
-    TOPICS.journal,
-    'retry',
-    'other-dead.replays',
-    '__consumer_offsets',
-  ]) {
+  for (const to of ['decisions', 'dead', TOPICS.journal, 'retry', '__consumer_offsets']) {
     await assert.rejects(
       replay(world, { to }, reserved),
       (error: InspectError) => error.failure === 'usage',
@@ -245,18 +188,17 @@ test('a long replay reports its progress', async () => {
     },
     notice: (text: string) => notices.push(text),
   };
-  const open = (journal: string) =>
-    new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0);
+  const open = (group: string) =>
+    new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead');
   const request = {
-    filter: { reasons: [], sources: [] },
+    filter: ALL,
     to: 'retry',
     listLimit: 1,
     open,
-    instance: 'replay',
   };
   await world.through(replayDeadLetters(inspection, request), 600_000);
   assert.deepEqual(notices, [
-    '1,000 records published to retry so far',
-    '1,800 records published to retry so far',
+    '500 records published to retry so far',
+    '1,500 records published to retry so far',
   ]);
 });

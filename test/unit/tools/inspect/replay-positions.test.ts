@@ -1,0 +1,141 @@
+/** Offsets that replays commit: selections, resets by other tools, offsets that are gone or unusable. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
+import type { InspectError } from '../../../../src/tools/inspect/context.ts';
+import { listDeadLetters } from '../../../../src/tools/inspect/dead-letters/dead-letters.ts';
+import {
+  type ReplayRequest,
+  replayDeadLetters,
+} from '../../../../src/tools/inspect/dead-letters/replay.ts';
+import {
+  ReplayPositions,
+  replayGroupOf,
+} from '../../../../src/tools/inspect/dead-letters/replay-positions.ts';
+import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+import { KafkaClient } from '../../../support/memory/kafka/client.ts';
+import { VirtualProcess } from '../../../support/memory/process.ts';
+
+const GROUP = replayGroupOf(TOPICS.group);
+const ALL = { reasons: [], sources: [], sinceMs: 0 };
+
+/** Dead letters 0, 1, … of one partition, a second apart. */
+async function worldWith(...reasons: DeadLetterReason[]): Promise<World> {
+  const world = new World();
+  world.kafka.cluster.createTopic('retry', 1);
+  for (const [offset, reason] of reasons.entries()) {
+    putDeadLetter(world, 0, offset, { reason, text: String(offset) });
+    await world.clock.advance(1_000);
+  }
+  return world;
+}
+
+async function replay(world: World, more: Partial<ReplayRequest> = {}): Promise<string> {
+  const process = new VirtualProcess('replay', world.clock);
+  const before = replayed(world).length;
+  await world.through(
+    replayDeadLetters(inspectionOf(world, { process }), {
+      filter: ALL,
+      to: 'retry',
+      listLimit: 10,
+      open: (group) =>
+        new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead'),
+      ...more,
+    }),
+  );
+  return replayed(world).slice(before).join(' ');
+}
+
+const replayed = (world: World) =>
+  world.kafka.cluster.committedRecords('retry').map(({ value }) => String(value));
+
+const committed = (world: World) => world.kafka.cluster.committedOffset(GROUP, 'dead', 0);
+
+test('selections by reason, record and time leave the other letters to later replays', async () => {
+  const world = await worldWith('no_type', 'not_json', 'no_type', 'not_json', 'no_type');
+  const sinceMs = world.clock.now() - 1_000;
+  assert.equal(await replay(world, { filter: { ...ALL, reasons: ['not_json'] } }), '1 3');
+  assert.equal(committed(world).offset, 0);
+  const sources = [2, 3].map((offset) => ({ partition: 0, offset }));
+  assert.equal(await replay(world, { filter: { reasons: [], sources } }), '2');
+  const { deadLetters } = await world.through(listDeadLetters(inspectionOf(world), ALL, 10));
+  assert.deepEqual(
+    deadLetters.map((one) => one.replayed),
+    [false, true, true, true, false],
+  );
+  assert.equal(await replay(world, { filter: { ...ALL, sinceMs } }), '4');
+  assert.equal(await replay(world), '0');
+  assert.equal(await replay(world), '');
+});
+
+test('without committed offsets a replay needs a time, or records', async () => {
+  const world = await worldWith('no_type', 'no_type');
+  const filter = { reasons: ['no_type'], sources: [] };
+  await assert.rejects(
+    replay(world, { filter }),
+    (error: InspectError) =>
+      error.failure === 'usage' && /has no offsets.*--since/.test(error.message),
+  );
+  assert.deepEqual(replayed(world), []);
+  const sources = [{ partition: 0, offset: 1 }];
+  assert.equal(await replay(world, { filter: { ...filter, sources } }), '1');
+  assert.equal(await replay(world, { filter }), '0');
+});
+
+test('a group that another tool has reset replays from there again', async () => {
+  const world = await worldWith('no_type', 'no_type', 'no_type');
+  await replay(world);
+  world.kafka.cluster.commitOffset(GROUP, 'dead', 0, 1, '');
+  assert.equal(await replay(world), '1 2');
+});
+
+test('dead letters of a topic that was created again are new ones', async () => {
+  const world = await worldWith('no_type', 'no_type');
+  await replay(world);
+  world.kafka.cluster.deleteTopic('dead');
+  world.kafka.cluster.createTopic('dead', 1);
+  assert.equal(committed(world).offset, null);
+});
+
+test('offsets that the coordinator shows a moment late are awaited', async () => {
+  let staleUntilMs = -Infinity;
+  const world = await worldWith('no_type', 'no_type', 'no_type');
+  const only = (offset: number) => [{ partition: 0, offset }];
+  await replay(world, { filter: { reasons: [], sources: only(0) } });
+  await replay(world, { filter: { reasons: [], sources: only(1) } });
+  world.kafka.hooks.staleCommitted = () => world.clock.now() < staleUntilMs;
+  staleUntilMs = world.clock.now() + 1_500;
+  assert.equal(await replay(world), '2');
+});
+
+test('offsets with foreign metadata are refused', async () => {
+  const world = await worldWith('no_type');
+  for (const metadata of ['{"v":2,"ranges":{}}', 'v1:7', '{"v":1,"ranges":{"no_type":"Ag=="}}']) {
+    world.kafka.cluster.commitOffset(GROUP, 'dead', 0, 0, metadata);
+    await assert.rejects(
+      replay(world),
+      (error: InspectError) => error.failure === 'refused' && /cannot read/.test(error.message),
+      metadata,
+    );
+  }
+});
+
+test('a selection whose ranges do not fit the metadata of an offset is refused', () => {
+  const positions = new ReplayPositions(inspectionOf(new World()));
+  const letter = (offset: number) => ({
+    at: { partition: 0, offset },
+    reason: 'no_type',
+    replays: 0,
+  });
+  const chosen = Array.from({ length: 2_000 }, (_, n) => {
+    positions.leave(letter(1_000 * n));
+    return positions.choose(letter(1_000 * n + 500));
+  });
+  const [commit] = positions.add(chosen.slice(0, 500));
+  assert.equal(commit?.offset, 0);
+  assert.throws(
+    () => positions.add(chosen.slice(500)),
+    (error: InspectError) => error.failure === 'refused' && /too scattered/.test(error.message),
+  );
+});
