@@ -12,6 +12,8 @@ import { commandLine } from './flags.ts';
 import type { FileResource } from './resources.ts';
 import type { Session } from './session.ts';
 
+const MAX_STANDARD_INPUT_BYTES = 256_000_000;
+
 /** Content to send. */
 interface Input {
   /** Name in messages. */
@@ -49,10 +51,12 @@ export async function submitFile(
  */
 async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   if (path === '-') {
-    const source = await buffer(addAbortSignal(signal, process.stdin)).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw error;
-    });
+    const source = await buffer(limited(addAbortSignal(signal, process.stdin))).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        throw error;
+      },
+    );
     return checked({ name: 'standard input', source, bytes: source.length });
   }
   const name = printable(path);
@@ -64,6 +68,19 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   } catch (error) {
     if (error instanceof CommandFailed) throw error;
     throw new CommandFailed(`${name} cannot be read: ${systemReason(error)}. Nothing was sent.`);
+  }
+}
+
+/** Passes chunks through. @throws CommandFailed beyond the limit */
+async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MAX_STANDARD_INPUT_BYTES)
+      throw new CommandFailed(
+        `Standard input exceeds ${size(MAX_STANDARD_INPUT_BYTES)}, which is held in memory. Nothing was sent. Save it to a file, and submit that.`,
+      );
+    yield chunk;
   }
 }
 
