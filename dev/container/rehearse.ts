@@ -10,7 +10,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ConsoleState } from '../../src/telemetry/console/state.ts';
 import { freePorts } from '../kafka/ports.ts';
 import { startKafka } from '../kafka/start.ts';
 import { type Image, makeImage } from './image.ts';
@@ -18,8 +17,6 @@ import { type Image, makeImage } from './image.ts';
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const CONFIG = '/etc/content-review-connector/config.yaml';
 const READY_MS = 60_000;
-
-type Called = Pick<ConsoleState, 'program' | 'configFile'>;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const directory = mkdtempSync(path.join(tmpdir(), 'rehearsal-'));
@@ -160,17 +157,9 @@ http: { host: 0.0.0.0, port: ${port} }
     await until('ready', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
     say(`     ready after ${Date.now() - startedMs} ms`);
     const page = await fetch(`http://127.0.0.1:${port}/`);
-    const script = await fetch(`http://127.0.0.1:${port}/console/main.js`);
+    const script = await fetch(`http://127.0.0.1:${port}/console/preact.js`);
     const title = (await page.text()).includes('<title>Content Review Connector</title>');
     expect(`the console is at / (${page.status}, ${script.status})`, page.ok && title && script.ok);
-    const { program, configFile } = (await (
-      await fetch(`http://127.0.0.1:${port}/api/state`)
-    ).json()) as Called;
-    const offered = await outcome(contained(image, [...program, 'check', '--config', configFile]));
-    expect(
-      `a command that the console offers ends with 0 (${[...program, 'check', '--config', configFile].join(' ')})`,
-      offered.code === 0,
-    );
     const doctor = await outcome(contained(image, [...entrypoint, 'doctor', '--config', CONFIG]));
     expect(`doctor finds nothing wrong (${doctor.code})`, doctor.code === 0);
     if (doctor.code !== 0) say(doctor.output);

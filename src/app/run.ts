@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { settledWithin } from '../base/abortable.ts';
 import { systemClock, systemRandom } from '../base/system-clock.ts';
-import { VERSION } from '../base/version.ts';
+import { RUNBOOK_URL, VERSION } from '../base/version.ts';
 import { secretsIn } from '../config/effective.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -15,8 +15,8 @@ import { describeTopics } from '../pipeline/context/topics.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import type { ServiceClient } from '../service/client.ts';
+import { Console } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
-import { ServiceCalls } from '../telemetry/console/service-calls.ts';
 import { Health } from '../telemetry/health/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/health/http-server.ts';
 import { DebugSwitch } from '../telemetry/logging/debug-switch.ts';
@@ -25,7 +25,6 @@ import { PromMetrics } from '../telemetry/metrics/metrics.ts';
 import { startTracing } from '../telemetry/tracing/index.ts';
 import { kafkaConnection } from './clients/kafka-connection.ts';
 import { serviceClient, toolService } from './clients/service.ts';
-import { openConsole } from './console.ts';
 import { openFormats } from './formats/open-formats.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
@@ -46,13 +45,9 @@ const TRACES_MS = 5_000;
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/**
- * Runs until `interrupted` resolves, or until a pipeline must not go on; then everything is closed.
- * @param configFile path of the configuration, for commands that the console shows
- */
+/** Runs until `interrupted` resolves, or until a pipeline must not go on; then everything is closed. */
 export async function runConnector(
   config: Config,
-  configFile: string,
   interrupted: Promise<unknown>,
 ): Promise<RunOutcome> {
   setFlagsFromString(HEAP_GROWTH);
@@ -66,11 +61,10 @@ export async function runConnector(
   });
   for (const [option, secret] of secretsIn(config))
     secret.onReload(() => logger.info({ option }, 'secret reloaded'));
-  const calls = new ServiceCalls(config.service.baseUrl, systemClock.now);
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   let service: ProbedService;
   try {
-    service = connectorService(config, metrics, health, logger, calls);
+    service = connectorService(config, metrics, health, logger);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     logger.error({ error: error.message }, 'startup refused');
@@ -91,9 +85,8 @@ export async function runConnector(
       ),
   );
   const shown = { startedMs, health, memory: budget, pipelines, metrics };
-  const { brokers } = opened.kafka;
-  const console =
-    problems && openConsole(config, configFile, { ...shown, problems, brokers, service: calls });
+  const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
+  const pages = problems && new Console({ ...shown, ...about, problems });
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;
@@ -101,7 +94,6 @@ export async function runConnector(
   try {
     if (config.http.enabled) {
       const { host, port } = config.http;
-      const pages = console?.pages;
       server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
       const { url } = server;
       logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
@@ -136,7 +128,6 @@ export async function runConnector(
   starting.abort(new Error('the connector stops'));
   await stop(config, pipelines, opened);
   await server?.close();
-  console?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
   debug.close();
   return outcome;
@@ -185,13 +176,10 @@ function connectorService(
   metrics: PromMetrics,
   health: Health,
   logger: Logger,
-  calls: ServiceCalls,
 ): ProbedService {
   const { service, pipelines } = config;
   // With a client of its own: probes do not wait for permits, and have short timeouts.
-  const prober = toolService(config, {
-    request: (operation, code, _seconds, detail) => calls.ended(operation, code, detail),
-  });
+  const prober = toolService(config);
   const kind = pipelines[0]?.kind ?? 'review';
   const probe = new ServiceProbe({
     probe: (signal) => requestUnknown(prober, kind, signal),
@@ -201,8 +189,7 @@ function connectorService(
   });
   const client = serviceClient(service, {
     observer: {
-      request: (operation, code, seconds, detail) => {
-        calls.ended(operation, code, detail);
+      request: (operation, code, seconds) => {
         metrics.count('http_requests_total', { operation, code });
         metrics.observe('http_request_duration_seconds', { operation }, seconds);
         probe.called(operation, code);

@@ -9,9 +9,9 @@ export interface ServiceObserver {
   /**
    * One HTTP exchange is over. `code` is the HTTP status, or the reason why there was none (a
    * NetworkFailure, `aborted`); `seconds` runs until the answer was read, for downloads until its
-   * headers came. `detail`: code of a network failure, such as ECONNREFUSED.
+   * headers came.
    */
-  request(operation: string, code: string, seconds: number, detail?: string): void;
+  request(operation: string, code: string, seconds: number): void;
   /** A failed exchange is about to be retried; `reason` as `code` above. */
   retry(operation: string, reason: string): void;
   /** The concurrency limit at `target`, at first and after each change. */

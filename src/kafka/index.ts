@@ -28,7 +28,6 @@ export function connectKafka(given: ConnectOptions, logger: Logger) {
   const lookUp = (topic: string) => admin.writable(topic);
   return {
     admin,
-    brokers: () => silence.view(),
     group: (group: GroupOptions) => new KafkaShardGroup(options, group, logger),
     producers: (producers: ProducersOptions) => ({
       open: (shard: number) =>

@@ -40,9 +40,9 @@ export async function exchange<T>(
 ): Promise<ServiceAttempt<T>> {
   const startedMs = clock.monotonic();
   const span = requestSpan(request);
-  const report = (code: string, detail?: string) => {
+  const report = (code: string) => {
     const seconds = Math.max(0, clock.monotonic() - startedMs) / 1000;
-    observer.request(request.operation, code, seconds, detail);
+    observer.request(request.operation, code, seconds);
     if (span === NO_SPAN) return;
     if (status !== undefined) span.set({ 'http.response.status_code': status });
     span.end(/^[123]\d\d$/.test(code) ? undefined : code);
@@ -71,7 +71,7 @@ export async function exchange<T>(
       report('aborted');
       throw error;
     }
-    report(error.failure, error.code);
+    report(error.failure);
     return failed(networkProblem(error));
   }
 }

@@ -21,9 +21,7 @@ export function runCommand(program: Command, io: Io): void {
       const config = await loadConfig(file, io.env);
       // Loaded late: a wrong configuration is reported before anything heavy starts.
       const { runConnector } = await import('../../app/run.ts');
-      const outcome = await interruptible((_, interrupted) =>
-        runConnector(config, file, interrupted),
-      );
+      const outcome = await interruptible((_, interrupted) => runConnector(config, interrupted));
       io.finish(EXIT[outcome]);
     });
 }

@@ -167,7 +167,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
   }),
   review,
-  objective: group('Service level: metrics, alerts, dashboard and console compare with it.', {
+  objective: group('Service level: metrics, alerts and dashboard compare with it.', {
     age: duration('Age of an event by which its decision is due.', '1h', '1s', '365d'),
     share: share('Share of decisions that must be in time.', 0.99, 0.5, 0.9999),
   }),

@@ -3,7 +3,6 @@
  * not answered since. A frozen broker closes no connection and refuses none, so a failed request
  * would show it only after its timeout.
  */
-import type { BrokersView } from '../../core/ports/brokers-view.ts';
 
 /** Requests that brokers answer only once other members of the group have done their part. */
 const HELD_BACK = /^(JoinGroup|SyncGroup)$/;
@@ -20,7 +19,6 @@ interface BrokerState {
 export class BrokerSilence {
   readonly #now: () => number;
   readonly #brokers = new Map<string, BrokerState>();
-  #heardMs: number | undefined;
 
   /** @param now monotonic clock, ms */
   constructor(now: () => number = () => performance.now()) {
@@ -44,28 +42,18 @@ export class BrokerSilence {
     if (!HELD_BACK.test(what)) state.unansweredMs ??= nowMs;
     return (answered) => {
       state.inFlight--;
-      if (!answered) return;
-      state.unansweredMs = undefined;
-      this.#heardMs = this.#now();
-    };
-  }
-
-  view(): BrokersView {
-    const nowMs = this.#now();
-    for (const [broker, { inFlight, lastSentMs }] of this.#brokers)
-      if (inFlight === 0 && nowMs - lastSentMs > FORGOTTEN_MS) this.#brokers.delete(broker);
-    return {
-      heardAgoMs: this.#heardMs === undefined ? null : nowMs - this.#heardMs,
-      brokers: [...this.#brokers].map(([address, { unansweredMs }]) => ({
-        address,
-        silentMs: unansweredMs === undefined ? 0 : nowMs - unansweredMs,
-      })),
+      if (answered) state.unansweredMs = undefined;
     };
   }
 
   /** Least silence of a broker, ms. */
   get silentMs(): number {
-    const { brokers } = this.view();
-    return brokers.length === 0 ? 0 : Math.min(...brokers.map(({ silentMs }) => silentMs));
+    const nowMs = this.#now();
+    for (const [broker, { inFlight, lastSentMs }] of this.#brokers)
+      if (inFlight === 0 && nowMs - lastSentMs > FORGOTTEN_MS) this.#brokers.delete(broker);
+    const silent = [...this.#brokers.values()].map(
+      ({ unansweredMs = nowMs }) => nowMs - unansweredMs,
+    );
+    return silent.length === 0 ? 0 : Math.min(...silent);
   }
 }

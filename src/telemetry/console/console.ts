@@ -19,6 +19,8 @@ const PROTECTION: Readonly<Record<string, string>> = {
 };
 
 const STATE = '/api/state';
+/** Characters that move a cursor or turn the direction of text. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 export class Console implements Pages {
   readonly #assets = loadAssets();
@@ -31,28 +33,33 @@ export class Console implements Pages {
   async answer(request: PageRequest): Promise<PageResponse | undefined> {
     const { path, query, headers } = request;
     const asset = this.#assets.get(path);
-    if (asset === undefined && path !== STATE) return undefined;
-    if (asset === undefined && isForeignScript(headers)) {
+    if (asset !== undefined) return respond(200, asset.type, asset.body);
+    if (path !== STATE) return undefined;
+    if (isForeignScript(headers)) {
       const reason = 'scripts of other sites may not read the state';
-      return respond({ status: 'refused', reason }, 403);
+      return respond(403, 'application/json', JSON.stringify({ status: 'refused', reason }));
     }
-    if (asset !== undefined) return { ...respond('', 200, asset.type), body: asset.body };
-    const parameters = new URLSearchParams(query);
-    const pipeline = parameters.get('pipeline') ?? undefined;
-    const heldReading = parameters.get('group') ?? undefined;
-    const state = await consoleState(this.#sources, pipeline, heldReading);
-    return respond(state, 200);
+    const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
+    const state = await consoleState(this.#sources, pipeline);
+    return respond(200, 'application/json', JSON.stringify(state, printable));
   }
 }
 
-const respond = (body: unknown, status: number, type = 'application/json'): PageResponse => ({
+const respond = (status: number, type: string, body: Buffer | string): PageResponse => ({
   status,
   headers: { ...PROTECTION, 'content-type': type, 'cache-control': 'no-store' },
-  body: JSON.stringify(body),
+  body,
 });
+
+/** Replaces unprintable characters, in texts that come from outside, by their escapes. */
+function printable(_name: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  return value.replace(UNPRINTABLE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
+}
 
 const PAGE = new URL('./page/', import.meta.url);
 
+/** Files with other extensions are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -65,13 +72,15 @@ interface Asset {
   readonly body: Buffer;
 }
 
-/** Reads all files. @returns them by their path on the server */
+/** Reads the files of the page and the view library. @returns them by their path on the server */
 export function loadAssets(): ReadonlyMap<string, Asset> {
-  return new Map(
-    readdirSync(PAGE).map((file) => {
-      const body = readFileSync(new URL(file, PAGE));
-      const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
-      return [file === 'index.html' ? '/' : `/console/${file}`, { type, body }];
-    }),
-  );
+  const assets = new Map<string, Asset>();
+  const add = (name: string, file: URL) => {
+    const type = TYPES[path.extname(name)];
+    const at = name === 'index.html' ? '/' : `/console/${name}`;
+    if (type !== undefined) assets.set(at, { type, body: readFileSync(file) });
+  };
+  for (const name of readdirSync(PAGE)) add(name, new URL(name, PAGE));
+  add('preact.js', new URL(import.meta.resolve('preact')));
+  return assets;
 }

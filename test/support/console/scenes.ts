@@ -9,10 +9,7 @@ import type {
   WaitView,
 } from '../../../src/core/ports/pipeline-view.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
-import type { GroupReadings } from '../../../src/telemetry/console/group-reading.ts';
-import type { LetterRate } from '../../../src/telemetry/console/letter-rate.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
-import { ServiceCalls } from '../../../src/telemetry/console/service-calls.ts';
 import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
 import {
@@ -28,10 +25,6 @@ export interface Scene {
   readonly metrics: PromMetrics;
   readonly problems: RecentProblems;
   readonly pipelines: { view: PipelineView }[];
-  readonly calls: ServiceCalls;
-  readonly brokers: { address: string; silentMs: number }[];
-  readonly group: Pick<ReturnType<GroupReadings['view']>, 'atMs' | 'tookMs' | 'problem' | 'report'>;
-  readonly letters: { -readonly [key in keyof LetterRate]: LetterRate[key] };
 }
 
 const SECOND = 1_000;
@@ -48,14 +41,8 @@ export function scene(
   const metrics = new PromMetrics({ version: '1.4.0', nodeMetrics: false });
   for (const { name: pipeline } of views) metrics.startPipeline(pipeline);
   const problems = new RecentProblems(now);
-  const calls = new ServiceCalls('https://reviews.example/v1?never=shown', now);
-  const brokers = [{ address: 'kafka-1.example:9092', silentMs: 0 }];
-  const group: Scene['group'] = { atMs: null, tookMs: 0, problem: null, report: null };
-  const letters: Scene['letters'] = { letters: 0, records: 0, reasons: [], usual: null };
   const sources: ConsoleSources = {
     version: '1.4.0',
-    program: ['/usr/local/bin/node', '/app/dist/cli/main.js'],
-    configFile: '/etc/content-review-connector/config.yaml',
     startedMs: nowMs - 3 * 86_400_000 - 7_200_000,
     now,
     health,
@@ -65,14 +52,10 @@ export function scene(
     })),
     metrics,
     problems,
-    brokers: () => ({ heardAgoMs: 120, brokers: [...brokers] }),
-    service: calls,
-    letters: { of: async () => letters },
-    group: { view: () => ({ nowMs: now(), ...group }) },
     runbook: RUNBOOK_URL,
   };
   for (const { name } of views) health.ready(`${name}/group`);
-  return { sources, health, metrics, problems, pipelines, calls, brokers, letters, group };
+  return { sources, health, metrics, problems, pipelines };
 }
 
 /** As the engine bounds what it shows. */
@@ -342,6 +325,42 @@ export function troubleScene(nowMs = Date.now()): Scene {
     'could not poll the state of a batch; retrying',
   );
   return made;
+}
+
+/** Paused by an operator while batches are under review. */
+export function pausedScene(nowMs = Date.now()): Scene {
+  const made = busyScene(nowMs);
+  change(made, {
+    control: {
+      state: 'paused',
+      by: 'alice@host',
+      reason: 'the service moves',
+      sinceMs: nowMs - 95 * SECOND,
+    },
+    waits: [waitView('paused', nowMs - 95 * SECOND), waitView('in_flight', nowMs - 60 * SECOND)],
+  });
+  return made;
+}
+
+/** Every record of a partition is under review, at a slow service. */
+export function stalledScene(nowMs = Date.now()): Scene {
+  const made = busyScene(nowMs);
+  change(made, {
+    waits: [waitView('in_flight', nowMs - 260 * SECOND), waitView('memory', nowMs - 310 * SECOND)],
+  });
+  return made;
+}
+
+export const waitView = (reason: string, sinceMs: number): WaitView => ({
+  reason,
+  sinceMs,
+  waiting: 12,
+  who: ['shard 1', 'shard 2'],
+});
+
+/** Changes the first pipeline of a scene. */
+export function change({ pipelines: [held] }: Scene, changes: Partial<PipelineView>): void {
+  if (held !== undefined) held.view = { ...held.view, ...changes };
 }
 
 /** Far more than a page can show: 200 shards, thousands of batches. */

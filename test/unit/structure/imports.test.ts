@@ -54,7 +54,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   telemetry: [
     ...['base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api'],
     ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/exporter-trace-otlp-proto'],
-    ...['@opentelemetry/resources', '@opentelemetry/sdk-trace'],
+    ...['@opentelemetry/resources', '@opentelemetry/sdk-trace', 'preact'],
   ],
   'tools/inspect': ['base', 'core', 'node:crypto'],
   'tools/evaluate': ['base', 'core', 'tools/inspect'],

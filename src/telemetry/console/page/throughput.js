@@ -1,7 +1,5 @@
 /** Throughput of the shown pipeline over the last minutes, drawn as one line. */
 
-/** @typedef {{ atMs: number, ended: number }} Sample records ended since the start of the process */
-
 const WINDOW_MS = 600_000;
 /** Rates are averages over this time: single seconds jump. */
 const RATE_MS = 10_000;
@@ -9,30 +7,32 @@ const WIDTH = 200;
 const HEIGHT = 28;
 
 export class Throughput {
-  /** @type {Sample[]} */
+  /** Records ended since the start of the process. @type {{ atMs: number, ended: number }[]} */
   #samples = [];
+  #of = '';
 
-  /** @param {Sample} sample later than those before */
-  add(sample) {
-    this.#samples.push(sample);
-    const fromMs = sample.atMs - WINDOW_MS - RATE_MS;
+  /**
+   * Adds a state that is later than those before. Another pipeline, or a restarted connector, has
+   * totals of its own.
+   * @param {{ nowMs: number, startedMs: number, detail: { name: string, ended: number } }} state
+   */
+  add({ nowMs, startedMs, detail: { name, ended } }) {
+    const of = `${name} ${startedMs}`;
+    if (of !== this.#of) this.#samples = [];
+    this.#of = of;
+    this.#samples.push({ atMs: nowMs, ended });
+    const fromMs = nowMs - WINDOW_MS - RATE_MS;
     this.#samples = this.#samples.filter(({ atMs }) => atMs >= fromMs);
   }
 
   /** @returns {{ atMs: number, perSecond: number }[]} one rate for each sample but the first */
   get rates() {
-    return this.#samples.slice(1).map(({ atMs, ended }, at) => {
-      const first = /** @type {Sample} */ (
-        this.#samples.slice(0, at + 1).find((one) => one.atMs >= atMs - RATE_MS) ??
-          this.#samples[at]
-      );
+    return this.#samples.slice(1).map((sample, at) => {
+      const { atMs, ended } = sample;
+      const before = this.#samples.slice(0, at + 1);
+      const first = before.find((one) => one.atMs >= atMs - RATE_MS) ?? before.at(-1) ?? sample;
       return { atMs, perSecond: ((ended - first.ended) * 1000) / Math.max(1, atMs - first.atMs) };
     });
-  }
-
-  /** @returns {number | null} records per second now; null before the second sample */
-  get perSecond() {
-    return this.rates.at(-1)?.perSecond ?? null;
   }
 
   /** @returns {string} points of a polyline in a box of WIDTH by HEIGHT, now at its right end */

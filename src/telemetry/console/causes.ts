@@ -1,0 +1,203 @@
+/**
+ * Verdict about a pipeline: what needs a person's attention, from the conditions of /readyz and the
+ * wait reasons. A cause is listed once, whether a condition, a wait or both report it.
+ */
+import type { PipelineView, WaitView } from '../../core/ports/pipeline-view.ts';
+
+/** Shorter waits are not shown. */
+const LASTING_MS = 5_000;
+/** Longer silence of all brokers is an outage: fetches are answered within a second. */
+const SILENT_MS = 4_000;
+/** Silence after which all is no longer known to be well. */
+const UNSURE_MS = 1_000;
+/** Unmet conditions of a start, or of a shard that changes hands. */
+const PROGRESS = /^(joining|claiming|looking up|still starting|not (reached|tried) yet)/;
+
+export interface Cause {
+  readonly level: 'warn' | 'bad';
+  readonly title: string;
+  readonly text: string;
+  /** null if it is not known. */
+  readonly sinceMs: number | null;
+  /** Page of the runbook. */
+  readonly runbook: string;
+}
+
+export interface Verdict {
+  readonly level: 'good' | Cause['level'];
+  readonly text: string;
+  readonly causes: readonly Cause[];
+  /** Titles of lasting waits that are part of normal operation. */
+  readonly normal: readonly string[];
+}
+
+export interface Facts {
+  readonly view: PipelineView;
+  /** Unmet conditions of the pipeline, without its name, and of the process. */
+  readonly conditions: readonly { readonly name: string; readonly reason: string }[];
+  /** Stuck loops of the pipeline and of the process. */
+  readonly stuck: readonly {
+    readonly name: string;
+    readonly seconds: number;
+    readonly reason?: string;
+  }[];
+  /** null before the first count. */
+  readonly balance: number | null;
+  /** Time since the first request that no broker has answered since, ms. */
+  readonly kafkaSilentMs: number;
+  readonly nowMs: number;
+}
+
+interface Reason {
+  readonly title: string;
+  readonly text: string;
+  readonly runbook: string;
+  readonly isNormal?: true;
+}
+
+/** Wait reasons (docs/operating.md) as the page shows them. */
+export const REASONS: Readonly<Record<string, Reason>> = {
+  kafka: {
+    title: 'Kafka is slow',
+    text: 'A request, a claim or a confirmed membership takes seconds, or a partition has no leader.',
+    runbook: 'ContentReviewKafkaSilent',
+  },
+  service: {
+    title: 'The service is unavailable',
+    text: 'It is unreachable, overloaded or sends unusable responses. Calls are retried.',
+    runbook: 'ContentReviewServiceUnavailable',
+  },
+  unauthorized: {
+    title: 'The service refuses the API key',
+    text: 'Check the key. A rotated key file is reloaded automatically.',
+    runbook: 'ContentReviewUnauthorized',
+  },
+  schema_registry: {
+    title: 'The schema registry is unavailable',
+    text: 'It is unreachable or refuses this connector. Requests are retried.',
+    runbook: 'ContentReviewSchemaRegistryUnavailable',
+  },
+  type_blocked: {
+    title: 'A content type is blocked',
+    text: 'The service refuses it, or its batches keep failing. One batch at a time is tried.',
+    runbook: 'ContentReviewTypePaused',
+  },
+  paused: {
+    title: 'Held by an operator',
+    text: 'The resume command continues it.',
+    runbook: 'ContentReviewIntakeStopped',
+  },
+  in_flight: {
+    title: 'A partition is waiting for records under review',
+    text: 'It has as many records in flight as source.maxInFlight allows: see the oldest batches.',
+    runbook: 'ContentReviewIntakePaused',
+  },
+  memory: {
+    title: 'Work is waiting for memory',
+    text: 'The service is slower than the source.',
+    runbook: 'ContentReviewIntakePaused',
+    isNormal: true,
+  },
+  transfer: {
+    title: 'Transfers are slow',
+    text: 'An upload, download or encoding takes long, or all slots are in use.',
+    runbook: 'ContentReviewBatchStuck',
+    isNormal: true,
+  },
+};
+
+/** Conditions with the wait reason of the same cause. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  service: 'service',
+  'api-key': 'unauthorized',
+  'schema registry': 'schema_registry',
+  schemas: 'schema_registry',
+  group: 'kafka',
+  shards: 'kafka',
+};
+
+export function verdictOf(facts: Facts): Verdict {
+  const { view, nowMs } = facts;
+  const causes = causesOf(facts);
+  const normal = view.waits
+    .filter((wait) => REASONS[wait.reason]?.isNormal && isLasting(wait, nowMs))
+    .map(({ reason }) => REASONS[reason]?.title ?? reason);
+  const only = (level: Verdict['level'], text: string) => ({ level, text, causes, normal });
+  if (causes.length > 0) {
+    const level = causes.some((cause) => cause.level === 'bad') ? 'bad' : 'warn';
+    const many = `${causes.length} things need attention`;
+    return only(level, causes.length === 1 ? 'One thing needs attention' : many);
+  }
+  const [unmet] = facts.conditions;
+  if (unmet !== undefined) return only('warn', `Not ready yet: ${unmet.reason}`);
+  if (facts.kafkaSilentMs >= UNSURE_MS) return only('warn', 'Waiting for a response from Kafka');
+  const isAlone = view.shardCount === null || view.assigned >= view.shardCount;
+  return only('good', isAlone ? 'All is well' : 'All is well with this instance');
+}
+
+/** Causes by wait reason: what is found first is the most specific. */
+function causesOf(facts: Facts): readonly Cause[] {
+  const { view, conditions, stuck, balance, kafkaSilentMs, nowMs } = facts;
+  const found = new Map<string, Cause>();
+  const add = (key: string, cause: Partial<Cause>) => {
+    const { title = key, text = '', runbook = 'ContentReviewNotReady' } = REASONS[key] ?? {};
+    const sinceMs = view.waits.find(({ reason }) => reason === key)?.sinceMs ?? null;
+    if (!found.has(key)) found.set(key, { level: 'bad', title, text, runbook, sinceMs, ...cause });
+  };
+  if (kafkaSilentMs >= SILENT_MS)
+    add('kafka', {
+      title: 'No Kafka broker responds',
+      text: 'Nothing is lost: reading and publishing continue once a broker responds.',
+      sinceMs: nowMs - kafkaSilentMs,
+    });
+  for (const { name, reason } of conditions) {
+    if (PROGRESS.test(reason)) continue;
+    const key = CONDITIONS[name] ?? name;
+    const text = capital(reason);
+    if (key !== 'kafka' && key in REASONS) add(key, { text });
+    else add(key, { title: `Not ready: ${name}`, text, runbook: 'ContentReviewNotReady' });
+  }
+  for (const { name, seconds, reason = '' } of stuck)
+    add(`stuck/${name}`, {
+      title: `${name} is stuck`,
+      text: reason,
+      sinceMs: nowMs - seconds * 1_000,
+      runbook: 'ContentReviewLoopStuck',
+    });
+  if (balance !== null && balance !== 0)
+    add('balance', {
+      title: `${view.name} is out of balance by ${balance}`,
+      text: 'Some consumed records are not accounted for: run the audit command.',
+      runbook: 'ContentReviewBalanceBroken',
+    });
+  if (view.control !== null) {
+    const { state, by, reason, sinceMs } = view.control;
+    const title = `The pipeline is ${state === 'draining' ? 'being drained' : state}`;
+    const text = `By ${by}${reason === null ? '' : `: ${reason}`}. The resume command continues it.`;
+    add('paused', { level: 'warn', title, text, sinceMs });
+  }
+  // A wait for a blocked type ends while its probe is under review, but the type stays blocked.
+  const blocked = view.breakers.filter(({ reason }) => reason === 'type_blocked');
+  if (blocked.length > 0) {
+    const types = blocked.map(({ type, failures }) => `${type} (failures in a row: ${failures})`);
+    add('type_blocked', {
+      level: 'warn',
+      title: blocked.length === 1 ? `Type ${blocked[0]?.type} is blocked` : 'Types are blocked',
+      text: `${REASONS.type_blocked?.text} ${types.join(', ')}.`,
+    });
+  }
+  for (const wait of view.waits) {
+    const { reason, who, waiting } = wait;
+    if (!isLasting(wait, nowMs) || REASONS[reason]?.isNormal) continue;
+    const more = waiting > who.length ? ` and ${waiting - who.length} more` : '';
+    const text = `${REASONS[reason]?.text ?? ''} Waiting: ${who.join(', ')}${more}.`;
+    add(reason, { level: 'warn', text: text.trim() });
+  }
+  // A full partition follows from whatever keeps its records.
+  if (found.size > 1) found.delete('in_flight');
+  return [...found.values()];
+}
+
+const isLasting = ({ sinceMs }: WaitView, nowMs: number) => nowMs - sinceMs >= LASTING_MS;
+
+const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);

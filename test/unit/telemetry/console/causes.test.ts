@@ -1,0 +1,150 @@
+/** Verdicts of the console: one cause for each trouble, whatever reports it. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { type Facts, REASONS, verdictOf } from '../../../../src/telemetry/console/causes.ts';
+import { pipelineView, waitView } from '../../../support/console/scenes.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+const LONG_AGO_MS = NOW_MS - 9_000;
+
+/** Facts of a healthy pipeline, changed. */
+const facts = (changes: Partial<Facts>, view: Parameters<typeof pipelineView>[0] = {}): Facts => ({
+  view: pipelineView({ assigned: 8, ...view }),
+  conditions: [],
+  stuck: [],
+  balance: 0,
+  kafkaSilentMs: 0,
+  nowMs: NOW_MS,
+  ...changes,
+});
+const waits = (...reasons: readonly string[]) => ({
+  waits: reasons.map((reason) => waitView(reason, LONG_AGO_MS)),
+});
+const unmet = (name: string, reason: string) => ({ conditions: [{ name, reason }] });
+const blocked = (reason: string) => ({
+  breakers: [{ type: 'spam', reason, failures: 7, nextTryMs: NOW_MS }],
+});
+const paused = { state: 'paused', by: 'alice', reason: 'a move', sinceMs: LONG_AGO_MS } as const;
+
+const CASES: readonly [what: string, facts: Facts, titles: readonly string[], text?: RegExp][] = [
+  ['normal operation', facts({}), []],
+  [
+    'silent brokers, the membership and the shards',
+    facts(
+      {
+        kafkaSilentMs: 12_000,
+        conditions: [
+          { name: 'group', reason: 'the brokers have not answered group g' },
+          { name: 'shards', reason: 'shard 3 cannot be claimed' },
+        ],
+      },
+      waits('kafka', 'in_flight'),
+    ),
+    ['No Kafka broker responds'],
+  ],
+  [
+    'a lost membership, and its wait',
+    facts(unmet('group', 'not a member of group g: it was closed'), waits('kafka')),
+    ['Not ready: group'],
+    /^Not a member of group g/,
+  ],
+  [
+    'an unavailable service as condition, wait and breaker',
+    facts(unmet('service', 'get_batch at host could not be reached'), {
+      ...waits('service', 'in_flight', 'memory'),
+      ...blocked('service'),
+    }),
+    ['The service is unavailable'],
+    /^Get_batch at host could not be reached$/,
+  ],
+  [
+    'a refused key as condition and wait',
+    facts(unmet('api-key', 'get_batch answered 401'), waits('unauthorized')),
+    ['The service refuses the API key'],
+    /^Get_batch answered 401$/,
+  ],
+  [
+    'a schema registry that is away, as condition and wait',
+    facts(unmet('schema registry', 'it is unreachable'), waits('schema_registry')),
+    ['The schema registry is unavailable'],
+  ],
+  [
+    'a wait alone, with its waiters',
+    facts({}, waits('in_flight', 'memory')),
+    ['A partition is waiting for records under review'],
+    /Waiting: shard 1, shard 2 and 10 more\.$/,
+  ],
+  [
+    'a blocked type whose probe is under review',
+    facts({}, blocked('type_blocked')),
+    ['Type spam is blocked'],
+    /spam \(failures in a row: 7\)\.$/,
+  ],
+  [
+    'a pause by an operator',
+    facts({}, { ...waits('paused', 'in_flight'), control: paused }),
+    ['The pipeline is paused'],
+    /^By alice: a move\. /,
+  ],
+  [
+    'a stuck loop and a broken balance: neither follows from the other',
+    facts({
+      stuck: [{ name: 'comments/shard-1', seconds: 70, reason: 'silent' }],
+      balance: -2,
+    }),
+    ['comments/shard-1 is stuck', 'comments is out of balance by -2'],
+  ],
+  ['another condition', facts(unmet('disk', 'full')), ['Not ready: disk'], /^Full$/],
+];
+
+for (const [what, given, titles, text = /^/] of CASES)
+  test(`one cause for each trouble: ${what}`, () => {
+    const { causes } = verdictOf(given);
+    assert.deepEqual(
+      causes.map(({ title }) => title),
+      titles,
+    );
+    assert.match(causes[0]?.text ?? '', text);
+  });
+
+test('each cause links to a page of the runbook, and each wait reason has texts', () => {
+  const pages = [
+    ...CASES.flatMap(([, given]) => verdictOf(given).causes.map(({ runbook }) => runbook)),
+    ...Object.values(REASONS).map(({ runbook }) => runbook),
+  ];
+  for (const page of new Set(pages)) {
+    const file = new URL(`../../../../docs/runbook/${page}.md`, import.meta.url);
+    assert.ok(existsSync(file), page);
+  }
+  const source = readFileSync(
+    new URL('../../../../src/pipeline/limits/wait-reasons.ts', import.meta.url),
+    'utf8',
+  );
+  const start = source.indexOf('export type WaitReason');
+  const union = source.slice(start, source.indexOf(';', start));
+  assert.deepEqual(
+    Object.keys(REASONS).sort(),
+    [...union.matchAll(/\| '(\w+)'/g)].map(([, reason]) => reason).sort(),
+  );
+});
+
+test('only a wait that lasts is a cause, and a normal one is only mentioned', () => {
+  const short = pipelineView({ waits: [waitView('service', NOW_MS - 4_000)] });
+  assert.deepEqual(verdictOf({ ...facts({}), view: short }).causes, []);
+  const { level, normal } = verdictOf(facts({}, waits('memory', 'transfer')));
+  assert.deepEqual([level, normal], ['good', ['Work is waiting for memory', 'Transfers are slow']]);
+});
+
+test('the verdict claims nothing that is not known', () => {
+  const text = (given: Facts) => verdictOf(given).text;
+  assert.equal(text(facts({})), 'All is well');
+  assert.equal(text(facts({}, { assigned: 3 })), 'All is well with this instance');
+  assert.equal(text(facts({ kafkaSilentMs: 2_000 })), 'Waiting for a response from Kafka');
+  for (const reason of ['joining group g', 'claiming shard(s) 1', 'not reached yet'])
+    assert.equal(text(facts(unmet('x', reason))), `Not ready yet: ${reason}`);
+  assert.equal(text(facts({ balance: 1 })), 'One thing needs attention');
+  const both = facts({ balance: 1 }, waits('service'));
+  assert.deepEqual([verdictOf(both).level, text(both)], ['bad', '2 things need attention']);
+  assert.equal(verdictOf(facts({}, waits('service'))).level, 'warn');
+});
