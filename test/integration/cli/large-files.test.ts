@@ -42,7 +42,7 @@ test('standard input that exceeds its limit is refused, and nothing is created',
   const chunks = Readable.from(Array.from({ length: 300 }, () => Buffer.alloc(1024 * 1024, 'x')));
   await pipeline(chunks, input).catch(() => undefined);
   const result = await ended;
-  assert.equal(result.code, EXIT.failure, result.err);
+  assert.equal(result.code, EXIT.usage, result.err);
   assert.match(result.err, /exceeds 256\.0 MB.*Save it to a file/);
   assert.equal(service.digest(), undefined);
 });
