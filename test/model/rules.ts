@@ -102,7 +102,6 @@ export const RULES: Rules = {
   replacesSpoilt: true,
 };
 
-export const TYPES = ['A', 'B'] as const;
 /** Index of a record that cannot be decoded. */
 export const UNDECODABLE = 2;
 export const MAX_RECORDS = 4;

@@ -72,14 +72,16 @@ export function search(
     expand(model, current, (next, isFair, violation, label) => {
       transitions++;
       if (broken !== undefined) return;
-      const what = violation ?? violationOf(model, next);
+      const known = states.size;
+      const to = states.add(next, id);
+      // A known state was checked when it was found.
+      const what = violation ?? (to === known ? violationOf(model, next) : undefined);
       if (what !== undefined) {
         const end = new State(model.scenario.slots);
         end.copy(next);
         broken = { what, label: label(), end };
         return;
       }
-      const to = states.add(next, id);
       if (live && isFair && to !== id) fair.push(to);
     });
     if (broken !== undefined) {

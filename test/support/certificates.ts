@@ -50,15 +50,6 @@ export function certificateAuthority(name: string): Authority {
   };
 }
 
-/** One that no authority has signed. */
-export function selfSigned(spec: CertificateSpec): Issued {
-  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return issued(
-    certificateFor(spec, keys.publicKey, { name: spec.name, key: keys.privateKey }, false),
-    keys.privateKey,
-  );
-}
-
 function issued(certificate: string, key: KeyObject): Issued {
   const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
   return {

@@ -10,7 +10,7 @@ import { ENGINE_LIMITS, type PipelineOptions } from '../../../src/pipeline/conte
 import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 import type { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../../../src/pipeline/pipeline.ts';
-import { assertConserved, assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
+import { assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
 import { SeededRandom, VirtualClock, type VirtualClockOptions } from '../memory/clock.ts';
 import { KafkaClient } from '../memory/kafka/client.ts';
 import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka/kafka.ts';
@@ -278,15 +278,9 @@ export class World {
     return judge(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
-  /** I1 and I2 as they stand now. */
-  assertConserved(): void {
-    if (this.kafka.cluster.describe(TOPICS.journal) !== undefined)
-      assertConserved(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
-  }
-
   /**
-   * And nothing of what must stay silent is in logs, metrics, health and spans of any instance, or in the journal (I6); each buffer
-   * of an instance that runs is back in its pool.
+   * Asserts I1 and I2 at the end of a run, I6 for logs, metrics, health and spans of every instance
+   * and for the journal, and that each running instance has returned its buffers to its pool.
    */
   assertExactlyOnce(): void {
     this.#assertSilent();

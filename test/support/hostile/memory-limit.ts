@@ -38,11 +38,6 @@ export class MemoryLimit {
     }
   }
 
-  /** True if the kernel ends a process that exceeds the limit. */
-  get isEnforced(): boolean {
-    return this.#group !== undefined;
-  }
-
   /** Arguments of node for the connector's command line, with the options of the image. */
   get connector(): readonly string[] {
     const options = ['--max-semi-space-size=8'];

@@ -4,13 +4,6 @@ export interface Scheduler {
   defer(channel: string, step: () => void): void;
 }
 
-/** Steps in the order they were given, one per turn of the real event loop: for suites that know nothing of virtual time. */
-export class ImmediateScheduler implements Scheduler {
-  defer(_channel: string, step: () => void): void {
-    setImmediate(step);
-  }
-}
-
 /**
  * One request and its answer: `apply` runs on the far side as a step of `network`, its outcome reaches the caller as a
  * step of `home`. A home that died never hears the answer, though the request was applied.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, it, test } from 'node:test';
+import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { BuildContext } from '../../../dev/container/context.ts';
@@ -115,34 +115,6 @@ describe('the image', () => {
     )?.value;
     assert.deepEqual([appVersion, written], [version, `VERSION=${version}`]);
   });
-});
-
-test('a command in shell form is refused', () => {
-  assert.throws(() => execForm('node dist/cli/main.js'), /not a JSON list/);
-});
-
-test('of the rules of .dockerignore the last one that fits holds, for what is in a folder too', () => {
-  const context = new BuildContext('# all\n*\n!src\nsrc/**/*.test.ts\n!/docs/a.md\nsrc/x?\n');
-  const had = ['src/a.ts', 'src/b/c.ts', 'src/xyz', 'docs/a.md'];
-  const not = [
-    'README.md',
-    '.env',
-    'src/a.test.ts',
-    'src/b/c.test.ts',
-    'src/x1',
-    'src/x1/y.ts',
-    'docs/b.md',
-    'docs',
-  ];
-  assert.deepEqual(
-    [...had, ...not].filter((name) => context.has(name)),
-    had,
-  );
-  assert.deepEqual(
-    ['docs', 'src', 'test'].filter((name) => context.mayHave(name)),
-    ['docs', 'src'],
-  );
-  assert.equal(new BuildContext('').has('anything'), true);
 });
 
 describe('docker-compose.yaml', () => {

@@ -56,14 +56,6 @@ describe('a fetch of one partition', () => {
     );
   });
 
-  it('passes a batch whose last records were compacted away, and one that is empty', () => {
-    assert.equal(new PartitionFetch('t', '5', data([two({ lastDelta: 3 })])).nextOffset, 9);
-    const empty = new PartitionFetch('t', '5', data([two({ records: [], lastDelta: 3 })]));
-    assert.equal(empty.nextOffset, 9);
-    assert.equal(empty.isEmpty(), false);
-    assert.equal(empty.lastOffset(), '8');
-  });
-
   it('is empty when the partition had nothing new, and when it ends within its first batch', () => {
     for (const batches of [[], [two().subarray(0, -1)]]) {
       const fetch = new PartitionFetch('t', '90', data(batches));

@@ -7,8 +7,6 @@ import { fileURLToPath } from 'node:url';
 import { PAGES } from '../../../dev/docs/pages.ts';
 import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { kafkaOptions } from '../../../src/config/options/kafka.ts';
-import { pipelineOptions } from '../../../src/config/options/pipeline.ts';
 import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -78,16 +76,6 @@ test('every page is reached from docs/README.md, and the index from README.md', 
   );
 });
 
-test('the index names every page of docs/ itself', () => {
-  const named = new Set(linksOf('docs/README.md').map(({ file }) => file));
-  assert.deepEqual(
-    globSync('docs/*.md', { cwd: ROOT }).filter(
-      (page) => page !== 'docs/README.md' && !named.has(page),
-    ),
-    [],
-  );
-});
-
 test('configurations that README.md and docs/getting-started.md show are accepted', () => {
   const environment = {
     KAFKA_BROKERS: 'broker:9092',
@@ -102,18 +90,6 @@ test('configurations that README.md and docs/getting-started.md show are accepte
       'posts',
     );
   }
-});
-
-test('documents name the Kafka options of a pipeline in full, since the top level has others', () => {
-  const names = Object.keys(pipelineOptions.shape.kafka.shape);
-  for (const name of names) assert.ok(!Object.hasOwn(kafkaOptions.shape, name), name);
-  const short = new RegExp(`(?<![.\\w])kafka\\.(?:${names.join('|')})\\b`);
-  const wrong = DOCUMENTS.flatMap((document) =>
-    readFileSync(path.join(ROOT, document), 'utf8')
-      .split('\n')
-      .flatMap((line, index) => (short.test(line) ? [`${document}:${index + 1}: ${line}`] : [])),
-  );
-  assert.deepEqual(wrong, []);
 });
 
 test('code that documents name is there', () => {

@@ -74,6 +74,7 @@ export class Cast {
   keep(): void {
     for (const instance of this.alive) {
       assertAgeTold(instance);
+      assertBalanced(instance);
       const why = this.#endOf(instance);
       if (why === undefined) continue;
       this.#count(why);
@@ -153,4 +154,11 @@ function assertAgeTold(instance: Instance): void {
       'age',
       `${instance.process.name} has ${inFlight} records in flight, and tells ${oldest} as the oldest`,
     );
+}
+
+/** Every record that came in was published, skipped or released, or is in flight. */
+function assertBalanced(instance: Instance): void {
+  const items = instance.gauge('balance_items') ?? 0;
+  if (items !== 0)
+    throw new Violation('balance', `the balance of ${instance.process.name} is ${items}`);
 }

@@ -78,11 +78,6 @@ export interface KafkaSettings extends GroupSettings {
   readonly heartbeatIntervalMs: number;
   readonly transactions: TransactionSettings;
   readonly maxBatchRecords: number;
-  /**
-   * Position of a partition that was resumed but not sought since the last join: nowhere, as the port defines, or from the group's committed offset (source) and the beginning (journal), as a bare
-   * client does.
-   */
-  readonly unsought: 'waits' | 'committed';
 }
 
 const DEFAULTS: KafkaSettings = {
@@ -92,7 +87,6 @@ const DEFAULTS: KafkaSettings = {
   heartbeatIntervalMs: 3_000,
   transactions: { timeoutMs: 60_000, maxMessageBytes: 1_048_588 },
   maxBatchRecords: 500,
-  unsought: 'waits',
 };
 
 export class MemoryKafka {

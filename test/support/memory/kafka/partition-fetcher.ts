@@ -40,16 +40,10 @@ export class PartitionFetcher {
   /** Error of the last fetch. */
   #error: string | undefined;
 
-  constructor(
-    context: FetchContext,
-    stream: Stream,
-    partition: number,
-    position: number | undefined,
-  ) {
+  constructor(context: FetchContext, stream: Stream, partition: number) {
     this.#context = context;
     this.#stream = stream;
     this.#partition = partition;
-    this.#position = position;
   }
 
   seek(offset: number): void {

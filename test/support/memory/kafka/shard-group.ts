@@ -191,21 +191,8 @@ export class MemoryShardGroup implements ShardGroup {
 
   /** Paused, and wherever it was sought before is forgotten. */
   #assign(stream: Stream, partition: number): void {
-    const fetcher = new PartitionFetcher(
-      this.#fetchContext(),
-      stream,
-      partition,
-      this.#unsought(stream, partition),
-    );
+    const fetcher = new PartitionFetcher(this.#fetchContext(), stream, partition);
     this.#fetchers.set(`${stream}-${partition}`, fetcher);
-  }
-
-  #unsought(stream: Stream, partition: number): number | undefined {
-    if (this.#kafka.settings.unsought === 'waits') return undefined;
-    const { group, source } = this.#topics;
-    return stream === 'source'
-      ? (this.#kafka.cluster.committedOffset(group, source, partition).offset ?? 0)
-      : 0;
   }
 
   #fetchContext(): FetchContext {

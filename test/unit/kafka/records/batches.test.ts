@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { crc32c, walkBatches } from '../../../../src/kafka/records/index.ts';
+import { crc32c } from '../../../../src/kafka/records/index.ts';
 import {
-  LOG_APPEND_TIME,
   seal,
   slowCrc32c,
   varint,
@@ -11,7 +10,6 @@ import {
 } from '../../../support/kafka/record-batches.ts';
 import { nextOffset, readAll } from '../../../support/records/read-pieces.ts';
 
-const INT64 = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
 const three = (baseOffset: number) => writeBatch({ baseOffset, records: [{}, {}, {}] });
 const next = (bytes: Buffer | Buffer[], fetchOffset = 0, endOffset = 1_000) =>
   nextOffset({
@@ -27,41 +25,6 @@ function damaged(batch: Buffer, at = batch.length - 1): Buffer {
 }
 
 describe('the headers of a response', () => {
-  it('tell everything about each complete batch, and the last may be cut off', () => {
-    const batch = writeBatch({
-      baseOffset: 40,
-      records: [{}, { delta: 4 }],
-      attributes: 16 | 32 | 8 | 4,
-      producerId: 7n,
-      baseTimestamp: 5n,
-      maxTimestamp: 9n,
-    });
-    const cut = three(45);
-    const bytes = Buffer.concat([three(10), batch, cut.subarray(0, cut.length - 1)]);
-    const [first, second, ...others] = [...walkBatches(bytes)];
-    assert.deepEqual(others, []);
-    assert.deepEqual(
-      [first?.baseOffset, first?.lastOffset, first?.count, first?.codec],
-      [10, 12, 3, 0],
-    );
-    assert.deepEqual(second, {
-      magic: 2,
-      baseOffset: 40,
-      lastOffset: 44,
-      start: first?.end,
-      end: bytes.length - cut.length + 1,
-      codec: 4,
-      transactional: true,
-      control: true,
-      logAppendTime: true,
-      producerId: 7n,
-      count: 2,
-      baseTimestamp: 5n,
-      maxTimestamp: 9,
-    });
-    assert.equal(next(bytes), 45);
-  });
-
   it('move the position past a batch whose last records were compacted away, and past one that is empty', async () => {
     const bytes = [
       writeBatch({ baseOffset: 5, records: [{}], lastDelta: 3 }),
@@ -112,64 +75,6 @@ describe('the headers of a response', () => {
     const endOffset = 2 ** 53;
     assert.throws(() => nextOffset({ bytes: three(10), fetchOffset: 10, endOffset }), /2\^53 - 1/);
     await assert.rejects(readAll(three(10), { fetchOffset: 10, endOffset }), /2\^53 - 1/);
-  });
-});
-
-describe('records', () => {
-  it('come with partition, offset, timestamp, key and value; those before the offset asked for stay away', async () => {
-    const records = [
-      { key: Buffer.from('a') },
-      { delta: 3, timestampDelta: -4n, value: Buffer.from('b') },
-      { delta: 4 },
-    ];
-    const read = await readAll(writeBatch({ baseOffset: 10, records, baseTimestamp: 1_000n }), {
-      fetchOffset: 12,
-    });
-    const [one, two, ...others] = read.records;
-    const none = { key: null, value: null, headers: [] };
-    assert.deepEqual(one, {
-      ...none,
-      partition: 3,
-      offset: 13,
-      timestampMs: 996,
-      value: Buffer.from('b'),
-    });
-    assert.deepEqual(two, { ...none, partition: 3, offset: 14, timestampMs: 1_000 });
-    assert.deepEqual(others, []);
-  });
-
-  it('may have any timestamp of 64 bits', async () => {
-    const { least, most } = INT64;
-    for (const [baseTimestamp, timestampDelta] of [
-      [least, 0n],
-      [most, 0n],
-      [0n, least],
-      [0n, most],
-      [-1n, 0n],
-      [most, least],
-      [1_700_000_000_000n, 3_000_000_000n],
-      // Nanoseconds: base and delta, rounded one by one, would add up to another number.
-      [1_700_000_000_000_000_100n, 77n],
-      [1_700_000_000_000_000_000n, -1_699_999_999_999_999_999n],
-      [5n, 1_700_000_000_000_000_123n],
-    ] as const) {
-      const read = await readAll(writeBatch({ baseTimestamp, records: [{ timestampDelta }] }));
-      assert.equal(read.records[0]?.timestampMs, Number(baseTimestamp + timestampDelta));
-    }
-  });
-
-  it("have the batch's largest timestamp where the broker's clock counts", async () => {
-    const read = await readAll(
-      writeBatch({
-        attributes: LOG_APPEND_TIME,
-        maxTimestamp: 77n,
-        records: [{}, { timestampDelta: 5n }],
-      }),
-    );
-    assert.deepEqual(
-      read.records.map(({ timestampMs }) => timestampMs),
-      [77, 77],
-    );
   });
 });
 

@@ -248,18 +248,6 @@ test('each record of a complete import gets a receipt with its key and headers, 
   });
 });
 
-test('a record that could not be imported gets a receipt with status ERROR', async () => {
-  const item = itemOf(sourceRecord({ type: 't', data: {} }));
-  const receipt = JSON.parse(
-    String(kindOf().failure(item, { code: 'batch_failed', message: 'it failed' }, JOB).value),
-  );
-  check(receipt);
-  assert.deepEqual(
-    [receipt.status, receipt.import_status, receipt.error],
-    ['ERROR', null, { code: 'batch_failed', message: 'it failed' }],
-  );
-});
-
 test('data may be built from expressions, and a filter skips records unless they were accepted before', () => {
   const fields = { id: 'id', name: "join(' ', [first, last])", none: 'none' };
   const over: Partial<ImportOptions> = {

@@ -182,25 +182,6 @@ function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = 
   };
 }
 
-test('an id that is unknown or refused is retried, and then ends as configured', async () => {
-  const ask = rounds({ a: 'not_found', b: {}, c: 'rejected' });
-  assert.deepEqual([(await ask(50)).offsets, (await ask(1_049)).offsets], [[1], [1]]);
-  const ended = await ask(1_050);
-  for (const value of ended.values) check(value);
-  assert.deepEqual(
-    ended.values.map(({ status, error }) => [status, error?.code]),
-    [
-      ['ERROR', 'decision_unknown'],
-      ['SUCCESS', undefined],
-      ['ERROR', 'decision_refused'],
-    ],
-  );
-  const dropping = rounds({ a: 'not_found', b: 'rejected' }, { onFailure: 'dead-letter' });
-  assert.deepEqual((await dropping(50)).offsets, []);
-  const reasons = (await dropping(1_050)).values.map(({ reason }) => reason);
-  assert.deepEqual(reasons, ['review_failed', 'review_failed']);
-});
-
 test('ids are not given up while the service does not find an earlier decision either: a lost route ends nothing', async () => {
   for (const [failure, status] of [
     ['not_found', 404],
@@ -256,58 +237,6 @@ test('a refusal that is not about the id, such as a wrong method, ends nothing',
     assert.equal((await ask(10_000)).error, refusal);
   }
   assert.equal(told[1], 'answered 405');
-});
-
-test('an undecided id ends with the reason when its time is over: pending, or the cause of an invalid response', async () => {
-  const answers: Record<string, Answer> = {
-    a: { rawStatus: 'PENDING', result: null, labelsJson: null },
-    b: 'protocol',
-    c: {},
-    d: 'not_found',
-  };
-  const { values, outcomes, offsets, error } = await outcomesOf(answers, {}, { last: true });
-  assert.equal(error, undefined);
-  assert.deepEqual(offsets, [0, 1, 2], 'the grace of an unknown id is not over');
-  for (const value of values) check(value);
-  assert.deepEqual(
-    values.map(({ decision_status, error }) => [decision_status, error]),
-    [
-      [
-        'PENDING',
-        { code: 'review_timeout', message: 'The service did not make this decision in time.' },
-      ],
-      [
-        null,
-        {
-          code: 'decision_unreadable',
-          message: "The service's response about this decision is invalid: scripted",
-        },
-      ],
-      ['SUCCESS', null],
-    ],
-  );
-  assert.deepEqual(
-    outcomes.map(({ overdue }) => overdue),
-    [true, true, undefined],
-  );
-  const letters = await outcomesOf(answers, { onFailure: 'dead-letter' }, { last: true });
-  assert.deepEqual(
-    letters.outcomes.flatMap((one) => ('poison' in one ? [one.poison.message] : [])),
-    [
-      'The service did not make this decision in time. (review_timeout)',
-      "The service's response about this decision is invalid: scripted (decision_unreadable)",
-    ],
-  );
-});
-
-test('an unavailable service ends nothing, even when the time is over', async () => {
-  const { offsets, error } = await outcomesOf(
-    { a: 'unavailable', b: 'unauthorized', c: {} },
-    {},
-    { last: true },
-  );
-  assert.deepEqual(offsets, [2]);
-  assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
 });
 
 test('an invalid response is reported for each decision, and again after five minutes', async () => {

@@ -93,24 +93,6 @@ test('a batch whose creation is under way when the pipeline is paused is not sub
   await end(world);
 });
 
-test('records that are fetched but not decoded when the pipeline is drained wait in the source', async () => {
-  const gate = new Gate();
-  const world = new World({
-    partitions: 1,
-    wrap: (ports) => ({ ...ports, kind: changed(ports.kind, { prepare: () => gate.pass() }) }),
-  });
-  const instance = world.start();
-  world.produce(5, { types: ['a'] });
-  await world.clock.runUntil(() => gate.reached === 1, MINUTE);
-  assert.equal((await command(world, 'drain')).outcome, 'reached');
-  gate.open();
-  await world.clock.advance(MINUTE);
-  assert.equal(world.service.batches.size, 0);
-  assert.equal(instance.gauge('items_in_flight'), 0);
-  await command(world, 'resume');
-  await end(world);
-});
-
 test('a drain finishes retries and what was buffered, and is acknowledged with an empty journal', async () => {
   let failing = true;
   const world = new World({
@@ -144,20 +126,6 @@ test('a drain finishes retries and what was buffered, and is acknowledged with a
   await end(world);
 });
 
-test('an owner that is killed during a drain is followed by one that ends it', async () => {
-  const world = new World({ service: SLOW });
-  const first = world.start();
-  world.produce(40);
-  await world.clock.runUntil(() => world.liveJobs().length > 2, MINUTE);
-  await command(world, 'drain', { timeoutMs: 0 });
-  world.start();
-  world.clock.after(20 * SECOND, () => first.process.kill());
-  assert.equal((await command(world, 'drain')).outcome, 'reached');
-  assert.equal(world.liveJobs().length, 0);
-  await command(world, 'resume');
-  await end(world);
-});
-
 test('a malformed command is ignored with a warning; the one before stays in force', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
@@ -181,61 +149,6 @@ test('a malformed command is ignored with a warning; the one before stays in for
   assert.equal(world.service.batches.size, 0);
   assert.ok((await command(world, 'resume')).changed);
   await end(world);
-});
-
-test('a record that compaction leaves in place of a command neither ends nor begins anything', async () => {
-  for (const garbage of ['', '{"v":9,"revision":9}', null]) {
-    for (const commands of [['pause'], ['pause', 'resume'], []] as const) {
-      const world = new World({ partitions: 1 });
-      const instance = world.start();
-      await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
-      const revisions = new Set<number>();
-      for (const one of commands) revisions.add((await command(world, one)).control.revision);
-      instance.process.kill();
-      const value = garbage && Buffer.from(garbage);
-      world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'control', value }]);
-      world.kafka.cluster.log(TOPICS.journal, 0).compact({ dropTombstones: true });
-      assert.equal(journalOf(world, 'control').length, garbage === null ? 0 : 1);
-      const next = world.start();
-      world.produce(5, { types: ['a'] });
-      await world.clock.advance(10 * MINUTE);
-      const isPaused = commands.at(-1) === 'pause';
-      assert.equal(world.decisions().length, isPaused ? 0 : 5);
-      assert.equal(viewOf(next).control?.by, isPaused ? 'ann@host' : undefined);
-      const again = await command(world, 'pause');
-      assert.equal(again.changed, !(isPaused && garbage === null));
-      const { revision } = again.control;
-      assert.equal(revisions.has(revision), !again.changed, 'a revision was given twice');
-      assert.equal((await command(world, 'resume')).outcome, 'reached');
-      await end(world);
-    }
-  }
-});
-
-test('a malformed acknowledgement neither ends nor begins a pause', async () => {
-  for (const isCommandLeft of [true, false]) {
-    const world = new World({ partitions: 1 });
-    const instance = world.start();
-    await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
-    await command(world, 'pause');
-    instance.process.kill();
-    const spoil = (key: string, value: Buffer | null) =>
-      world.kafka.cluster.produce(TOPICS.journal, 0, [{ key, value }]);
-    spoil('control/ack', Buffer.from('{"v":1,"revision":1}'));
-    // Without compaction the acknowledgement before it can be read.
-    if (isCommandLeft) world.kafka.cluster.log(TOPICS.journal, 0).compact();
-    else spoil('control', null);
-    const next = world.start();
-    world.produce(5, { types: ['a'] });
-    await world.clock.advance(10 * MINUTE);
-    assert.equal(world.decisions().length, 0);
-    const warnings = next.logger.lines.filter(({ message }) =>
-      message.includes('ignored a record of the journal'),
-    );
-    assert.equal(warnings.length, isCommandLeft ? 1 : 2);
-    assert.equal((await command(world, 'resume')).outcome, 'reached');
-    await end(world);
-  }
 });
 
 test('shards differ while a command is written: no other program is suspected', async () => {
@@ -324,21 +237,6 @@ test('the command after the highest revision is obeyed too', async () => {
   assert.equal(world.service.batches.size, 0);
   const { outcome, control } = await command(world, 'resume');
   assert.deepEqual([outcome, control.revision < Number.MAX_SAFE_INTEGER], ['reached', true]);
-  await end(world);
-});
-
-test('a rejoin in a pause loses neither the pause nor the next command', async () => {
-  const world = new World({ partitions: 1 });
-  const instance = world.start();
-  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
-  await command(world, 'pause');
-  world.produce(5);
-  world.start();
-  await world.clock.advance(MINUTE);
-  world.kafka.group(TOPICS.group, TOPICS.journal).rebalance();
-  await world.clock.advance(MINUTE);
-  assert.equal(world.service.batches.size, 0);
-  assert.equal((await command(world, 'resume')).outcome, 'reached');
   await end(world);
 });
 

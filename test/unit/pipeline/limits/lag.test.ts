@@ -179,17 +179,6 @@ test('the lag is unknown once an end is not known any more, for the pipeline and
   );
 });
 
-test('nobody asks once the pipeline has stopped', async () => {
-  const { world, questions } = watched({ partitions: 1 });
-  const instance = world.start();
-  await world.clock.advance(MINUTE);
-  await world.through(instance.stop());
-  const asked = questions.asked.length;
-  assert.ok(asked > 0);
-  await world.clock.advance(10 * MINUTE);
-  assert.deepEqual([questions.asked.length, instance.process.timers], [asked, 0]);
-});
-
 test('brokers that do not answer the group are not asked either', async () => {
   const { world, questions } = watched({ partitions: 1 });
   const instance = world.start();

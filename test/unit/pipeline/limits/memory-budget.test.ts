@@ -87,18 +87,6 @@ test('while intake uses little, work may use what is free', async () => {
   await third;
 });
 
-test('one piece of work is always granted, however large, and the next waits for it', async () => {
-  const budget = new MemoryBudget(10);
-  budget.lease('intake', 10);
-  budget.lease('reread', 10);
-  const first = await budget.reserve('work', 1_000_000, forever);
-  const next = budget.reserve('work', 1, forever);
-  assert.equal(await settled(next), false);
-  end(first);
-  await next;
-  assert.equal(budget.usedBytes, 21);
-});
-
 test('a lease that is given back twice counts once, and fractions of bytes leave nothing', async () => {
   const budget = new MemoryBudget(100);
   const leases = await Promise.all(
@@ -169,23 +157,6 @@ test('intake is granted room in line, as far as there is room, and nothing passe
   assert.equal(budget.mayTake, true);
 });
 
-test('an abort ends the wait at once, and leaves no reservation behind', async () => {
-  const budget = new MemoryBudget(100);
-  budget.lease('intake', 100);
-  using _held = await budget.reserve('work', 100, forever);
-  const abort = new AbortController();
-  const waiting = [
-    budget.reserve('intake', 1, abort.signal),
-    budget.reserve('work', 100, abort.signal),
-    budget.reserve('reread', 100, abort.signal),
-  ];
-  const reason = new Error('given up');
-  abort.abort(reason);
-  for (const one of waiting) await assert.rejects(one, reason);
-  await assert.rejects(budget.reserve('work', 1, abort.signal), reason);
-  assert.equal(budget.usedBytes, 200);
-});
-
 test('work is granted in line: small reservations do not starve a large one, nor one that is given up the next', async () => {
   const budget = new MemoryBudget(100);
   const first = await budget.reserve('work', 50, forever);
@@ -208,18 +179,6 @@ test('work is granted in line: small reservations do not starve a large one, nor
   end(await large);
   await small;
   assert.deepEqual(order, ['large', 'small']);
-});
-
-test('a reservation that is given up lets those behind it pass', async () => {
-  const budget = new MemoryBudget(100);
-  await budget.reserve('work', 60, forever);
-  const abort = new AbortController();
-  const large = budget.reserve('work', 90, abort.signal);
-  const small = budget.reserve('work', 1, forever);
-  abort.abort(new Error('given up'));
-  await assert.rejects(large, /given up/);
-  await small;
-  assert.equal(budget.usedBytes, 61);
 });
 
 test('records are read again within their share, one run of any size excepted, and do not stop intake', async () => {

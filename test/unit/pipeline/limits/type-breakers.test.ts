@@ -33,10 +33,6 @@ function world() {
   return { clock, logger, waits, breakers, blockedMs };
 }
 
-test('a type without history is not blocked', async () => {
-  assert.equal(await world().blockedMs('a'), 0);
-});
-
 test('a rejected type is blocked for the pause, others are not, and the log names the type', async () => {
   const { breakers, blockedMs, logger } = world();
   breakers.rejected('a', 'HTTP 400');

@@ -1,9 +1,7 @@
 /** Claim and lost ownership, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeMeta, writeProgress } from '../../../../src/core/journal/journal-records.ts';
-import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
-import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
+import { writeMeta } from '../../../../src/core/journal/journal-records.ts';
 import { RefusedError } from '../../../../src/pipeline/context/errors.ts';
 import { changed, withFiles } from '../../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';
@@ -182,53 +180,6 @@ test('a journal whose beginning was removed is refused by the claim of its shard
   );
 });
 
-test('offsets that a newer owner commits while a shard is claimed are not taken for a lost journal: the shard is lost, and claimed again', async () => {
-  let overtaken = false;
-  const world = withJournal({
-    partitions: 1,
-    wrap: (ports) => ({
-      ...ports,
-      admin: changed(ports.admin, {
-        committed: async (...about) => {
-          // The start asks too, before the journal is read.
-          if (!overtaken && journalKeys(world).includes('owner')) {
-            overtaken = true;
-            const { cluster, transactions } = world.kafka;
-            transactions.initialise(`${TOPICS.journal}-0`);
-            const meta = {
-              group: TOPICS.group,
-              source: TOPICS.source,
-              shards: 1,
-              kind: 'scripted',
-            };
-            const none = {
-              watermark: 0,
-              claimed: new OffsetSet(),
-              replay: 0,
-              read: 0,
-              last: null,
-              start: 0,
-            };
-            cluster.produce(TOPICS.journal, 0, [
-              writeMeta(meta),
-              writeProgress(0, { seq: 1, ...none }),
-            ]);
-            cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0, commitMetadata(1));
-          }
-          return ports.admin.committed(...about);
-        },
-      }),
-    }),
-  });
-  const instance = world.start();
-  world.event(0);
-  await world.untilSettled(MINUTE);
-  assert.equal(instance.refused, undefined);
-  assert.equal(instance.metrics.counter('transactions_total', { outcome: 'fenced' }), 1);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-  world.assertExactlyOnce();
-});
-
 test('a new journal is accepted once the offsets of the group were set by hand, and only until the next commit', async () => {
   const world = await stoppedPipeline();
   world.kafka.cluster.deleteTopic(TOPICS.journal);
@@ -288,29 +239,6 @@ test('a recovery that took longer than half of delete.retention is discarded and
   );
 });
 
-test('a zombie that wakes commits nothing, and what the next owner did stands', async () => {
-  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 20_000 }) } });
-  const first = world.start('first');
-  world.produce(50);
-  await world.clock.advance(10_000);
-  assert.equal(world.liveJobs().length, 10);
-  first.process.freeze();
-  world.start('second');
-  await world.clock.advance(50_000);
-  assert.equal(world.verdict().settled, 50, 'the second has settled them all');
-  const before = journalKeys(world);
-  first.process.thaw();
-  await world.clock.advance(5_000);
-  assert.ok(first.metrics.counter('transactions_total', { outcome: 'fenced' }) > 0, 'it tried');
-  assert.deepEqual(
-    journalKeys(world).slice(before.length),
-    ['owner'],
-    'only the proof of the second, when the first joins again',
-  );
-  world.assertExactlyOnce();
-  assert.equal(first.gauge('shards_owned'), 0);
-});
-
 test('an owner that was fenced confirms its membership before it claims again, so that two owners do not ping-pong', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
@@ -329,33 +257,6 @@ test('an owner that was fenced confirms its membership before it claims again, s
   await world.untilSettled(MINUTE);
   assert.equal(claims(), 2);
   world.assertExactlyOnce();
-});
-
-test('each transaction of unknown outcome ends the owner, and the journal tells the next what happened', async () => {
-  for (const fate of [
-    'reply-lost',
-    'lost',
-    'committed-fenced',
-    'aborted',
-    'fenced',
-    'unsent',
-  ] as const) {
-    let hit = 0;
-    const world = new World({
-      partitions: 1,
-      hooks: {
-        commitFate: ({ transaction }) =>
-          transaction.journal.some(({ key }) => key.startsWith('job/')) && hit++ % 4 === 1
-            ? fate
-            : 'commit',
-      },
-    });
-    world.start();
-    world.produce(40);
-    await world.untilSettled(10 * MINUTE);
-    world.assertExactlyOnce();
-    assert.ok(hit > 4, fate);
-  }
 });
 
 test('a kept shard proves that it is still its owner’s at each join, and an idle one every minute', async () => {
@@ -380,27 +281,6 @@ test('a kept shard proves that it is still its owner’s at each join, and an id
   );
   await world.clock.advance(65_000);
   assert.deepEqual([owners(0), owners(1)], [3, 3]);
-});
-
-test('records of kept partitions are neither lost nor read twice over a rebalance, though batches were under way', async () => {
-  const world = new World({
-    partitions: 4,
-    kafka: { unsought: 'committed' },
-    hooks: { deliverStale: () => true, batchRecords: () => 3 },
-  });
-  const first = world.start();
-  for (let round = 0; round < 10; round++) {
-    world.produce(40);
-    await world.clock.advance(1_300);
-    if (round === 3) world.start();
-    if (round === 6) void world.instances[1]?.stop();
-  }
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(first.metrics.counter('unread_records_lost_total'), 0);
-  for (let p = 0; p < 4; p++)
-    for (let offset = 0; offset < 100; offset++)
-      assert.equal(world.service.submissions(p, offset), 1);
 });
 
 test('a source topic that was made anew is refused, though its offsets would fit', async () => {

@@ -5,7 +5,6 @@ import { BatchRecords } from '../../../../src/core/journal/batch-records.ts';
 import { parkedBatch } from '../../../../src/pipeline/source/parked-batch.ts';
 import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
-import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
 const BUDGET = 1_000_000;
@@ -174,59 +173,6 @@ test('what waits for a refused type is bounded by maxInFlight, and says so', asy
   await it.clock.advance(MINUTE);
   assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
   assert.ok(instance.metrics.counter('events_consumed_total') <= 50 + 2 * 4);
-});
-
-test('an owner that loses its shard while a type is held back gives the memory back, and its successor settles everything', async () => {
-  let refuse = true;
-  const it = world({
-    service: {
-      fault: (operation) =>
-        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
-    },
-  });
-  const first = it.start();
-  await pour(it, first);
-  assert.ok(first.budget.usedBytes > 0);
-  await it.through(first.stop());
-  await it.clock.advance(2_000);
-  assert.equal(first.budget.usedBytes, 0);
-  it.start();
-  await it.clock.advance(MINUTE);
-  refuse = false;
-  await it.untilSettled(10 * MINUTE);
-  it.assertExactlyOnce();
-});
-
-test('records that retention took while their type was held back end with their coordinates, the others are reviewed', async () => {
-  let refuse = true;
-  const it = world({
-    service: {
-      fault: (operation) =>
-        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
-    },
-  });
-  const instance = it.start();
-  for (let n = 0; n < 11; n++) it.event(0, 'bad');
-  await it.clock.advance(MINUTE);
-  it.kafka.cluster.log('content', 0).deleteBefore(5);
-  refuse = false;
-  await it.clock.advance(MINUTE);
-  const letters = it
-    .published('dead')
-    .map((record) => [headerOf(record, 'dead-letter-reason'), record.value]);
-  assert.deepEqual(letters, Array(5).fill(['source_unavailable', null]));
-  assert.deepEqual(
-    it
-      .decisions()
-      .map(({ offset }) => offset)
-      .sort((a, b) => a - b),
-    [5, 6, 7, 8, 9, 10],
-  );
-  await it.clock.advance(2_000);
-  assert.deepEqual(
-    [instance.budget.usedBytes, instance.gauge('balance_items'), it.committed(0).offset],
-    [0, 0, 11],
-  );
 });
 
 test('a probe whose records are gone from the source passes its turn on: the next batch of the type need not wait another pause', async () => {

@@ -1,81 +1,12 @@
 /** Reread queue: records to be submitted again are read from the source once more. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lastHeader } from '../../../../src/core/record.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
-import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
-import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
 
 const batches = (world: World) => [...world.service.batches.values()];
-
-test('records that retention removed before a retry become dead letters with their coordinates and nothing else', async () => {
-  const world = new World({
-    partitions: 1,
-    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++)
-    world.put(0, sourceValue({ type: 'a', content: 'x' }), {
-      key: `k${n}`,
-      headers: [['trace', 't']],
-    });
-  await world.clock.advance(20_000);
-  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(3);
-  await world.clock.advance(MINUTE);
-  assert.deepEqual(
-    world
-      .decisions()
-      .map(({ offset }) => offset)
-      .sort(),
-    [3, 4],
-  );
-  const letters = world
-    .published('dead')
-    .map(({ key, value, headers }) => [
-      key,
-      value,
-      lastHeader(headers, 'trace'),
-      headerOf({ headers }, 'dead-letter-reason'),
-      headerOf({ headers }, 'dead-letter-stage'),
-      headerOf({ headers }, 'dead-letter-offset'),
-    ]);
-  assert.deepEqual(
-    letters.toSorted(),
-    [0, 1, 2].map((offset) => [
-      null,
-      null,
-      undefined,
-      'source_unavailable',
-      'rewind',
-      String(offset),
-    ]),
-  );
-  assert.equal(
-    instance.metrics.counter('dead_lettered_total', { reason: 'source_unavailable' }),
-    3,
-  );
-  await world.clock.advance(1_000);
-  assert.equal(instance.gauge('balance_items'), 0);
-});
-
-test('a source that lost everything ends every waiting retry as dead letters', async () => {
-  const world = new World({
-    partitions: 1,
-    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(20_000);
-  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(5);
-  await world.clock.advance(MINUTE);
-  assert.deepEqual(
-    [world.decisions().length, world.published('dead').length, world.liveJobs().length],
-    [0, 5, 0],
-  );
-});
 
 test('records that are wanted again keep their job’s type and pass the filters of today', async () => {
   let filter = false;
@@ -103,23 +34,6 @@ test('records that are wanted again keep their job’s type and pass the filters
       ['old type', 5],
     ],
   );
-});
-
-test('a rewind that the cluster refuses is tried again by the next claim', async () => {
-  let refusals = 0;
-  const world = new World({
-    partitions: 1,
-    hooks: {
-      failure: (operation) =>
-        operation === 'read' && refusals++ < 2 ? new Error('no leader') : undefined,
-    },
-    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(refusals, 3);
 });
 
 test('one pass over the source serves all retries that wait for it', async () => {
@@ -152,56 +66,6 @@ test('one pass over the source serves all retries that wait for it', async () =>
     [passes, batches(world).length],
     [2, 12],
     'one for the first that failed, one for those that came meanwhile',
-  );
-});
-
-test('memory for a rewind is asked for in whole bytes: fractions would add up to something that is never given back', async () => {
-  const asked: number[] = [];
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 7 } },
-    service: {
-      review: ({ id }) => (id === 'batch-1' ? { results: (rows) => rows.slice(0, 4) } : {}),
-    },
-  });
-  const { budget } = world.start();
-  const { lease } = budget;
-  budget.lease = (share, bytes) => {
-    const given = lease.call(budget, share, bytes);
-    asked.push(given.bytes);
-    return given;
-  };
-  for (let n = 0; n < 7; n++) world.event(0);
-  await world.untilSettled(5 * MINUTE);
-  assert.ok(asked.length > 5);
-  assert.deepEqual(
-    asked.filter((bytes) => !Number.isInteger(bytes)),
-    [],
-  );
-});
-
-test('records that are submitted again after a reset of the group keep the event id that the reset gave them', async () => {
-  const world = new World({
-    partitions: 1,
-    service: { review: ({ id }) => (id === 'batch-2' ? { state: 'failed' } : { afterMs: 10_000 }) },
-  });
-  const first = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(MINUTE);
-  await world.through(first.stop());
-  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0);
-  world.start();
-  await world.clock.runUntil(() => batches(world).length === 3, MINUTE);
-  await world.clock.advance(1_000);
-  assert.deepEqual(
-    world
-      .liveJobs()
-      .map(({ record }) => [
-        record.remoteId,
-        record.attempt,
-        record.sources.map(({ replay }) => replay),
-      ]),
-    [['batch-3', 2, [1]]],
   );
 });
 

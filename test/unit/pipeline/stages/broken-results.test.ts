@@ -211,28 +211,6 @@ test('a single record of its type whose results never come ends all the same, af
   );
 });
 
-test('a row that breaks its file takes no other with it: what is missing behind it is halved until it stands alone', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 100, maxAgeMs: 10_000 }, downloadRetries: 1 },
-    service: {
-      fault: (operation, id) => {
-        if (operation !== 'results' || id === undefined) return undefined;
-        const at = world.service.batch(id).rows?.findIndex(({ offset }) => offset === 0) ?? -1;
-        return at < 0 ? undefined : { failure: 'protocol', afterRows: at };
-      },
-    },
-  });
-  world.start();
-  for (let n = 0; n < 100; n++) world.event(0);
-  await world.untilSettled(30 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    errors(world).map(({ offset, error }) => [offset, error?.code]),
-    [[0, 'results_unreadable']],
-  );
-});
-
 test('a malformed row that swallows others takes none of them with it', async () => {
   const world = new World({
     partitions: 1,

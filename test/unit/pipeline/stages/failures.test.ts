@@ -61,34 +61,6 @@ test('a type that fails for ever still ends: one probe per pause counts, and in 
   assert.equal(errors(world).length, 8);
 });
 
-test('the bound on halving holds over a restart', async () => {
-  const world = oneBatch(64, {
-    options: { review: { pauseMs: 1_000 }, maxRetryBatches: 9 },
-    service: { review: () => ({ state: 'failed' }) },
-  });
-  for (let restart = 0; restart < 10; restart++) {
-    await world.clock.advance(4_000);
-    await world.through((world.instances.at(-1) ?? assert.fail()).stop());
-    world.start();
-  }
-  await world.untilSettled(30 * MINUTE);
-  world.assertExactlyOnce();
-  assert.ok(submitted(world).length <= 2 * 9 + 1, `${submitted(world).length} batches for one job`);
-});
-
-test('an upload address that expires again and again never gives items up', async () => {
-  let expired = 0;
-  const world = oneBatch(5, {
-    service: {
-      fault: (operation) =>
-        operation === 'upload' && expired++ < 12 ? { failure: 'expired' } : undefined,
-    },
-  });
-  await world.untilSettled(10 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(errors(world), []);
-});
-
 test('attempts are those that the service has reviewed: uploads without an effect use up none', async () => {
   for (const failure of ['expired', 'blocked'] as const) {
     let faults = 0;
@@ -105,75 +77,6 @@ test('attempts are those that the service has reviewed: uploads without an effec
     assert.deepEqual(errors(world), [], failure);
     assert.ok(reviews > 1);
   }
-});
-
-test('an upload that is too large is split in two at once, and an item too large alone gets an ERROR decision', async () => {
-  const sizes = new Map<string, number>();
-  const world = oneBatch(4, {
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        upload: (job, body, signal) => {
-          sizes.set(job.remoteId, body.rows);
-          return ports.kind.upload(job, body, signal);
-        },
-      }),
-    }),
-    service: {
-      fault: (operation, id) =>
-        operation === 'upload' && ((sizes.get(id ?? '') ?? 0) > 1 || id === 'batch-5')
-          ? { failure: 'too_large' }
-          : undefined,
-    },
-  });
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([...sizes.values()], [4, 2, 2, 1, 1, 1, 1]);
-  const depths = world.kafka.cluster
-    .log(TOPICS.journal, 0)
-    .committed()
-    .filter(({ key, value }) => value !== null && /^job\/[^/]+$/.test(String(key)))
-    .map(({ value }) => (JSON.parse(String(value)) as { depth: number }).depth);
-  assert.deepEqual(depths, [0, 1, 1, 2, 2, 2, 2]);
-  assert.deepEqual(
-    errors(world).map(({ error }) => error?.code),
-    ['upload_too_large'],
-  );
-});
-
-test('a remote id that a live job already has is a failed create: no job takes it, and another is asked for', async () => {
-  let repeats = 3;
-  const world = new World({
-    partitions: 1,
-    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 2 * MINUTE } : {}) },
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        create: async (type, signal) => {
-          const created = await ports.kind.create(type, signal);
-          return created.remoteId !== 'batch-1' && repeats-- > 0
-            ? { ...created, remoteId: 'batch-1' }
-            : created;
-        },
-      }),
-    }),
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(5_000);
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(30_000);
-  assert.deepEqual(
-    world.liveJobs().map(({ record }) => record.remoteId),
-    ['batch-1'],
-  );
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.submissions(0, 5), 1);
-  assert.equal(
-    instance.logger.lines.filter(({ message }) => message.includes('the id of a live job')).length,
-    3,
-  );
 });
 
 test('a batch whose state cannot be asked for is overdue as well, once, and ends by itself once it can', async () => {

@@ -127,61 +127,6 @@ test('a source topic that is created again while the client is away, and is long
   );
 });
 
-test('a rejoin looks at the newest record again, and goes on behind it although retention has removed it', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 100, maxAgeMs: 5_000 } } });
-  const instance = world.start();
-  for (let n = 0; n < 10; n++) world.event(0);
-  await world.clock.advance(1_000);
-  assert.equal(
-    instance.metrics.counter('events_consumed_total'),
-    10,
-    'read, and waiting in a buffer',
-  );
-  world.kafka.cluster.log('content', 0).deleteBefore(10);
-  instance.group.crash('the client was rebuilt');
-  await world.clock.advance(2_000);
-  for (let n = 0; n < 10; n++) world.event(0);
-  await world.clock.advance(MINUTE);
-  assert.equal(instance.metrics.counter('unread_records_lost_total'), 0);
-  assert.equal(instance.metrics.counter('events_consumed_total'), 20);
-  assert.deepEqual([world.published('decisions').length, world.committed(0).offset], [20, 20]);
-});
-
-test('records that retention takes before a running owner reads them are counted as lost, and intake goes on behind them', async () => {
-  let down = true;
-  const world = new World({
-    partitions: 1,
-    options: { source: { maxInFlight: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
-    hooks: { batchRecords: () => 4 },
-    service: {
-      fault: (operation) =>
-        operation === 'create' && down ? { failure: 'unavailable' } : undefined,
-    },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 100; n++) world.event(0);
-  await world.clock.advance(30_000);
-  const read = instance.metrics.counter('events_consumed_total');
-  world.kafka.cluster.log('content', 0).deleteBefore(60);
-  down = false;
-  await world.clock.advance(MINUTE);
-  assert.equal(instance.metrics.counter('unread_records_lost_total'), 60 - read);
-  assert.deepEqual(
-    [
-      world.published('decisions').length,
-      world.published('dead').length,
-      world.committed(0).offset,
-    ],
-    [read + 40, 0, 100],
-  );
-  assert.ok(
-    instance.logger.lines.some(
-      ({ level, message }) =>
-        level === 'error' && message.includes('removed from the source topic'),
-    ),
-  );
-});
-
 test('retention that overtakes what is fetched but not yet taken loses nothing of that', async () => {
   const commit = Promise.withResolvers<void>();
   const world = new World({

@@ -1,8 +1,6 @@
 /** Intake, sealing and creation of batches, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
-import { lastHeader, type RecordHeaders } from '../../../../src/core/record.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
@@ -81,34 +79,6 @@ test('the first batch of a shard after a start is small, and the others are not'
   assert.ok(sizes.length > 2 && sizes.slice(2).every((size) => size === 1_000), `${sizes}`);
 });
 
-test('records that another owner has settled or put into a job are not taken again, and gaps between them are passed', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
-    service: { review: () => ({ afterMs: 'never' }) },
-  });
-  const first = world.start();
-  // 0 and 3 wait for a second one of their type; 1 and 2 are one batch.
-  for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
-  await world.clock.advance(1_000);
-  assert.equal(world.service.batches.size, 1);
-  first.process.kill();
-  world.start();
-  await world.clock.advance(MINUTE);
-  world.event(0, 'a');
-  world.event(0, 'c');
-  await world.clock.advance(1_000);
-  assert.deepEqual(
-    [...world.service.batches.values()].map(({ rows }) => rows?.map(({ offset }) => offset)),
-    [
-      [1, 2],
-      [0, 4],
-      [3, 5],
-    ],
-  );
-  world.assertConserved();
-});
-
 test('a gap of 2^28 offsets and more behind a record that waits holds up nothing, and costs the journal nothing', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxAgeMs: 30_000 } } });
   const log = world.kafka.cluster.log(TOPICS.source, 0);
@@ -156,91 +126,6 @@ test('a gap of 2^28 offsets between a record whose type waits and the next ones 
   refuse = false;
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-});
-
-test('offsets without records (aborted transactions, compaction) do not hold the watermark', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 1 } } });
-  const log = world.kafka.cluster.log('content', 0);
-  world.start();
-  await world.clock.advance(1_000);
-  world.event(0);
-  log.append(
-    [
-      { key: null, value: 'aborted' },
-      { key: null, value: 'aborted' },
-    ],
-    world.clock.now(),
-    77,
-  );
-  log.finish(77, 'abort', world.clock.now());
-  world.event(0);
-  await world.untilSettled(MINUTE);
-  // W that moves without a job is committed within ten seconds.
-  log.append([{ key: null, value: 'aborted' }], world.clock.now(), 78);
-  log.finish(78, 'abort', world.clock.now());
-  await world.clock.advance(12_000);
-  assert.equal(world.committed(0).offset, 7);
-  world.assertExactlyOnce();
-});
-
-test('a record that cannot be decoded becomes a dead letter, claimed in the same transaction, and blocks nothing', async () => {
-  const commits: string[][] = [];
-  const world = new World({
-    partitions: 1,
-    hooks: {
-      commitFate: ({ transaction }) => {
-        if (transaction.outputs !== undefined)
-          commits.push([
-            ...transaction.outputs.map(({ topic }) => topic),
-            ...transaction.journal.map(({ key }) => key),
-            `W=${transaction.offsets?.[0]?.offset}`,
-          ]);
-        return 'commit';
-      },
-    },
-  });
-  world.start();
-  world.put(0, 'not json', { key: 'k', headers: [['trace', 't']] });
-  world.put(0, null);
-  world.put(0, '{"content":"no type"}');
-  world.event(0);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(commits[0], ['dead', 'progress/0', 'W=3']);
-  const letters = world
-    .published('dead')
-    .map(({ key, value, headers }) => [
-      key && String(key),
-      value && String(value),
-      headerOf({ headers }, 'dead-letter-reason'),
-      headerOf({ headers }, 'dead-letter-offset'),
-      lastHeader(headers, 'trace')?.toString(),
-    ]);
-  const byOffset = letters.toSorted((a, b) => Number(a[3]) - Number(b[3]));
-  assert.deepEqual(byOffset, [
-    ['k', 'not json', 'not_json', '0', 't'],
-    [null, null, 'null_value', '1', undefined],
-    [null, '{"content":"no type"}', 'no_type', '2', undefined],
-  ]);
-  const { metrics } = world.instances[0] ?? assert.fail();
-  assert.equal(metrics.counter('dead_lettered_total', { reason: 'null_value' }), 1);
-});
-
-test('an undecodable record with a header twice, one of them null, becomes a dead letter with both, and the record behind it is decided', async () => {
-  const world = new World({ partitions: 1 });
-  world.start();
-  const headers: RecordHeaders = [
-    ['x', null],
-    ['constructor', Buffer.from('2')],
-    ['x', Buffer.from('1')],
-  ];
-  world.put(0, 'not json', { headers });
-  world.event(0);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  const [letter, ...more] = world.published('dead');
-  assert.deepEqual([more.length, letter?.headers.slice(0, 3)], [0, headers]);
-  assert.equal(world.published('decisions').length, 1);
 });
 
 test('records that configuration skips (null values, filters) are counted, get no terminal record, and move the watermark', async () => {
@@ -329,41 +214,6 @@ test('records in live batches count against maxInFlight, after a restart too, an
   assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
-test('an owner that takes over more records under review than maxInFlight settles them first and then reads on', async () => {
-  const wide = { batch: { maxRows: 5, maxAgeMs: 1_000 } };
-  const world = new World({
-    partitions: 1,
-    options: wide,
-    service: { review: () => ({ afterMs: 'never' }) },
-  });
-  for (let n = 0; n < 200; n++) world.event(0);
-  const first = world.start();
-  await world.clock.advance(MINUTE);
-  assert.equal(world.service.batches.size, 40);
-  await world.through(first.stop());
-
-  Object.assign(world.options.source, { maxInFlight: 20 });
-  for (let n = 0; n < 10; n++) world.event(0);
-  world.start();
-  await world.clock.advance(MINUTE);
-  assert.equal(world.service.batches.size, 40, 'intake waits');
-  const all = [...world.service.batches.keys()];
-  for (const id of all.slice(0, 35)) world.service.finish(id);
-  await world.clock.advance(MINUTE);
-  assert.equal(world.service.batches.size, 40, '25 are left');
-  world.service.script = {};
-  world.service.finish(all[35] as string);
-  await world.clock.advance(MINUTE);
-  assert.equal(
-    world.service.batches.size,
-    42,
-    'a batch that hangs holds up no more than its own records',
-  );
-  for (const id of all.slice(36)) world.service.finish(id);
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-});
-
 test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
   const world = new World({
     partitions: 1,
@@ -438,23 +288,6 @@ test('one hanging create blocks nobody: other batches are journaled and settled 
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 1), 1);
-});
-
-test('W that has moved is in the journal with the claimed set, so that a restart takes up exactly what was waiting', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
-  world.start();
-  for (const type of ['a', 'b', 'b', 'c', 'b', 'b']) world.event(0, type);
-  await world.clock.advance(5_000);
-  const progress = world.kafka.cluster
-    .log('journal', 0)
-    .committed()
-    .findLast(({ key }) => String(key) === 'progress/0');
-  const { watermark, claimed, read } = JSON.parse(String(progress?.value)) as {
-    watermark: number;
-    claimed: string;
-    read: number;
-  };
-  assert.deepEqual([watermark, [...OffsetSet.decode(claimed)], read], [0, [1, 2, 4, 5], 6]);
 });
 
 test('a record that was waiting when its owner went keeps its age: it seals when it is old enough, not anew', async () => {

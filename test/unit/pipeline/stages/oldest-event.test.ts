@@ -28,18 +28,6 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
     options: { batch: { maxRows: 100, maxAgeMs: 24 * HOUR }, journal: { partitions: 1 } },
     forGood: true,
   }),
-  'for a service that does not answer': (over) => ({
-    service: {
-      fault: (operation) =>
-        operation === 'create' && !over() ? { failure: 'unavailable' } : undefined,
-    },
-  }),
-  'for a call that hangs': (over) => ({
-    service: {
-      fault: (operation) => (operation === 'create' && !over() ? { hangMs: 24 * HOUR } : undefined),
-    },
-    forGood: true,
-  }),
   'for a type that the service refuses': (over) => ({
     service: {
       fault: (operation) =>
@@ -50,47 +38,12 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
     service: { review: () => ({ afterMs: over() ? 100 : 'never' }) },
     forGood: true,
   }),
-  'for Kafka to take the journal': (over) => ({
-    hooks: {
-      beforeCommit: ({ transaction }) =>
-        transaction.journal.some(({ key }) => key.startsWith('job/')) && !over()
-          ? never()
-          : undefined,
-    },
-    forGood: true,
-  }),
-  'for Kafka to take their dead letters': (over) => ({
-    types: [undefined, undefined, undefined, undefined, undefined, undefined],
-    hooks: {
-      beforeCommit: ({ transaction }) =>
-        transaction.outputs !== undefined && !over() ? never() : undefined,
-    },
-    forGood: true,
-  }),
   'behind dead letters that Kafka is to take': (over) => ({
     types: [undefined, 'a', undefined, 'a', undefined, 'a'],
     options: { chunk: { maxRows: 1 } },
     hooks: {
       beforeCommit: ({ transaction }) =>
         transaction.outputs !== undefined && !over() ? never() : undefined,
-    },
-    forGood: true,
-  }),
-  'for Kafka to take their decisions': (over) => ({
-    hooks: {
-      beforeCommit: ({ transaction }) =>
-        transaction.outputs !== undefined && !over() ? never() : undefined,
-    },
-    forGood: true,
-  }),
-  'for Kafka to take their dead letters, by choice': (over) => ({
-    options: { chunk: { maxRows: 1 }, review: { onRejectedType: 'dead-letter' } },
-    hooks: {
-      beforeCommit: ({ transaction }) =>
-        transaction.outputs !== undefined && !over() ? never() : undefined,
-    },
-    service: {
-      fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined),
     },
     forGood: true,
   }),

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../../support/engine/world.ts';
-import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 import { type SourceKindScript, sourceKind } from '../../../support/memory/service/source-kind.ts';
 import { headerOf } from '../../../support/records/headers.ts';
 
@@ -42,31 +41,6 @@ const balanced = (world: World) => {
   }
 };
 
-test('each record of a finished job gets what the kind says of it, once', async () => {
-  const world = worldOf({ outcome: ({ offset }) => (offset === 3 ? 'error' : 'success') });
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(said(world), [
-    '0 success',
-    '1 success',
-    '2 success',
-    '3 error',
-    '4 success',
-    '5 success',
-  ]);
-  balanced(world);
-});
-
-test('what the kind gives up becomes a dead letter as it came', async () => {
-  const world = worldOf({ outcome: ({ offset }) => (offset === 3 ? 'letter' : 'success') });
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([said(world).length, letters(world)], [5, ['3 review_failed']]);
-  const [letter] = world.published('dead');
-  assert.equal(String(letter?.value), sourceValue({ type: 'a', content: 'event of a' }));
-  balanced(world);
-});
-
 test('what is not through is asked for again, and only that', async () => {
   const asked: number[] = [];
   const world = worldOf({
@@ -82,38 +56,6 @@ test('what is not through is asked for again, and only that', async () => {
     [1, 2, 3, 4, 5, 6],
   );
   assert.equal(world.service.batches.size, 1);
-  balanced(world);
-});
-
-test('what never is through fails when its time is over', async () => {
-  const world = worldOf(
-    { outcome: ({ offset }) => (offset === 2 ? undefined : 'success') },
-    { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
-  );
-  await world.untilSettled(30 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    said(world).filter((one) => one.startsWith('2')),
-    ['2 error'],
-  );
-  balanced(world);
-});
-
-test('a service that cannot answer is waited for, with the reason; what was said before counts', async () => {
-  let failing = true;
-  const world = worldOf({
-    slice: 1,
-    outcome: ({ offset }) => {
-      if (failing && offset === 2)
-        throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
-      return 'success';
-    },
-  });
-  await world.clock.advance(30_000);
-  assert.deepEqual(said(world), ['0 success', '1 success']);
-  failing = false;
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
   balanced(world);
 });
 
@@ -205,22 +147,6 @@ test('a service that cannot be asked ends nothing, however late it is', async ()
   balanced(world);
 });
 
-for (const withoutRecord of [true, false]) {
-  test(`records that retention took ${withoutRecord ? 'end all the same, when the kind needs none of them' : 'become dead letters'}`, async () => {
-    const world = worldOf({ withoutRecord }, { service: { review: () => ({ afterMs: 20_000 }) } });
-    await world.clock.advance(10_000);
-    world.kafka.cluster.log('content', 0).deleteBefore(2);
-    await world.untilSettled(5 * MINUTE);
-    const rest = ['2 success', '3 success', '4 success', '5 success'];
-    assert.deepEqual(said(world), withoutRecord ? ['0 success', '1 success', ...rest] : rest);
-    assert.deepEqual(
-      letters(world),
-      withoutRecord ? [] : ['0 source_unavailable', '1 source_unavailable'],
-    );
-    balanced(world);
-  });
-}
-
 test('a terminal record that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
   const world = worldOf({ value: ({ offset }) => (offset === 4 ? HUGE : undefined) });
   await world.untilSettled(10 * MINUTE);
@@ -293,20 +219,6 @@ test('large outcomes are published before they pile up', async () => {
   await world.clock.advance(MINUTE);
   assert.equal(held, 60);
   assert.ok(most <= 6, `${most} at a time`);
-});
-
-test('killed between chunks, the next owner settles the rest', async () => {
-  const world = worldOf({
-    slice: 1,
-    outcome: ({ offset }) => (offset < 3 || world.instances.length > 1 ? 'success' : undefined),
-  });
-  await world.clock.advance(20_000);
-  assert.deepEqual(said(world), ['0 success', '1 success', '2 success']);
-  world.instances[0]?.process.kill();
-  world.start();
-  await world.untilSettled(10 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.decisions().length, 6);
 });
 
 test('a finished job that finds other records at its offsets is refused, and decides nothing about them', async () => {

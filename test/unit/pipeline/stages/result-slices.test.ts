@@ -69,39 +69,6 @@ test('slices with one row to take among many to drop do not pile up: their memor
   assert.ok(world.service.slices.mostLent <= 5, `${world.service.slices.mostLent} at once`);
 });
 
-test('slices of a download that is cut are given back', async () => {
-  let cuts = 0;
-  const fault = (operation: string) =>
-    operation === 'results' && cuts++ === 0
-      ? { failure: 'unavailable' as const, afterRows: 5 }
-      : undefined;
-  await assertSettled(twelve(undefined, { service: { fault } }), 3 + 6);
-});
-
-for (const fate of [
-  'fenced',
-  'aborted',
-  'lost',
-  'reply-lost',
-  'too-large',
-  'committed-fenced',
-] as const) {
-  test(`slices are given back when the transaction of their rows ends as ${fate}`, async () => {
-    let commits = 0;
-    const world = twelve(undefined, {
-      hooks: {
-        commitFate: ({ transaction }) =>
-          transaction.outputs === undefined || commits++ !== 1 ? 'commit' : fate,
-      },
-    });
-    await world.untilSettled(15 * MINUTE);
-    world.assertExactlyOnce();
-    await world.clock.settle();
-    assert.ok(world.service.slices.made > 6);
-    assert.equal(world.service.slices.lent, 0);
-  });
-}
-
 test('a slice that comes after the shard was given up is given back', async () => {
   const slices = new LentSlices();
   let asked = false;

@@ -103,38 +103,6 @@ test('each offset that cannot be read becomes one dead letter by its coordinates
   );
 });
 
-test('a range of very many offsets goes out chunk by chunk; an owner that dies between chunks is followed by one that goes on there', async () => {
-  const sizes: number[] = [];
-  let died = false;
-  const world = new World({
-    partitions: 1,
-    kafka: { maxBatchRecords: 10_000 },
-    options: { chunk: { maxRows: 1_000 } },
-    hooks: {
-      commitFate: ({ transaction }) => {
-        const [output] = transaction.outputs ?? [];
-        if (output !== undefined) sizes.push(output.records.length);
-        if (sizes.length !== 2 || died) return 'commit';
-        died = true;
-        return 'lost';
-      },
-    },
-  });
-  events(world, 5_003);
-  source(world).spoil(1, 5_002, BATCH);
-  const instance = world.start();
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.published('dead').length, 5_001);
-  assert.ok(
-    sizes.every((rows) => rows <= 1_000),
-    `${Math.max(...sizes)} rows in a transaction`,
-  );
-  assert.ok(instance.metrics.counter('claims_total', { outcome: 'owned' }) >= 2);
-  const offsets = letters(world).map(([offset]) => offset);
-  assert.deepEqual(new Set(offsets).size, 5_001);
-});
-
 test('a batch that can be read after all, by a newer version or a wider limit, is not taken for a topic made anew', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 4; n++)
@@ -150,33 +118,6 @@ test('a batch that can be read after all, by a newer version or a wider limit, i
   world.event(0);
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
-});
-
-test('a record that can no longer be read when it is to be submitted again becomes a dead letter that says why', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 4 } },
-    service: {
-      review: ({ id }) => {
-        if (id !== 'batch-1') return {};
-        source(world).spoil(1, 3, BATCH);
-        return { state: 'failed' };
-      },
-    },
-  });
-  events(world, 4);
-  world.start();
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(letters(world), [
-    [1, 'unreadable_batch'],
-    [2, 'unreadable_batch'],
-  ]);
-  const [letter] = world.published('dead');
-  assert.deepEqual(
-    [headerOf(letter ?? {}, 'dead-letter-stage'), headerOf(letter ?? {}, 'dead-letter-message')],
-    ['rewind', BATCH.message],
-  );
 });
 
 test('a journal that cannot be read is refused with its topic, partition and offset, and nothing is claimed', async () => {
@@ -321,37 +262,6 @@ test('large dead letters go out before the next piece is read', async () => {
   world.start();
   await world.untilSettled(MINUTE);
   assert.deepEqual(published, [0, 0, 2, 2, 4]);
-});
-
-test('a shard that is lost while dead letters of a piece go out takes in nothing more of it', async () => {
-  let inHand = false;
-  const world = new World({
-    partitions: 1,
-    options: { chunk: { maxRows: 1, maxBytes: 100_000 } },
-    hooks: {
-      batchRecords: () => 5,
-      commitFate: ({ transaction }) => {
-        inHand ||= transaction.outputs !== undefined;
-        return 'commit';
-      },
-    },
-    wrap: repieced(async function* (batch) {
-      for await (const { records, nextOffset } of batch.pieces()) {
-        const [first] = records;
-        if (first === undefined) continue;
-        const from = first.offset + 1;
-        const unreadable = { from, to: nextOffset, timestampMs: 0, poison: BATCH };
-        yield { records: [first], unreadable, nextOffset };
-      }
-    }),
-  });
-  for (let n = 0; n < 5; n++) world.put(0, 'not json');
-  const instance = world.start();
-  await world.clock.runUntil(() => inHand, MINUTE);
-  await world.through(instance.stop());
-  const counts = ['events_consumed_total', 'dead_lettered_total', 'items_released_total'];
-  const [consumed, dead, released = 0] = counts.map((name) => instance.metrics.counter(name));
-  assert.deepEqual([consumed, dead], [1 + released, 1]);
 });
 
 /** Pieces that reserve memory for each record, as the reader does for large ones. */

@@ -3,7 +3,6 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventId } from '../../../../src/core/outcome/dead-letter.ts';
 import {
   type AuditReport,
   type AuditRequest,
@@ -119,43 +118,6 @@ test('records skipped by a reset to a later offset are passed over, and unknown 
   );
   assert.match(later.notes.join(), /the group was reset/);
   assert.equal(await stateOf(world, 3), 'unknown');
-});
-
-test('repeated reviews after a reset to an earlier offset are counted separately, not as double', async () => {
-  const world = new World({ partitions: 1 });
-  world.start();
-  for (let n = 0; n < 6; n++) world.event(0);
-  await world.untilSettled(60_000);
-  await resetGroup(world, 2);
-  await world.clock.advance(20_000);
-  const report = await auditOf(world);
-  assert.deepEqual(
-    [report.verdict, columns(report)],
-    ['balanced', { records: 6, decided: 6, replayed: 4 }],
-  );
-});
-
-test('a record that was first reviewed after more than a thousand resets is decided', async () => {
-  const world = new World({ partitions: 1 });
-  world.start();
-  for (let n = 0; n < 2; n++) world.event(0);
-  await world.untilSettled(60_000);
-  const inspection = inspectionOf(world);
-  const id = eventId(TOPICS.source, { partition: 0, offset: 1 }, 0);
-  rewriteReads(inspection, (_topic, all) =>
-    all.map((record) => ({
-      ...record,
-      headers: record.headers.map(([name, value]) => [
-        name,
-        String(value) === id ? Buffer.from(`${id}#1001`) : value,
-      ]),
-    })),
-  );
-  const report = await world.through(audit(inspection, { partitions: [] }));
-  assert.deepEqual(
-    [report.verdict, columns(report)],
-    ['balanced', { records: 2, decided: 2, replayed: 1 }],
-  );
 });
 
 test('records older than the start of the pipeline are counted separately', async () => {

@@ -4,14 +4,7 @@ import type { Cast } from '../cast.ts';
 import { Violation } from './violation.ts';
 
 /** Gauges that are 0 when there is nothing to do. */
-const IDLE = [
-  'balance_items',
-  'items_in_flight',
-  'items_buffered',
-  'consumer_lag',
-  'shards_paused',
-  'batches',
-];
+const IDLE = ['items_in_flight', 'items_buffered', 'consumer_lag', 'shards_paused', 'batches'];
 
 /** @throws Violation that says what is still held, and by whom */
 export function assertAtRest(world: World, cast: Cast): void {

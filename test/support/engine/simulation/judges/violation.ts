@@ -19,6 +19,8 @@ export type Rule =
   | 'rest'
   /** The oldest event that waits is told while none does, or not told while one does. */
   | 'age'
+  /** An instance does not account for each record that it has taken. */
+  | 'balance'
   /** A connector refused to run on a journal and a source with which nothing is wrong. */
   | 'refused'
   /** A loop neither made progress nor said why it waits, though everything that it asked was answered. */
