@@ -66,3 +66,19 @@ test('a limit admits as many types as allowed, and those always, and warns once 
     }),
   );
 });
+
+test('a type keeps its place while it is not used, whatever is invented meanwhile', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { maxTypes: 3, batch: { maxRows: 5, maxAgeMs: 2_000 } },
+  });
+  world.start();
+  world.event(0, 'own');
+  await world.clock.advance(2 * 60 * MINUTE);
+  for (let n = 0; n < 10; n++) world.event(0, `invented-${n}`);
+  await world.clock.advance(5_000);
+  world.event(0, 'own');
+  await world.untilSettled(MINUTE);
+  const types = [...world.service.batches.values()].map(({ type }) => type);
+  assert.deepEqual(types.toSorted(), ['invented-0', 'invented-1', 'own', 'own']);
+});

@@ -35,6 +35,35 @@ test('a batch waiting for its upload is abandoned after the grace, not before', 
   );
 });
 
+test('an upload that the service sees within the grace is not sent again', async () => {
+  const world = new World({ partitions: 1, service: { arrivalMs: () => 55_000 } });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(2 * MINUTE);
+  assert.equal(batches(world).length, 1);
+  world.assertExactlyOnce();
+});
+
+test('a late upload after the abandonment publishes nothing twice', async () => {
+  const world = new World({
+    partitions: 1,
+    service: {
+      arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
+      review: () => ({ afterMs: 20_000 }),
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.runUntil(() => batches(world).length === 2, 2 * MINUTE);
+  world.service.arrive('batch-1');
+  world.service.finish('batch-1');
+  await world.untilSettled(2 * MINUTE);
+  await world.clock.advance(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.submissions(0, 0), 2, 'submission is at least once');
+  assert.deepEqual([...new Set(world.decisions().map(({ remote }) => remote))], ['batch-2']);
+});
+
 test('a restart counts the grace from its claim: the upload may have been made by the owner before it', async () => {
   const world = new World({
     partitions: 1,
@@ -50,6 +79,23 @@ test('a restart counts the grace from its claim: the upload may have been made b
   await world.clock.runUntil(() => batches(world).length === 2, 2 * MINUTE);
   assert.ok(world.clock.now() - claimedMs >= 60_000);
   await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a kill between journal and upload delays its records by seconds, whatever the grace', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { review: { uploadGraceMs: 300_000 } },
+    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
+  });
+  const first = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
+  first.process.kill();
+  world.start();
+  const restartMs = world.clock.now();
+  await world.untilSettled(2 * MINUTE);
+  assert.ok(world.clock.now() - restartMs < 60_000, `${world.clock.now() - restartMs} ms`);
   world.assertExactlyOnce();
 });
 
@@ -75,6 +121,51 @@ for (const seed of [1, 2, 3, 4]) {
   });
 }
 
+test('after a restart each live job goes on from where the service has it: waiting, pending, finished, failed or forgotten', async () => {
+  const plans = {
+    waits: 'never',
+    pends: 'never',
+    ends: 'never',
+    fails: 'never',
+    lost: 'never',
+  } as const;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    service: {
+      review: ({ rows }) => (rows?.[0] !== undefined && first ? { afterMs: 'never' } : {}),
+    },
+  });
+  let first = true;
+  const one = world.start();
+  for (const type of Object.keys(plans)) world.event(0, type);
+  await world.clock.advance(10_000);
+  const idOf = (type: string) =>
+    batches(world).find((batch) => batch.type === type)?.id ?? assert.fail(type);
+  one.process.kill();
+  first = false;
+  world.service.finish(idOf('ends'));
+  world.service.end(idOf('fails'), 'failed');
+  world.service.end(idOf('lost'), 'missing');
+  world.start();
+  await world.clock.advance(45_000);
+  assert.deepEqual(
+    world
+      .decisions()
+      .map(({ type }) => type)
+      .sort(),
+    ['ends', 'fails'],
+  );
+  world.service.finish(idOf('pends'));
+  world.service.finish(idOf('waits'));
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    Object.keys(plans).map((type) => batches(world).filter((batch) => batch.type === type).length),
+    [1, 1, 1, 2, 2],
+  );
+});
+
 test('a batch that the service no longer knows is given up only after the grace for that', async () => {
   const world = new World({
     partitions: 1,
@@ -94,6 +185,50 @@ test('a batch that the service no longer knows is given up only after the grace 
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
   assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'batch_unknown' }), 1);
+});
+
+for (const [call, what] of [
+  ['status', 'a poll that is told to wait waits that long'],
+  [
+    'results',
+    'a download that is told to wait waits that long before the batch is asked for again',
+  ],
+] as const) {
+  test(what, async () => {
+    const asked: number[] = [];
+    const world: World = new World({
+      partitions: 1,
+      service: {
+        fault: (operation) => {
+          if (operation !== call) return undefined;
+          asked.push(world.clock.now());
+          return asked.length === 1 ? { failure: 'unavailable', retryAfterMs: 120_000 } : undefined;
+        },
+      },
+    });
+    world.start();
+    for (let n = 0; n < 5; n++) world.event(0);
+    await world.untilSettled(10 * MINUTE);
+    assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
+  });
+}
+
+test('downloads that the storage is too busy for never count as rows that are missing', async () => {
+  let downloads = 0;
+  const world = new World({
+    partitions: 1,
+    service: {
+      fault: (operation) => {
+        if (operation !== 'results' || ++downloads > 6) return undefined;
+        return { failure: downloads === 6 ? 'protocol' : 'unavailable' };
+      },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([downloads, world.service.batches.size], [7, 1]);
 });
 
 test('hundreds of jobs found by a restart are polled a few at a time, not in a storm', async () => {

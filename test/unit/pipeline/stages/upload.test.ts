@@ -4,11 +4,45 @@ import { test } from 'node:test';
 import type { EncodedBody } from '../../../../src/core/bytes/row-sink.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import { changed } from '../../../support/engine/changed.ts';
+import { UploadWatch } from '../../../support/engine/upload-watch.ts';
 import { TOPICS, World, type WrapPorts } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
 
 const batches = (world: World) => [...world.service.batches.values()];
+/** Offsets of each batch that was uploaded, in the order of creation. */
+const uploads = (world: World) =>
+  batches(world).map(({ rows }) => rows?.map(({ offset }) => offset) ?? []);
+
+test('no upload before its job is in the journal (I4), also when the transaction fails, its reply is lost, or its owner dies', async () => {
+  for (const fate of ['aborted', 'lost', 'reply-lost', 'fenced', 'commit'] as const) {
+    const watch = new UploadWatch(TOPICS.journal);
+    let jobs = 0;
+    const world: World = new World({
+      partitions: 1,
+      hooks: {
+        commitFate: ({ transaction }) =>
+          transaction.journal.some(({ key }) => key.startsWith('job/')) && jobs++ === 0
+            ? fate
+            : 'commit',
+      },
+      service: { onUpload: (id) => watch.uploaded(world.kafka.cluster, id) },
+    });
+    world.start();
+    for (let n = 0; n < 5; n++) world.event(0);
+    await world.untilSettled(10 * MINUTE);
+    world.assertExactlyOnce();
+    assert.deepEqual(watch.early, [], fate);
+    // What was never committed was never uploaded either: the batch is an orphan that costs nothing.
+    const committed = fate === 'commit' || fate === 'reply-lost';
+    assert.deepEqual(
+      uploads(world)[0],
+      committed && fate === 'commit' ? [0, 1, 2, 3, 4] : [],
+      fate,
+    );
+    assert.ok(world.service.submissions(0, 0) === 1, fate);
+  }
+});
 
 test('an upload waits while the group has not heard from its member, and goes on once it has', async () => {
   const world = new World({
@@ -30,6 +64,25 @@ test('an upload waits while the group has not heard from its member, and goes on
   assert.equal(world.service.submissions(0, 0), 1);
   await world.clock.advance(1_000);
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 0);
+});
+
+test('a create that was done though its reply was lost leaves an orphan without an upload', async () => {
+  let lost = true;
+  const world = new World({
+    partitions: 1,
+    service: {
+      fault: (operation) => {
+        if (operation !== 'create' || !lost) return undefined;
+        lost = false;
+        return { failure: 'unavailable', after: true };
+      },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(uploads(world), [[], [0, 1, 2, 3, 4]]);
 });
 
 test('an upload that failed after all is tried again for the same batch, one whose effect was seen is reviewed once', async () => {
@@ -77,6 +130,24 @@ test('a body whose upload failed once is not written over by what comes after it
       !fails,
     );
   }
+});
+
+test('Retry-After is a floor for the next try', async () => {
+  const asked: number[] = [];
+  const world: World = new World({
+    partitions: 1,
+    service: {
+      fault: (operation) => {
+        if (operation !== 'create') return undefined;
+        asked.push(world.clock.now());
+        return asked.length < 4 ? { failure: 'unavailable', retryAfterMs: 45_000 } : undefined;
+      },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  for (let n = 1; n < 4; n++) assert.ok((asked[n] as number) - (asked[n - 1] as number) >= 45_000);
 });
 
 /** Uploads take `ms`, and say whether they were let through to their end. */
