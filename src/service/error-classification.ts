@@ -11,6 +11,7 @@ import type { HttpAnswer } from '../http/http.ts';
 import type { NetworkError, NetworkFailure } from '../http/network-error.ts';
 import { scrub } from '../http/redaction.ts';
 import { parseRetryAfterMs } from '../http/retry-after.ts';
+import { parseWebAddress } from '../http/web-address.ts';
 
 export interface ServiceProblem {
   readonly failure: ServiceFailure;
@@ -194,8 +195,9 @@ export function apiProblem(
   const words = `${code ? ` ${code}` : ''}${message ? ` "${message}"` : ''}`;
   const problem = statusProblem(answer, words, nowMs);
   if (answer.status < 300 || answer.status >= 400) return problem;
-  const host = URL.parse(answer.header('location') ?? '')?.host;
-  const advice = `base_url must be the final address${host ? ` (this one leads to ${host})` : ''}: redirects are not followed with a key`;
+  const target = parseWebAddress(answer.header('location') ?? '');
+  const to = target ? ` (this one leads to ${scrub(target.origin, [secret])})` : '';
+  const advice = `base_url must be the final address${to}: redirects are not followed with a key`;
   return { ...problem, advice };
 }
 

@@ -10,8 +10,11 @@ const LASTING_MS = 5_000;
 const SILENT_MS = 4_000;
 /** Silence after which all is no longer known to be well. */
 const UNSURE_MS = 1_000;
-/** Unmet conditions of a start, or of a shard that changes hands. */
-const PROGRESS = /^(joining|claiming|looking up|still starting|not (reached|tried) yet)/;
+/** Unmet conditions of a start; causes only when it takes longer. */
+const STARTING = /^(joining|looking up|still starting|not (reached|tried) yet)/;
+const STARTING_MS = 20_000;
+/** Unmet condition of a shard that changes hands, without a further reason. */
+const CLAIMING = /^claiming[^;]*$/;
 
 export interface Cause {
   readonly level: 'warn' | 'bad';
@@ -45,6 +48,8 @@ export interface Facts {
   readonly balance: number | null;
   /** Time since the first request that no broker has answered since, ms. */
   readonly kafkaSilentMs: number;
+  /** Time since the start of the process. */
+  readonly upMs: number;
   readonly nowMs: number;
 }
 
@@ -151,11 +156,13 @@ function causesOf(facts: Facts): readonly Cause[] {
       sinceMs: nowMs - kafkaSilentMs,
     });
   for (const { name, reason } of conditions) {
-    if (PROGRESS.test(reason)) continue;
+    const isStarting = STARTING.test(reason);
+    if (CLAIMING.test(reason) || (isStarting && facts.upMs < STARTING_MS)) continue;
     const key = CONDITIONS[name] ?? name;
+    const level = isStarting ? 'warn' : 'bad';
     const text = capital(reason);
-    if (key !== 'kafka' && key in REASONS) add(key, { text });
-    else add(key, { title: `Not ready: ${name}`, text, runbook: 'ContentReviewNotReady' });
+    if (key !== 'kafka' && key in REASONS) add(key, { level, text });
+    else add(key, { level, title: `Not ready: ${name}`, text, runbook: 'ContentReviewNotReady' });
   }
   for (const { name, seconds, reason = '' } of stuck)
     add(`stuck/${name}`, {

@@ -49,7 +49,8 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
   };
 }
 
-async function stateOf(view: PipelineView, { health, metrics, now }: ConsoleSources) {
+async function stateOf(view: PipelineView, sources: ConsoleSources) {
+  const { health, metrics, now, startedMs } = sources;
   const { name } = view;
   /** Sum of a metric's series of the pipeline or of the process; null when there is none. */
   const sum = async (metric: Parameters<PromMetrics['values']>[0]): Promise<number | null> => {
@@ -75,6 +76,7 @@ async function stateOf(view: PipelineView, { health, metrics, now }: ConsoleSour
       stuck,
       balance,
       kafkaSilentMs: ((await sum('kafka_silent_seconds')) ?? 0) * 1000,
+      upMs: now() - startedMs,
       nowMs: now(),
     }),
     /** Decisions and dead letters since the start. */

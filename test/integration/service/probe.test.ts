@@ -31,7 +31,7 @@ const PROBLEMS: Readonly<Record<string, readonly [string, RegExp, RequestListene
   'another key': ['api-key', /answered 401/, (_, response) => response.writeHead(401).end(KEY)],
   'a redirect': [
     'service',
-    /answered 302.*this one leads to 127\.0\.0\.1:1\b.*redirects are not followed/,
+    /answered 302.*this one leads to http:\/\/127\.0\.0\.1:1\b.*redirects are not followed/,
     (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
   ],
   'an error of its own': [

@@ -33,6 +33,8 @@ async function poll() {
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     const heard = await response.json();
     if (own.signal.aborted) return;
+    // Another version has another page.
+    if (state !== undefined && heard.version !== state.version) location.reload();
     state = heard;
     heardMs = Date.now();
     throughput.add(heard);
@@ -40,9 +42,9 @@ async function poll() {
     if (own.signal.aborted) return;
     isSilent = true;
   }
+  timer = setTimeout(poll, document.hidden ? HIDDEN_POLL_MS : POLL_MS);
   document.title = titleOf(state, isSilent);
   render(pageOf(state, throughput, isSilent ? heardMs : undefined), root);
-  timer = setTimeout(poll, document.hidden ? HIDDEN_POLL_MS : POLL_MS);
 }
 
 addEventListener('hashchange', () => void poll());

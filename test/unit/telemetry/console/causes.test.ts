@@ -15,6 +15,7 @@ const facts = (changes: Partial<Facts>, view: Parameters<typeof pipelineView>[0]
   stuck: [],
   balance: 0,
   kafkaSilentMs: 0,
+  upMs: 60_000,
   nowMs: NOW_MS,
   ...changes,
 });
@@ -136,13 +137,22 @@ test('only a wait that lasts is a cause, and a normal one is only mentioned', ()
   assert.deepEqual([level, normal], ['good', ['Work is waiting for memory', 'Transfers are slow']]);
 });
 
+test('a start that takes long, and a claim that cannot be completed, are causes', () => {
+  const causes = (reason: string) =>
+    verdictOf(facts(unmet('shards', reason))).causes.map(({ level, title }) => [level, title]);
+  assert.deepEqual(causes('joining group g'), [['warn', 'Not ready: shards']]);
+  assert.deepEqual(causes('claiming shard(s) 1'), []);
+  const unread = 'claiming shard(s) 1; partition 3 of events cannot be read';
+  assert.deepEqual(causes(unread), [['bad', 'Not ready: shards']]);
+});
+
 test('the verdict claims nothing that is not known', () => {
   const text = (given: Facts) => verdictOf(given).text;
   assert.equal(text(facts({})), 'All is well');
   assert.equal(text(facts({}, { assigned: 3 })), 'All is well with this instance');
   assert.equal(text(facts({ kafkaSilentMs: 2_000 })), 'Waiting for a response from Kafka');
   for (const reason of ['joining group g', 'claiming shard(s) 1', 'not reached yet'])
-    assert.equal(text(facts(unmet('x', reason))), `Not ready yet: ${reason}`);
+    assert.equal(text(facts({ ...unmet('x', reason), upMs: 5_000 })), `Not ready yet: ${reason}`);
   assert.equal(text(facts({ balance: 1 })), 'One thing needs attention');
   const both = facts({ balance: 1 }, waits('service'));
   assert.deepEqual([verdictOf(both).level, text(both)], ['bad', '2 things need attention']);
