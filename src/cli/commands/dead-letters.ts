@@ -41,7 +41,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
       'after',
       helpText([
         'dead-letters list -c connector.yaml --since 2h --reason too_large',
-        'dead-letters replay --config connector.yaml --reason no_type --to source',
+        'dead-letters replay --config connector.yaml --reason no_type --since 2d --to source',
       ]),
     );
   letterOptions(group.command('list'), 'longest list: the newest letters')
@@ -52,7 +52,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
   letterOptions(group.command('replay'), 'longest list; all matching letters are replayed')
     .summary('publish the originals of dead letters again')
     .description(
-      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. Nothing is replayed twice: a second run continues an interrupted one. The first one needs --since, or records.',
+      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. Nothing is replayed twice: a second run continues an interrupted one. The first one requires --since.',
     )
     .addArgument(
       new Argument('[partition:offset...]', 'only the letters of these source records')
@@ -69,7 +69,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
       helpText(
         [
           'dead-letters replay --config connector.yaml --reason no_type --since 2d --to source --yes',
-          'dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes',
+          'dead-letters replay 2:1371 2:1390 --since 2d -c connector.yaml --to content-retry --yes',
         ],
         'Remove the cause before you replay to the source. There, records go out in portions of 100, 200, 400, ...; before each further one, the outcomes of the last are awaited for at most 30 s.',
         'failing',

@@ -54,7 +54,10 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
     const source = await buffer(limited(addAbortSignal(signal, process.stdin))).catch(
       (error: unknown) => {
         signal.throwIfAborted();
-        throw error;
+        if (error instanceof CommandFailed) throw error;
+        throw new CommandFailed(
+          `standard input cannot be read: ${systemReason(error)}. Nothing was sent.`,
+        );
       },
     );
     return checked({ name: 'standard input', source, bytes: source.length });

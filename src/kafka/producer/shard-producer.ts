@@ -93,7 +93,7 @@ export class KafkaShardProducer implements ControlProducer {
   }
 
   async fence(): Promise<void> {
-    await this.#producer.initialise([this.#options.journalTopic]);
+    await this.#beforeTimeout(this.#producer.initialise([this.#options.journalTopic]));
   }
 
   async commit(transaction: AnyTransaction): Promise<{ readonly journalOffset: number }> {
@@ -127,7 +127,7 @@ export class KafkaShardProducer implements ControlProducer {
     await this.#producer.close();
   }
 
-  /** Reads the journal records once the producer is initialised, the offsets once all is sent. */
+  /** Reads the offsets once all is sent. */
   async #run(transaction: AnyTransaction): Promise<number> {
     const { sourceTopic, groupId } = this.#options;
     const { journal = [], outputs = [] } = transaction;

@@ -213,6 +213,8 @@ test('reason, time, source records and limit select dead letters', async () => {
   const some = await toolJson<ReplayReport>(
     'dead-letters',
     'replay',
+    '--since',
+    '2020-01-01',
     '1:2',
     '1:4',
     '0:3',

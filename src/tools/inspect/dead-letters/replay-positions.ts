@@ -84,6 +84,17 @@ export class ReplayPositions {
     }
   }
 
+  /**
+   * Takes the letters from before a time for replayed. Kafka deletes old offsets: without them
+   * nothing tells which letters were, and a later replay without a time would publish them again.
+   */
+  async beginAt(sinceMs: number): Promise<void> {
+    const { scan, pipeline } = this.#inspection;
+    const first = await scan.firstAt(pipeline.topics.deadLetters, sinceMs);
+    for (const [partition, offset] of first)
+      this.#positions.set(partition, { offset, ranges: new Map() });
+  }
+
   isReplayed(entry: Letter): boolean {
     const { partition, offset } = entry.at;
     const position = this.#positions.get(partition);
@@ -136,7 +147,7 @@ export class ReplayPositions {
     if (Buffer.byteLength(metadata) > MAX_METADATA_BYTES)
       throw new InspectError(
         'refused',
-        `the selected dead letters of partition ${partition} are too scattered for the metadata of one offset: replay larger selections, by --reason alone or without one`,
+        `the selected dead letters of partition ${partition} are too scattered for the metadata of one offset: replay larger selections, by --reason alone or without one, and raise max.message.bytes of the target if it refuses those between them`,
       );
     return metadata;
   }
@@ -160,7 +171,9 @@ export class ReplayPositions {
     try {
       const { v, ranges } = parseJson(metadata) as { v: unknown; ranges: Record<string, string> };
       if (v !== VERSION) throw new RangeError(`version ${String(v)}`);
-      return new Map(Object.entries(ranges).map(([name, text]) => [name, OffsetSet.decode(text)]));
+      return new Map(
+        Object.entries(ranges).map(([name, text]) => [name, OffsetSet.decode(String(text))]),
+      );
     } catch (error) {
       throw new InspectError(
         'refused',

@@ -1,5 +1,5 @@
 /** Publishes the originals of dead letters again, each once. */
-
+import { abortable } from '../../../base/abortable.ts';
 import { detached } from '../../../core/batch/detached.ts';
 import { BATCH_HEADER_BYTES, sizeInBatch } from '../../../core/bytes/batch-size.ts';
 import { EncodedRecords } from '../../../core/bytes/encoded-records.ts';
@@ -145,10 +145,11 @@ class Replay {
   async run(): Promise<ReplayReport> {
     const { filter, to, open, stop: interrupt } = this.#request;
     const stop = this.#stop;
-    if (open === undefined) await this.#positions.read();
-    else await this.#begin(open);
     const signal = AbortSignal.any([this.#inspection.signal, stop]);
     try {
+      if (open === undefined) await this.#positions.read();
+      else await abortable(this.#fence(open), signal);
+      await this.#begin();
       // All of them: what a selection leaves, later replays need.
       await scanDeadLetters({ ...this.#inspection, signal }, undefined, (entry, { record }) =>
         this.#take(entry, record),
@@ -183,18 +184,22 @@ class Replay {
   }
 
   /** Fences an earlier replay and settles what it left open; only then are the positions final. */
-  async #begin(open: NonNullable<ReplayRequest['open']>): Promise<void> {
-    const { group } = this.#positions;
-    this.#producer = open(group);
-    await this.#producer.fence();
+  async #fence(open: NonNullable<ReplayRequest['open']>): Promise<void> {
+    this.#producer = open(this.#positions.group);
+    await this.#producer.fence().catch((error: unknown) => {
+      throw error instanceof TransactionError ? replayFailure(error) : error;
+    });
     await this.#positions.readBehindFence();
-    const { sinceMs, sources } = this.#request.filter;
-    // Without the positions nothing tells what was replayed before Kafka deleted them.
-    if (this.#positions.isEmpty && sinceMs === undefined && sources.length === 0)
-      throw new InspectError(
-        'usage',
-        `group ${group} has no offsets: this is the first replay, or the last one is longer ago than Kafka keeps offsets (offsets.retention.minutes, a week by default). Say with --since which dead letters have not been replayed yet`,
-      );
+  }
+
+  /** Settles where the replay begins if no offset tells. @throws InspectError */
+  async #begin(): Promise<void> {
+    if (!this.#positions.isEmpty) return;
+    const { filter, open } = this.#request;
+    if (filter.sinceMs !== undefined) return await this.#positions.beginAt(filter.sinceMs);
+    const problem = `group ${this.#positions.group} has no offsets: this is the first replay, or the last one is longer ago than Kafka keeps offsets (offsets.retention.minutes, a week by default). Say with --since which dead letters have not been replayed yet: older ones count as replayed`;
+    if (open !== undefined) throw new InspectError('usage', problem);
+    this.#inspection.notice(problem);
   }
 
   #take(entry: DeadLetterEntry, record: SourceRecord): undefined | Promise<undefined> {

@@ -141,6 +141,7 @@ test('selections in any order replay each letter that they cover once', async ()
         }
         const startMs = world.clock.now() - 1_000 * letters.length;
         const left = new Set(letters.keys());
+        let isFirst = true;
         for (const [n, { reasons: chosen, since, offsets, again }] of selections.entries()) {
           const process = new VirtualProcess(`replay-${n}`, world.clock);
           const before = world.kafka.cluster.committedRecords('retry').length;
@@ -173,6 +174,10 @@ test('selections in any order replay each letter that they cover once', async ()
             expected,
           );
           for (const offset of expected) left.delete(offset);
+          // Those from before the first selection count as replayed.
+          if (isFirst && expected.length > 0)
+            for (const offset of left) if (offset < since) left.delete(offset);
+          isFirst &&= expected.length === 0;
         }
       },
     ),

@@ -117,6 +117,11 @@ export class Cluster {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.now ?? NOTHING;
   }
 
+  /** As Kafka does a while after the last commit of a group without members. */
+  deleteOffsets(group: string): void {
+    this.#groups.delete(group);
+  }
+
   /** Returns the offset before the last commit. */
   previousCommittedOffset(group: string, topic: string, partition: number): CommittedOffset {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.before ?? NOTHING;

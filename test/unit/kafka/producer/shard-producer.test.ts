@@ -40,3 +40,25 @@ it('a transaction that has failed for its caller does not look at the records an
   assert.equal(pool.lentBytes, 0);
   await producer.close();
 });
+
+it('a fence fails once it has taken as long as a transaction may', async () => {
+  const producer = new KafkaShardProducer(
+    [],
+    { brokers: ['127.0.0.1:1'], clientId: 'c' },
+    {
+      groupId: 'g.replay',
+      sourceTopic: 's',
+      journalTopic: 'dead',
+      pool: new BufferPool(0),
+      transactionTimeoutMs: 20,
+    },
+    () => Promise.reject(new Error('not used')),
+    recordingLogger(),
+    'g.replay',
+  );
+  await assert.rejects(
+    producer.fence(),
+    (error) => error instanceof TransactionError && /longer than 20 ms/.test(error.message),
+  );
+  await producer.close();
+});

@@ -69,7 +69,7 @@ test('selections by reason, record and time leave the other letters to later rep
   assert.equal(await replay(world), '');
 });
 
-test('without committed offsets a replay needs a time, or records', async () => {
+test('without committed offsets a replay requires a time', async () => {
   const world = await worldWith('no_type', 'no_type');
   const filter = { reasons: ['no_type'], sources: [] };
   await assert.rejects(
@@ -78,9 +78,22 @@ test('without committed offsets a replay needs a time, or records', async () => 
       error.failure === 'usage' && /has no offsets.*--since/.test(error.message),
   );
   assert.deepEqual(replayed(world), []);
-  const sources = [{ partition: 0, offset: 1 }];
-  assert.equal(await replay(world, { filter: { ...filter, sources } }), '1');
+  const named = { ...filter, sources: [{ partition: 0, offset: 1 }] };
+  await assert.rejects(replay(world, { filter: named }), /has no offsets.*--since/);
+  assert.equal(await replay(world, { filter: { ...named, sinceMs: 0 } }), '1');
   assert.equal(await replay(world, { filter }), '0');
+});
+
+test('once Kafka has deleted the offsets, letters from before the first time count as replayed', async () => {
+  const world = await worldWith('no_type', 'not_json', 'no_type', 'not_json', 'no_type');
+  const sinceMs = world.clock.now() - 3_000;
+  assert.equal(await replay(world), '0 1 2 3 4');
+  world.kafka.cluster.deleteOffsets(GROUP);
+  const filter = { reasons: ['not_json' as const], sources: [], sinceMs };
+  assert.equal(await replay(world, { filter }), '3');
+  const rest = { reasons: [], sources: [] };
+  assert.equal(await replay(world, { filter: rest }), '2 4');
+  assert.equal(await replay(world, { filter: rest }), '');
 });
 
 test('a group that another tool has reset replays from there again', async () => {
@@ -102,7 +115,7 @@ test('offsets that the coordinator shows a moment late are awaited', async () =>
   let staleUntilMs = -Infinity;
   const world = await worldWith('no_type', 'no_type', 'no_type');
   const only = (offset: number) => [{ partition: 0, offset }];
-  await replay(world, { filter: { reasons: [], sources: only(0) } });
+  await replay(world, { filter: { ...ALL, sources: only(0) } });
   await replay(world, { filter: { reasons: [], sources: only(1) } });
   world.kafka.hooks.staleCommitted = () => world.clock.now() < staleUntilMs;
   staleUntilMs = world.clock.now() + 1_500;
@@ -111,7 +124,12 @@ test('offsets that the coordinator shows a moment late are awaited', async () =>
 
 test('offsets with foreign metadata are refused', async () => {
   const world = await worldWith('no_type');
-  for (const metadata of ['{"v":2,"ranges":{}}', 'v1:7', '{"v":1,"ranges":{"no_type":"Ag=="}}']) {
+  for (const metadata of [
+    '{"v":2,"ranges":{}}',
+    'v1:7',
+    '{"v":1,"ranges":{"no_type":"Ag=="}}',
+    '{"v":1,"ranges":{"no_type":{"length":4e9}}}',
+  ]) {
     world.kafka.cluster.commitOffset(GROUP, 'dead', 0, 0, metadata);
     await assert.rejects(
       replay(world),

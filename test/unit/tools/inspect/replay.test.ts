@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
+import { TransactionError } from '../../../../src/core/ports/kafka.ts';
 import type { InspectError } from '../../../../src/tools/inspect/context.ts';
 import {
   originalOf,
@@ -91,6 +92,28 @@ test('a replay stopped before its start replays nothing', async () => {
   const world = worldWith(3, () => 'commit');
   const { interrupted, counts } = await replay(world, { stop: AbortSignal.abort() });
   assert.deepEqual([interrupted, counts.replayed, keysOf(world)], [true, 0, []]);
+});
+
+test('a replay that cannot fence ends when it is stopped, and reports a coordinator that does not answer', async () => {
+  const world = worldWith(3, () => 'commit');
+  const close = async () => {};
+  const commit = () => Promise.reject(new Error('not fenced'));
+  const stop = new AbortController();
+  const fence = () => {
+    stop.abort();
+    return new Promise<void>(() => {});
+  };
+  const stopped = await replay(world, {
+    stop: stop.signal,
+    open: () => ({ fence, commit, close }),
+  });
+  assert.deepEqual([stopped.interrupted, stopped.counts.replayed], [true, 0]);
+  const silent = new TransactionError('aborted', 'it took longer than 10000 ms');
+  const open = () => ({ fence: () => Promise.reject(silent), commit, close });
+  await assert.rejects(
+    replay(world, { open }),
+    (error: InspectError) => error.failure === 'unreachable' && /took longer/.test(error.message),
+  );
 });
 
 test('an original that is too large for the target is reported and left, and all others are replayed', async () => {
