@@ -22,6 +22,7 @@ const ACTIONS = [
   'expire transaction',
   'compact',
   'add partition',
+  'step clock',
   'damage',
   'retention',
   'reset',

@@ -33,7 +33,7 @@ export class VirtualProcess implements Clock, Scheduler {
 
   /** Its own clock, ms: when it last was stalled; now, while it is. */
   get stalledUntilMs(): number {
-    return this.stalled ? this.now() : this.#stalledUntilMs;
+    return this.stalled ? this.monotonic() : this.#stalledUntilMs;
   }
 
   /** Timers that were set and have neither fired nor been cancelled. */
@@ -122,7 +122,7 @@ export class VirtualProcess implements Clock, Scheduler {
   }
 
   #release(): void {
-    this.#stalledUntilMs = this.now();
+    this.#stalledUntilMs = this.monotonic();
     if (this.#held.length === 0) return;
     this.#world.defer(`${this.name}:thaw`, () => {
       if (this.#state !== 'running') return;

@@ -99,6 +99,9 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
         compact(world, shard, action.share, action.dropTombstones && !replays);
       return cluster.partitions(TOPICS.journal) > 0;
     }
+    case 'step clock':
+      world.clock.correct(action.byMs);
+      return true;
     case 'add partition':
       if (cluster.partitions(TOPICS.source) > 5 || cluster.partitions(TOPICS.journal) === 0)
         return false;

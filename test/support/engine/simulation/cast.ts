@@ -29,7 +29,7 @@ export class Cast {
 
   /** Gives the instance that is being made the real health, beside the world's own recorder. */
   withHealth(ports: PipelinePorts): PipelinePorts {
-    const real = new Health({ stuckAfterMs: STUCK_AFTER_MS, now: () => ports.clock.now() });
+    const real = new Health({ stuckAfterMs: STUCK_AFTER_MS, now: () => ports.clock.monotonic() });
     this.#healths.push(real);
     return { ...ports, health: real satisfies HealthReporter };
   }

@@ -56,7 +56,7 @@ export function clusterFaults(
       // Only the offsets of a transaction are applied late: what a tool writes is there at once.
       const isOfTransaction = cluster.committedOffset(group, topic, partition).metadata !== '';
       const atMs = cluster.committedAtMs(group, topic, partition) ?? 0;
-      return strike !== undefined && isOfTransaction && clock.now() - atMs < STALE_MS;
+      return strike !== undefined && isOfTransaction && clock.monotonic() - atMs < STALE_MS;
     },
     deliverStale: (member, stream, partition) =>
       strikes.at(`stale/${member}/${stream}-${partition}`, 'stale batch', 0.3, () => ({

@@ -64,7 +64,9 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   const theWorld = (): World => world as World;
   const startMs = Date.UTC(2026, 0, 1);
   const note = (line: string) =>
-    options.trace?.(`${(((world?.clock.now() ?? startMs) - startMs) / 1000).toFixed(3)} ${line}`);
+    options.trace?.(
+      `${(((world?.clock.monotonic() ?? startMs) - startMs) / 1000).toFixed(3)} ${line}`,
+    );
   const strikes = new Strikes(seed, script.strikes, (struck) => {
     addTo(faults, { [kindOf(struck)]: 1 });
     note(`! ${struck.place}#${struck.nth}: ${JSON.stringify(struck.strike)}`);
@@ -122,7 +124,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     strikes.on = false;
     settledMs = await peace(stage, judge, () => {
       theWorld().service.finishAll();
-      decisions.finishAll(theWorld().clock.now());
+      decisions.finishAll(theWorld().clock.monotonic());
     });
   } catch (error) {
     violation =

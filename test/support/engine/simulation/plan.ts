@@ -92,7 +92,8 @@ export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind')
   const untilMs = atMs + random.below(8_000);
   const commands = drawCommands(chance.of('commands'), untilMs);
   const spoilt = commands.length > 0 ? drawSpoilt(chance.of('spoilt commands'), untilMs) : [];
-  return { seed, shape, events: inOrder([...events, ...commands, ...spoilt]), untilMs };
+  const steps = drawClockSteps(chance.of('clock'), untilMs);
+  return { seed, shape, events: inOrder([...events, ...commands, ...spoilt, ...steps]), untilMs };
 }
 
 const inOrder = (events: readonly Event[]): Event[] =>
@@ -107,6 +108,17 @@ function drawCommands(random: SeededRandom, untilMs: number): Event[] {
     command: (['pause', 'drain', 'drain', 'resume'] as const)[random.below(4)] as 'drain',
     waits: random.next() < 0.7,
     ...(random.next() < 0.15 ? { killedAfter: random.below(40) } : {}),
+  }));
+}
+
+/** One history in four has a wall clock that is corrected. */
+function drawClockSteps(random: SeededRandom, untilMs: number): Event[] {
+  if (random.next() > 0.25) return [];
+  const hours = [-8, -1, 1, 8] as const;
+  return Array.from({ length: 1 + random.below(2) }, () => ({
+    atMs: random.below(untilMs),
+    do: 'step clock',
+    byMs: 3_600_000 * (hours[random.below(hours.length)] as number),
   }));
 }
 

@@ -44,6 +44,8 @@ export type Action =
   | { readonly do: 'expire transaction'; readonly which: Which }
   | { readonly do: 'compact'; readonly share: number; readonly dropTombstones: boolean }
   | { readonly do: 'add partition' }
+  /** The wall clock of everything but the service is set forward or back. */
+  | { readonly do: 'step clock'; readonly byMs: number }
   /** A batch of `count` records from this share of the log on is damaged: what was read before cannot be read again. */
   | {
       readonly do: 'damage';

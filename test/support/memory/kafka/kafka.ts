@@ -110,7 +110,7 @@ export class MemoryKafka {
     this.network = network;
     this.hooks = hooks;
     this.settings = { ...DEFAULTS, ...settings };
-    this.cluster = new Cluster(() => clock.now());
+    this.cluster = new Cluster(() => clock.monotonic());
     this.transactions = new TransactionCoordinator(this.cluster, clock, this.settings.transactions);
   }
 

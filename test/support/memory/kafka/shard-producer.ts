@@ -64,7 +64,7 @@ export class MemoryShardProducer implements ControlProducer {
       transactionalId: this.#transactionalId,
       shard: this.#shards[0] as number,
       number: ++this.#commits,
-      startedMs: this.#kafka.clock.now(),
+      startedMs: this.#kafka.clock.monotonic(),
       transaction: { ...given, journal: given.journal ?? [] },
     };
     const fate = this.#kafka.hooks.commitFate?.(attempt) ?? 'commit';

@@ -55,7 +55,7 @@ export class Decisions {
 /** One per instance. */
 export class MemoryDecisions implements LookupService {
   readonly #decisions: Decisions;
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #calls: ServiceCalls;
   readonly #script: ServiceScript;
   /** First time of an unknown or refused answer since the decision was present. */
@@ -63,7 +63,7 @@ export class MemoryDecisions implements LookupService {
 
   constructor(
     decisions: Decisions,
-    clock: Pick<Clock, 'now'>,
+    clock: Pick<Clock, 'monotonic'>,
     calls: ServiceCalls,
     script: ServiceScript,
   ) {
@@ -105,14 +105,14 @@ export class MemoryDecisions implements LookupService {
     const { decision, dueMs } = made;
     const rawStatus =
       this.#script.decisionStatus?.(id) ??
-      (this.#clock.now() < dueMs ? 'PENDING' : decision.rawStatus);
+      (this.#clock.monotonic() < dueMs ? 'PENDING' : decision.rawStatus);
     return rawStatus === decision.rawStatus
       ? decision
       : { ...decision, rawStatus, result: null, labelsJson: null };
   }
 
   #without(id: string): void {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonic();
     const sinceMs = this.#withoutSinceMs.get(id) ?? nowMs;
     this.#withoutSinceMs.set(id, sinceMs);
     this.#decisions.toldNothing(id, nowMs - sinceMs);

@@ -92,13 +92,17 @@ export class ReviewService {
   /** Slices that the result files are read into. */
   readonly slices = new LentSlices();
   script: ServiceScript;
-  readonly #clock: Pick<Clock, 'now' | 'after'>;
+  readonly #clock: Pick<Clock, 'monotonic' | 'after'>;
   readonly network: Scheduler;
   /** `<partition>:<offset>` → how often it was submitted for review. */
   readonly #submissions = new Map<string, number>();
   readonly #stored = new Map<string, readonly ServiceRow[]>();
 
-  constructor(clock: Pick<Clock, 'now' | 'after'>, network: Scheduler, script: ServiceScript = {}) {
+  constructor(
+    clock: Pick<Clock, 'monotonic' | 'after'>,
+    network: Scheduler,
+    script: ServiceScript = {},
+  ) {
     this.#clock = clock;
     this.network = network;
     this.script = script;
@@ -114,7 +118,7 @@ export class ReviewService {
 
   create(type: string): RemoteBatch {
     const id = `batch-${this.batches.size + 1}`;
-    const createdMs = this.#clock.now();
+    const createdMs = this.#clock.monotonic();
     const batch: RemoteBatch = {
       id,
       type,

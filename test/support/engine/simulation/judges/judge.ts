@@ -86,7 +86,7 @@ export class Judge {
         const process = world().instances.find(
           (instance) => instance.process.name === client,
         )?.process;
-        const tookMs = world().clock.now() - startedMs;
+        const tookMs = world().clock.monotonic() - startedMs;
         if (
           fate === 'commit' &&
           process !== undefined &&
