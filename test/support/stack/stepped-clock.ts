@@ -1,0 +1,29 @@
+/**
+ * Preload (`node --import`) of a process with a wall clock of its own: the file that STEPPED_CLOCK
+ * names has its distance from the real one in ms, and is read every 100 ms.
+ */
+import { readFileSync } from 'node:fs';
+
+const READ_MS = 100;
+const RealDate = Date;
+let byMs = 0;
+
+class SteppedDate extends RealDate {
+  constructor(...given: [] | [number | string | Date]) {
+    if (given.length === 0) super(SteppedDate.now());
+    else super(...given);
+  }
+
+  static override now(): number {
+    return RealDate.now() + byMs;
+  }
+}
+
+globalThis.Date = SteppedDate as DateConstructor;
+setInterval(() => {
+  try {
+    byMs = Number(readFileSync(process.env.STEPPED_CLOCK ?? '', 'utf8')) || 0;
+  } catch {
+    byMs = 0;
+  }
+}, READ_MS).unref();
