@@ -29,6 +29,7 @@ export const LONGER_RUNS = [
   'service slow',
   'service connections reset',
   'pause and resume',
+  'wall clock stepped',
 ];
 
 export interface Setup {

@@ -1,6 +1,7 @@
 /** The connector's replicas: started, stopped, killed, frozen, and looked at once a second while they live. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../../dev/kafka/ports.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -48,6 +49,8 @@ export interface Life {
 interface Slot {
   readonly client: string;
   readonly port: number;
+  /** Distance of its wall clock from the real one, ms. */
+  readonly clockFile: string;
   /** undefined while it starts. */
   replica: Replica | undefined;
 }
@@ -83,9 +86,14 @@ export class Fleet {
   async start(): Promise<Replica> {
     const name = `chaos-${++this.#started}`;
     const slot = await this.#freeSlot();
-    const { client, port } = slot;
+    const { client, port, clockFile } = slot;
     slot.replica = undefined;
-    const replica = await this.#stack.startReplica({ CHAOS_CLIENT: client, PORT: String(port) });
+    writeFileSync(clockFile, '0');
+    const replica = await this.#stack.startReplica({
+      CHAOS_CLIENT: client,
+      PORT: String(port),
+      STEPPED_CLOCK: clockFile,
+    });
     slot.replica = replica;
     this.#slotOf.set(replica, slot);
     const life: Life = { name, peakBytes: 0, counters: undefined, ended: 'running' };
@@ -116,9 +124,16 @@ export class Fleet {
     const free = this.#slots.find(({ replica }) => replica?.process.exit !== undefined);
     if (free !== undefined) return free;
     const [port] = (await freePorts(1)) as [number];
-    const slot = { client: `chaos-client-${this.#slots.length + 1}`, port, replica: undefined };
+    const number = this.#slots.length + 1;
+    const clockFile = path.join(path.dirname(this.#stack.configFile), `clock-${number}`);
+    const slot = { client: `chaos-client-${number}`, port, clockFile, replica: undefined };
     this.#slots.push(slot);
     return slot;
+  }
+
+  /** Sets the wall clock of a replica that far from the real one. */
+  stepClock(replica: Replica, byMs: number): void {
+    writeFileSync((this.#slotOf.get(replica) as Slot).clockFile, String(byMs));
   }
 
   /** Client id of a replica in its groups. */

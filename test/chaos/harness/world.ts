@@ -269,6 +269,7 @@ function stackOptions(
     ...setupOf(kinds, { ...CHOICES, hasty: hastyKind(seed) }, registryUrl !== undefined),
     connector: [
       '--max-semi-space-size=8',
+      `--import=${new URL('../../support/stack/stepped-clock.ts', import.meta.url).pathname}`,
       new URL('../../../src/cli/main.ts', import.meta.url).pathname,
     ],
     config: {

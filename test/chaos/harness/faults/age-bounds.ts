@@ -12,7 +12,7 @@ const BOUNDS_MS: readonly (readonly [name: RegExp, ms: number])[] = [
   [/\bservice\b/, SERVICE_MS],
   [/\bregistry\b|broker|Kafka slow|Kafka connections/, RECOVERY_BOUND_MS + TAKEOVER_MS],
   [/half-open/, SESSION_MS + 2 * REQUEST_MS + TAKEOVER_MS],
-  [/rolling restart|scaling|partition added|group reset/, TAKEOVER_MS],
+  [/rolling restart|scaling|partition added|group reset|clock/, TAKEOVER_MS],
   [/kill -9|zombie|cut off|late|resume/, SESSION_MS + TAKEOVER_MS],
 ];
 

@@ -24,7 +24,7 @@ import {
   serviceSilence,
 } from './nemeses/network.ts';
 import { registryKill } from './nemeses/registry.ts';
-import { kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
+import { clockStep, kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
 import { sandboxKill } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
@@ -37,6 +37,7 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
   'kill -9 of a replica': kill,
   'kill -9 of all replicas': killAll,
   'zombie (SIGSTOP, SIGCONT)': zombie,
+  'wall clock stepped': clockStep,
   'rolling restart': rollingRestart,
   scaling: scale,
   'kill -9 of a broker': brokerKill,

@@ -54,6 +54,24 @@ export const zombie: Nemesis = async (world, random) => {
   }
 };
 
+/** Hours by which a wall clock is set back or ahead. */
+const CLOCK_STEPS = [-8, -1, 1, 8] as const;
+
+/** The wall clock of a replica is wrong for longer than a session, and then corrected. */
+export const clockStep: Nemesis = async (world, random) => {
+  const { fleet } = world;
+  const victim = await fleet.someBusy(random);
+  const jobs = fleet.liveJobs(victim);
+  const hours = CLOCK_STEPS[random.below(CLOCK_STEPS.length)] as number;
+  fleet.stepClock(victim, hours * 3_600_000);
+  try {
+    await world.sleep(SESSION_MS + random.below(2 * SESSION_MS));
+  } finally {
+    fleet.stepClock(victim, 0);
+  }
+  return { hit: jobs > 0, note: `by ${hours} h` };
+};
+
 /** SIGTERM to one replica after the other, each replaced at once. */
 export const rollingRestart: Nemesis = async (world, random) => {
   const { fleet } = world;
