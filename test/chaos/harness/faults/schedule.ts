@@ -1,5 +1,5 @@
 /** Which fault strikes when: rounds of all of them in an order drawn from the seed, until time is up and each has hit. */
-import type { FaultInput } from '../../../../src/sandbox/faults/schema.ts';
+import type { FaultInput } from '../../../../packages/sandbox/src/faults/schema.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import { KINDS, type Kind } from '../../load/pipelines.ts';
