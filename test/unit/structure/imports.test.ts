@@ -51,11 +51,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['pipeline/shard', 'p-limit'],
   ],
   config: ['base', 'core', 'events/expression', 'http', 'yaml', 'node:*'],
-  telemetry: [
-    ...['base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api'],
-    ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/exporter-trace-otlp-proto'],
-    ...['@opentelemetry/resources', '@opentelemetry/sdk-trace', 'preact'],
-  ],
+  telemetry: [...['base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api', 'preact']],
   'tools/inspect': ['base', 'core', 'node:crypto'],
   'tools/evaluate': ['base', 'core', 'tools/inspect'],
   'tools/doctor': [
