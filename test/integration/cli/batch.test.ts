@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import type { ServicePolicy } from '../../support/service/fake-service.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { deadAddress } from '../service/servers.ts';
 import { type Bench, bench, run } from './service-commands.ts';
@@ -14,7 +14,7 @@ let benches = 0;
 const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
 const CSV = 'Content,author\r\n"Buy now, ""cheap""!\r\nReally.",u-7\r\nGood morning,u-8\r\n';
-const POLICY: SandboxOptions['policy'] = {
+const POLICY: ServicePolicy = {
   review: {
     rules: [
       { when: { contains: ['fail this row'] }, error: true },

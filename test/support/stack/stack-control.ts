@@ -4,9 +4,9 @@
  */
 import type { BatchSummary } from '../../../src/sandbox/control-routes.ts';
 import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
-import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import type { TestKafka } from '../kafka/kafka.ts';
 import type { SeededRandom } from '../memory/clock.ts';
+import type { FaultInput } from '../service/fault-script.ts';
 import {
   type LogLine,
   parseLogLine,
