@@ -13,16 +13,16 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { settledWithin } from '../base/abortable.ts';
+import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import {
   NO_SPAN,
   NO_TRACER,
   type Span,
   type SpanAttributes,
   type StepKind,
+  type TraceParent,
   type Tracer,
-} from '../core/ports/tracing.ts';
-import type { TraceParent } from '../core/trace-context.ts';
+} from '../../packages/client/src/base/tracing.ts';
 import { redactText } from './logging/redact.ts';
 
 const SCOPE = 'content-review-connector';

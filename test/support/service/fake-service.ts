@@ -2,10 +2,14 @@
  * The Content Review Service of tests: the sandbox with a script of faults, in this process or, as
  * a program, in one of its own (main.ts), where `/sandbox/faults` reads and replaces the script.
  */
-import { jsonAnswer } from '../../../src/sandbox/http/answer.ts';
-import { readJson, route } from '../../../src/sandbox/http/server.ts';
-import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { jsonAnswer } from '../../../packages/sandbox/src/http/answer.ts';
+import { readJson, route } from '../../../packages/sandbox/src/http/server.ts';
+import type { PolicyInput } from '../../../packages/sandbox/src/policy/schema.ts';
+import {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from '../../../packages/sandbox/src/sandbox.ts';
 import { type FaultInput, FaultScript } from './fault-script.ts';
 
 export type ServicePolicy = Omit<PolicyInput, 'faults'> & {

@@ -9,7 +9,7 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { NO_SPAN, NO_TRACER } from '../../../src/core/ports/tracing.ts';
+import { NO_SPAN, NO_TRACER } from '../../../packages/client/src/base/tracing.ts';
 import { traceParentOf } from '../../../src/core/trace-context.ts';
 import { flushSpans, OtelTracer, registeredTracer } from '../../../src/telemetry/tracing.ts';
 import { headerList } from '../../support/records/headers.ts';
