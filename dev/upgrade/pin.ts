@@ -15,8 +15,8 @@ export const PINNED_ARCHIVE = new URL(
 );
 export const PINNED_NOTE = new URL('../../test/integration/upgrade/pinned.json', import.meta.url);
 
-/** Files that a version may need to run from its sources, in addition to the packages of npm. */
-const RUNNABLE = ['src', 'packages', 'contracts', 'package.json'];
+/** Files that a version needs to run from its sources, in addition to the packages of npm. */
+const RUNNABLE = ['src', ':(glob)packages/*/src/**', 'contracts', 'package.json'];
 
 export interface PinnedNote {
   readonly version: string;
@@ -39,8 +39,7 @@ if (import.meta.main) {
   const { version } = JSON.parse(git('show', `${commit}:package.json`).toString()) as {
     version: string;
   };
-  const present = git('ls-tree', '--name-only', commit, ...RUNNABLE).toString().trim().split('\n');
-  writeFileSync(PINNED_ARCHIVE, git('archive', '--format=tar.gz', '-9', commit, ...present));
+  writeFileSync(PINNED_ARCHIVE, git('archive', '--format=tar.gz', '-9', commit, ...RUNNABLE));
   const note: PinnedNote = { version, commit };
   writeFileSync(PINNED_NOTE, `${JSON.stringify(note, null, 2)}\n`);
   process.stdout.write(`kept ${version} (${commit.slice(0, 7)})\n`);
