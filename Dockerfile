@@ -71,7 +71,6 @@ ARG CREATED=unknown
 ARG BASE_IMAGE
 LABEL org.opencontainers.image.title="Content Review Connector" \
       org.opencontainers.image.description="Connects Kafka topics with a Content Review Service: exactly one decision or dead letter for each event." \
-      org.opencontainers.image.source="https://github.com/content-review/content-review-connector" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \

@@ -64,8 +64,14 @@ try {
   });
   await Promise.race([running.promise, ended]);
   print('the collector is ready; the demo runs');
-  const env = { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` };
-  await Promise.race([execute('npm', ['run', '-s', 'demo'], { cwd: ROOT, env }), ended]);
+  const env = {
+    ...process.env,
+    NODE_OPTIONS: `--import=${new URL('register.ts', import.meta.url)}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
+  };
+  await Promise.race([execute(process.execPath, ['dev/demo/main.ts'], { cwd: ROOT, env }), ended]);
 } finally {
   await kept.stop().catch(() => undefined);
 }

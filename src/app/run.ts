@@ -22,7 +22,7 @@ import { startTelemetryServer, type TelemetryServer } from '../telemetry/health/
 import { DebugSwitch } from '../telemetry/logging/debug-switch.ts';
 import { createLogger } from '../telemetry/logging/logger.ts';
 import { PromMetrics } from '../telemetry/metrics/metrics.ts';
-import { startTracing } from '../telemetry/tracing/index.ts';
+import { flushSpans, registeredTracer } from '../telemetry/tracing.ts';
 import { kafkaConnection } from './clients/kafka-connection.ts';
 import { serviceClient, toolService } from './clients/service.ts';
 import { openFormats } from './formats/open-formats.ts';
@@ -148,6 +148,8 @@ async function open(
     metrics.set('objective_age_seconds', { pipeline }, objective.ageMs / 1000);
     metrics.set('objective_in_time_ratio', { pipeline }, objective.share);
   }
+  const tracer = registeredTracer(VERSION);
+  if (tracer.enabled) logger.info({}, 'traces go to the registered OpenTelemetry SDK');
   // The port is bound before a group is joined: no other living process on this host has the name.
   const { enabled, port } = config.http;
   return {
@@ -158,7 +160,7 @@ async function open(
     health,
     budget,
     kafka: connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger),
-    tracing: await startTracing(process.env, { logger, metrics, version: VERSION }),
+    tracer,
     results: new ResultThread(),
     formats: await openFormats(config, { metrics, health, logger }),
   };
@@ -212,7 +214,18 @@ function connectorService(
 
 function enginePorts(
   pipeline: PipelineConfig,
-  { kafka, memberName, service, metrics, health, budget, results, formats, ...opened }: Opened,
+  {
+    kafka,
+    memberName,
+    service,
+    metrics,
+    health,
+    budget,
+    results,
+    formats,
+    tracer,
+    ...opened
+  }: Opened,
 ): PipelinePorts {
   const logger = opened.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
@@ -237,7 +250,7 @@ function enginePorts(
     metrics,
     logger,
     health,
-    tracer: opened.tracing.tracer,
+    tracer,
   };
 }
 
@@ -245,10 +258,10 @@ function enginePorts(
 async function stop(
   { shutdown: { timeoutMs } }: Config,
   pipelines: readonly Pipeline[],
-  { service, kafka, results, formats, tracing, logger }: Opened,
+  { service, kafka, results, formats, logger }: Opened,
 ): Promise<void> {
   const limitMs = Math.max(0, timeoutMs - CLOSING_MS);
-  const traces = { close: () => tracing.close(Math.min(TRACES_MS, limitMs / 2)) };
+  const traces = { close: () => flushSpans(Math.min(TRACES_MS, limitMs / 2)) };
   const closeAll = async () => {
     await Promise.allSettled(pipelines.map((pipeline) => pipeline.stop()));
     const shared = [service, kafka, results, traces, formats];

@@ -54,8 +54,9 @@ function createPlan(
     operation: `create_${kind}`,
     type,
     async run(fault) {
-      const fits = (work: Work) => (fault?.match.type ?? work.type) === work.type;
-      const repeated = fault?.action === 'repeat_id' ? works.all(kind).findLast(fits) : undefined;
+      const isAlike = (work: Work) => work.type === type;
+      const repeated =
+        fault?.action === 'repeat_id' ? works.all(kind).findLast(isAlike) : undefined;
       const { id } = repeated ?? works.create(kind, type, traceparent);
       const { policyId, teamId, teamName } = policy.service;
       return jsonAnswer(200, {

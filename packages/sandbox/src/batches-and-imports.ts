@@ -8,8 +8,8 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../client/src/base/clock.ts';
 import { CONTENT_TYPES } from '../../client/src/service/contract.ts';
 import type { Documents } from './documents.ts';
+import type { FaultSource } from './faults/rates.ts';
 import type { Fault } from './faults/schema.ts';
-import type { FaultScript } from './faults/script.ts';
 import { readRecords } from './imports/read-records.ts';
 import type { SandboxPolicy } from './policy/schema.ts';
 import { InvalidUpload } from './review/csv-rows.ts';
@@ -26,7 +26,7 @@ export const WORK_KINDS = {
     busy: 'PENDING',
     done: 'SUCCESS',
     failed: 'ERROR',
-    /** Operations of the fault script. */
+    /** Operations that faults hit. */
     work: 'review',
     upload: 'upload',
     contentType: CONTENT_TYPES.csv,
@@ -78,7 +78,7 @@ export interface Work {
   /** Earliest time of the end; null also for work that is stuck permanently. */
   readonly finishDueMs: number | null;
   readonly finishedMs: number | null;
-  /** Scripted fault that hits it; stored, so that it outlives a restart. */
+  /** Fault that hits it; stored, so that it outlives a restart. */
   readonly fault: Fault | null;
   /** Result of reading the upload; null before. */
   readonly outcome: WorkOutcome | null;
@@ -88,7 +88,7 @@ export interface WorksParts {
   readonly documents: Documents;
   readonly objects: ObjectStore;
   readonly policy: SandboxPolicy;
-  readonly faults: FaultScript;
+  readonly faults: FaultSource;
   readonly clock: SandboxClock;
   /** Receives failures of the sandbox itself: a disk that is full, a defect. */
   readonly onError: (error: unknown) => void;

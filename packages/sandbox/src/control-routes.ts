@@ -1,16 +1,15 @@
-/** Routes that only a sandbox has: its health, its faults, and a look inside for checkers. */
+/** Routes that only a sandbox has: its health, and a look inside for checkers. */
 import { CONTENT_TYPES } from '../../client/src/service/contract.ts';
 import { WORK_KINDS, type Work, type WorkKind } from './batches-and-imports.ts';
 import type { SandboxContext } from './context.ts';
 import type { MadeDecision } from './decisions.ts';
-import type { FaultInput } from './faults/schema.ts';
 import { apiRefusal, jsonAnswer } from './http/answer.ts';
 import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
 import { InvalidSandboxInput } from './input/invalid.ts';
 
 /** Open to callers on the same machine; others need an API key. Health is open to all. */
 export function controlRoutes(context: SandboxContext): SandboxRoute[] {
-  const { works, decisions, objects, faults, apiKeys } = context;
+  const { works, decisions, objects } = context;
   const control = (method: string, path: string, handle: SandboxRoute['handle']) =>
     route(method, `/sandbox/${path}`, 'remote', handle);
   const list = (kind: WorkKind, name: string, parts: string, summary: (work: Work) => object) =>
@@ -21,7 +20,6 @@ export function controlRoutes(context: SandboxContext): SandboxRoute[] {
       const totals = { [name]: all.length, uploads, [parts]: rows };
       return jsonAnswer(200, { totals, [name]: all.map(summary) });
     });
-  const script = () => jsonAnswer(200, { faults: faults.entries() });
   const nothing = () => apiRefusal(404, 'not_found', 'there is nothing at this path');
 
   return [
@@ -39,24 +37,6 @@ export function controlRoutes(context: SandboxContext): SandboxRoute[] {
       const ids = await valid(call, (list: MadeDecision[]) => decisions.make(list));
       return jsonAnswer(200, { decision_ids: ids });
     }),
-    control('GET', 'faults', script),
-    control('PUT', 'faults', async (call) => {
-      await valid(call, (list: FaultInput[]) => faults.replace(list));
-      return script();
-    }),
-    control('POST', 'faults', async (call) => {
-      await valid(call, (list: FaultInput[]) => faults.append(list));
-      return script();
-    }),
-    control('PUT', 'keys', async (call) => {
-      const keys = await readJson(call);
-      if (!isListOfKeys(keys)) {
-        const message = 'the body must be a JSON list of at least one key, each without spaces';
-        throw apiRefusal(400, 'bad_request', message);
-      }
-      apiKeys.replace(keys);
-      return jsonAnswer(200, { keys: keys.length });
-    }),
   ];
 }
 
@@ -72,11 +52,6 @@ async function valid<Input, Output>(
     if (!(error instanceof InvalidSandboxInput)) throw error;
     throw apiRefusal(400, 'bad_request', error.message);
   }
-}
-
-function isListOfKeys(body: unknown): body is string[] {
-  const isKey = (key: unknown) => typeof key === 'string' && /^\S+$/.test(key);
-  return Array.isArray(body) && body.length > 0 && body.every(isKey);
 }
 
 /** State of a batch for checkers; its numbers are 0 before the rows are read. */
@@ -107,7 +82,7 @@ export function importSummary(work: Work) {
 }
 
 /**
- * Times are ISO 8601, null before; `fault` is the scripted one, `problem` the reason of a failure,
+ * Times are ISO 8601, null before; `fault` is the one that hit it, `problem` the reason of a failure,
  * `traceparent` the header of the call that created it.
  */
 function summaryOf({ createdMs, uploadedMs, finishedMs, fault, outcome, traceparent }: Work) {

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../client/src/base/system-clock.ts';
+import { systemClock, systemRandom } from '../../client/src/base/system-clock.ts';
 import { apiRoutes } from './api-routes.ts';
 import { type SandboxClock, STORAGE_FOLDERS, Works } from './batches-and-imports.ts';
 import {
@@ -17,9 +17,9 @@ import {
 } from './control-routes.ts';
 import { Decisions, type MadeDecision } from './decisions.ts';
 import { Documents } from './documents.ts';
-import { FaultScript } from './faults/script.ts';
+import { FaultRates, type FaultSource } from './faults/rates.ts';
 import { ApiKeys } from './http/api-keys.ts';
-import { sandboxServer } from './http/server.ts';
+import { type SandboxRoute, sandboxServer } from './http/server.ts';
 import { type PolicyInput, parsePolicy } from './policy/schema.ts';
 import { ObjectStore } from './storage/object-store.ts';
 import { storageRoutes } from './storage/storage-routes.ts';
@@ -38,6 +38,10 @@ export interface SandboxOptions {
   readonly policy?: PolicyInput;
   /** Keys that callers may use; at least one. */
   readonly apiKeys: readonly string[];
+  /** Default: by the rates of the policy. */
+  readonly faults?: FaultSource;
+  /** Routes in addition to the sandbox's own. */
+  readonly routes?: readonly SandboxRoute[];
   readonly clock?: SandboxClock;
   /** Receives failures of the sandbox itself. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
@@ -47,8 +51,6 @@ export interface Sandbox {
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly port: number;
-  /** Fault script, to be read and changed while running. It does not outlive the process. */
-  readonly faults: FaultScript;
   /** Keys in force, to be changed while running. */
   readonly apiKeys: ApiKeys;
   /** The list of GET /sandbox/batches. */
@@ -77,7 +79,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   const documents = new Documents(join(dataDir, 'sandbox.sqlite'));
   const objects = new ObjectStore(dataDir, STORAGE_FOLDERS);
-  const faults = new FaultScript(policy.faults);
+  const faults = options.faults ?? new FaultRates(policy.faults, systemRandom);
   const apiKeys = new ApiKeys(options.apiKeys);
   const parts = { documents, objects, policy, faults, clock, onError };
   const works = new Works(parts);
@@ -87,7 +89,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   documents.put('setting', 'secret', secret);
   const { signal } = closing;
   const context = { ...parts, works, decisions, secret, apiKeys, closing: signal };
-  const routes = [...apiRoutes(context), ...storageRoutes(context), ...controlRoutes(context)];
+  const routes = [
+    ...apiRoutes(context),
+    ...storageRoutes(context),
+    ...controlRoutes(context),
+    ...(options.routes ?? []),
+  ];
   const { server, idle } = sandboxServer(context, routes);
   const free = async () => {
     closing.abort();
@@ -121,7 +128,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return {
     baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
-    faults,
     apiKeys,
     batches: () => works.all('batch').map(batchSummary),
     imports: () => works.all('import').map(importSummary),

@@ -58,8 +58,8 @@ export interface PartitionProgress {
   readonly read: number;
   /** The newest claimed record: it differs if the topic was created again. */
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
-  /** First offset that the pipeline answers for. Absent in records of earlier versions. */
-  readonly start?: number;
+  /** First offset that the pipeline answers for. */
+  readonly start: number;
   /** `start` is an offset that the group had before this journal: who answered for the records below it is not known here. */
   readonly inherited?: true;
 }
@@ -235,7 +235,7 @@ const PROGRESS = v.object({
   replay: count,
   read: count,
   last: v.nullable(v.object({ offset: count, timestampMs: time })),
-  start: v.optional(count),
+  start: count,
   inherited: flag,
 });
 const JOB = v.object({

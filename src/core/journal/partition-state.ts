@@ -220,7 +220,6 @@ export function resetProgress(
   for (const one of live) if (one >= offset) claimed.add(one);
   let skipped = 0;
   for (const [from, to] of previous.claimed.gaps(previous.watermark, offset)) skipped += to - from;
-  const { start } = previous;
   return {
     progress: {
       ...previous,
@@ -229,7 +228,7 @@ export function resetProgress(
       replay: previous.replay + 1,
       read: offset,
       last: null,
-      ...(start !== undefined && { start: Math.min(start, offset) }),
+      start: Math.min(previous.start, offset),
     },
     skipped,
   };

@@ -221,10 +221,6 @@ export const METRICS = {
     'Log lines dropped because standard output was not read fast enough.',
     [],
   ),
-  trace_spans_total: counter(
-    'Spans exported, or failed because the collector did not accept them.',
-    ['outcome'],
-  ),
   loops: gauge('Loops of the engine by state; /livez names the stuck ones.', ['state']),
   ready: gauge('1 while a readiness condition holds, else 0; /readyz has the reason.', [
     'condition',

@@ -147,7 +147,7 @@ export async function journalEvidence(
       watermark: progress?.watermark ?? inherited.get(partition) ?? 0,
       claimed: progress?.claimed ?? new OffsetSet(),
       live,
-      start: history.start ?? inherited.get(partition),
+      start: progress?.start ?? inherited.get(partition) ?? 0,
       isStartInherited: progress?.inherited === true || inherited.has(partition),
       passedOver: history.passedOver,
       hasForgottenResets: history.hasForgottenResets,
@@ -155,10 +155,8 @@ export async function journalEvidence(
   };
 }
 
-/** Start of a partition and what resets passed over, as far as compaction has left the records that show it. */
+/** What resets of a partition passed over, as far as compaction has left the records that show it. */
 export class ProgressHistory {
-  /** First offset that the pipeline took responsibility for; undefined: no longer in the journal. */
-  start: number | undefined;
   /** Offsets that a forward reset skipped: they have no terminal record, as intended. */
   readonly passedOver = new OffsetSet();
   /** The group was reset in a way that the journal no longer shows in full. */
@@ -168,10 +166,6 @@ export class ProgressHistory {
   fold(progress: PartitionProgress): void {
     const before = this.#last;
     this.#last = progress;
-    if (progress.start !== undefined) this.start = progress.start;
-    // Written by a version without `start`: nothing was claimed yet, so W is the start.
-    else if (progress.last === null && progress.replay === 0) this.start = progress.watermark;
-
     const resets = progress.replay - (before?.replay ?? 0);
     if (resets === 1 && before !== undefined && progress.last === null) {
       // Offsets up to the new W that were claimed before were settled, or are in live jobs.

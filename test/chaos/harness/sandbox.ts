@@ -6,10 +6,10 @@ import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
 import type { BatchSummary, ImportSummary } from '../../../packages/sandbox/src/control-routes.ts';
 import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
-import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
+import type { FaultInput } from '../../support/service/fault-script.ts';
 import { makeDecisions } from '../../support/stack/stack-control.ts';
 
-const CLI = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+const SERVICE = fileURLToPath(new URL('../../support/service/main.ts', import.meta.url));
 const ANSWER_MS = 5_000;
 
 export interface FaultEntry {
@@ -42,18 +42,7 @@ export class SandboxServer {
     const lines: string[] = [];
     const kept = await spawnKept({
       command: process.execPath,
-      args: [
-        CLI,
-        'sandbox',
-        '--port',
-        '0',
-        '--policy',
-        this.#policyFile,
-        '--data',
-        this.#data,
-        '--api-key',
-        this.#apiKey,
-      ],
+      args: [SERVICE, this.#data, this.#policyFile, this.#apiKey],
       onLine: (line) => {
         lines.push(line);
         const url = /listening on (\S+)/.exec(line)?.[1];

@@ -7,7 +7,7 @@ import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
 import { fetchResults } from '../../../packages/client/src/cli/results.ts';
 import { ContentReviewClient } from '../../../packages/client/src/index.ts';
-import type { SandboxOptions } from '../../../packages/sandbox/src/sandbox.ts';
+import type { ServicePolicy } from '../../support/service/fake-service.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { bench, KEY } from './service-commands.ts';
 
@@ -16,7 +16,7 @@ let benches = 0;
 const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
 const CSV = 'Content,author\r\n"Buy now, ""cheap""!\r\nReally.",u-7\r\nGood morning,u-8\r\n';
-const POLICY: SandboxOptions['policy'] = {
+const POLICY: ServicePolicy = {
   review: { rules: [{ when: { contains: ['buy now'] }, result: 'rejected' }] },
 };
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { deadAddress } from '../../../packages/client/test/integration/service/servers.ts';
-import type { SandboxOptions } from '../../../packages/sandbox/src/sandbox.ts';
+import type { ServicePolicy } from '../../support/service/fake-service.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Bench, bench, run } from './service-commands.ts';
 
@@ -14,7 +14,7 @@ let benches = 0;
 const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
 const CSV = 'Content,author\r\n"Buy now, ""cheap""!\r\nReally.",u-7\r\nGood morning,u-8\r\n';
-const POLICY: SandboxOptions['policy'] = {
+const POLICY: ServicePolicy = {
   review: {
     rules: [
       { when: { contains: ['fail this row'] }, error: true },

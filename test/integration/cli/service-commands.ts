@@ -2,13 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
-import {
-  type Sandbox,
-  type SandboxOptions,
-  startSandbox,
-} from '../../../packages/sandbox/src/sandbox.ts';
 import { runCli } from '../../../src/cli/program.ts';
+import {
+  type FakeService,
+  type ServicePolicy,
+  startFakeService,
+} from '../../support/service/fake-service.ts';
+import type { FaultInput } from '../../support/service/fault-script.ts';
 
 export const KEY = 'sk-live-4cBq9Zr7Tn2w';
 
@@ -42,12 +42,12 @@ export async function run(
 }
 
 export class Bench {
-  readonly sandbox: Sandbox;
+  readonly sandbox: FakeService;
   readonly env: Readonly<Record<string, string>>;
   readonly #directory: string;
   readonly #config: string;
 
-  constructor(sandbox: Sandbox, directory: string) {
+  constructor(sandbox: FakeService, directory: string) {
     this.sandbox = sandbox;
     this.#directory = directory;
     // As few retries as can be: tests do not wait.
@@ -85,11 +85,11 @@ export class Bench {
 export async function bench(
   t: TestContext,
   directory: string,
-  policy: SandboxOptions['policy'] = {},
+  policy: ServicePolicy = {},
 ): Promise<Bench> {
   mkdirSync(directory, { recursive: true });
   const failures: unknown[] = [];
-  const sandbox = await startSandbox({
+  const sandbox = await startFakeService({
     apiKeys: [KEY],
     policy,
     onError: (error) => failures.push(error),

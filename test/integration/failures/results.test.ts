@@ -1,8 +1,8 @@
 /** Rows of the failure table: result files. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
+import type { FaultInput } from '../../support/service/fault-script.ts';
 import { outcomes, run, type Scene } from './scenes.ts';
 
 const LONG = 'y'.repeat(2_000);

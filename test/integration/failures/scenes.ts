@@ -7,12 +7,15 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after } from 'node:test';
 import { stringify } from 'yaml';
-import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
-import type { PolicyInput } from '../../../packages/sandbox/src/policy/schema.ts';
-import { type Sandbox, startSandbox } from '../../../packages/sandbox/src/sandbox.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type TestKafka, uniqueName } from '../../support/kafka/kafka.ts';
+import {
+  type FakeService,
+  type ServicePolicy,
+  startFakeService,
+} from '../../support/service/fake-service.ts';
+import type { FaultInput } from '../../support/service/fault-script.ts';
 import { CANARY, plant } from '../../support/stack/canary.ts';
 import { merge, type Replica, type StackTopics, spawnReplica } from '../../support/stack/stack.ts';
 import { type Terminal, TerminalRecords } from '../../support/stack/terminal-records.ts';
@@ -48,14 +51,14 @@ export class Scene {
   readonly terminal: TerminalRecords;
   readonly source: SourceCoordinate[] = [];
   readonly #kafka: TestKafka;
-  readonly #sandbox: Sandbox;
+  readonly #sandbox: FakeService;
 
   constructor(
     name: string,
     topics: StackTopics,
     options: SceneOptions,
     kafka: TestKafka,
-    sandbox: Sandbox,
+    sandbox: FakeService,
     replicas: Replica[],
   ) {
     this.name = name;
@@ -191,7 +194,7 @@ export function outcomes(terminal: readonly Terminal[]): string[] {
 }
 
 export interface Run {
-  readonly sandbox: Sandbox;
+  readonly sandbox: FakeService;
   readonly replica: Replica;
   readonly configFile: string;
   /** One more connector with the same configuration. */
@@ -204,13 +207,16 @@ export interface Run {
 export async function run(
   kafka: TestKafka,
   scenes: Readonly<Record<string, SceneOptions>>,
-  more: { readonly policy?: PolicyInput; readonly config?: Readonly<Record<string, unknown>> } = {},
+  more: {
+    readonly policy?: ServicePolicy;
+    readonly config?: Readonly<Record<string, unknown>>;
+  } = {},
 ): Promise<Run> {
   const directory = temporaryDirectory();
   const faults = Object.entries(scenes).flatMap(([type, scene]) =>
     (scene.faults ?? []).map((fault): FaultInput => ({ ...fault, match: { type } })),
   );
-  const sandbox = await startSandbox({
+  const sandbox = await startFakeService({
     apiKeys: [API_KEY],
     policy: { ...more.policy, faults: [...faults, ...(more.policy?.faults ?? [])] },
   });

@@ -180,7 +180,8 @@ test('a journal may contradict itself on the way to the barrier: only the whole 
 });
 
 function nothingRead(watermark: number) {
-  return { seq: 1, watermark, claimed: new OffsetSet(), replay: 0, read: watermark, last: null };
+  const claimed = new OffsetSet();
+  return { seq: 1, watermark, claimed, replay: 0, read: watermark, last: null, start: 0 };
 }
 
 function job(id: string, offsets: readonly number[], createdMs = 1): [JournalWrite, JournalWrite] {

@@ -4,9 +4,9 @@
  */
 import type { BatchSummary } from '../../../packages/sandbox/src/control-routes.ts';
 import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
-import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
 import type { TestKafka } from '../kafka/kafka.ts';
 import type { SeededRandom } from '../memory/clock.ts';
+import type { FaultInput } from '../service/fault-script.ts';
 import {
   type LogLine,
   parseLogLine,

@@ -10,6 +10,7 @@ import { type TestKafka, uniqueName } from '../kafka/kafka.ts';
 import { assertSilent, CANARY, secretIn } from './canary.ts';
 
 const CLI = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
+const SERVICE = new URL('../service/main.ts', import.meta.url).pathname;
 const API_KEY = CANARY.key;
 /** Below the limit of a file, so that it is told what was missing. */
 const LOGGED_MS = 180_000;
@@ -38,7 +39,7 @@ export interface StackOptions extends PipelineSetup {
   readonly connector?: readonly string[];
   /** Told when a replica says what must stay secret; default: thrown uncaught. */
   readonly onLeak?: (error: Error) => void;
-  /** The sandbox's policy. */
+  /** The sandbox's policy, with a script of faults. */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 
@@ -311,18 +312,7 @@ export async function startSandboxProcess(
   const lines: string[] = [];
   const sandbox = await spawnKept({
     command: process.execPath,
-    args: [
-      CLI,
-      'sandbox',
-      '--port',
-      '0',
-      '--policy',
-      policyFile,
-      '--data',
-      data,
-      '--api-key',
-      API_KEY,
-    ],
+    args: [SERVICE, data, policyFile, API_KEY],
     onLine: (line) => {
       lines.push(line);
       const url = /listening on (\S+)/.exec(line)?.[1];

@@ -14,7 +14,6 @@ import {
   shellCommand,
 } from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
-import { REPOSITORY_URL } from '../../../packages/client/src/base/version.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -98,14 +97,6 @@ describe('the image', () => {
     assert.equal(authority(path.join(directory, 'none')), '');
     const page = read('docs/container.md');
     for (const id of ['npmrc', 'ca']) assert.match(page, new RegExp(`--secret id=${id},src=`));
-  });
-
-  it('names the repository of the package, and so does the chart', () => {
-    const { homepage, bugs } = JSON.parse(read('package.json'));
-    const { home, sources } = parse(read('helm/content-review-connector/Chart.yaml'));
-    assert.deepEqual([home, sources], [REPOSITORY_URL, [REPOSITORY_URL]]);
-    assert.deepEqual([homepage, bugs], [`${REPOSITORY_URL}#readme`, `${REPOSITORY_URL}/issues`]);
-    assert.match(lastOf('LABEL'), new RegExp(`image\\.source="${REPOSITORY_URL}"`));
   });
 
   it('has a version that is that of the package', () => {

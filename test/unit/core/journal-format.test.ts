@@ -140,12 +140,6 @@ test('records of format 1 that stand in a journal are read', () => {
   );
 });
 
-test('progress of versions that did not write where the pipeline began is read', () => {
-  const before = '{"v":1,"seq":1,"watermark":5,"claimed":"","replay":0,"read":5,"last":null}';
-  const found = progressOf(readJournalRecord('progress/2', before));
-  assert.deepEqual(found, { seq: 1, watermark: 5, claimed: [], replay: 0, read: 5, last: null });
-});
-
 function progressOf(entry: JournalEntry | undefined): object {
   assert.ok(entry?.entry === 'progress');
   return { ...entry.value, claimed: [...entry.value.claimed] };

@@ -63,9 +63,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   config: ['client/base', 'core', 'events/expression', 'client/http', 'yaml', 'node:*'],
   telemetry: [
-    ...['client/base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api'],
-    ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/exporter-trace-otlp-proto'],
-    ...['@opentelemetry/resources', '@opentelemetry/sdk-trace', 'preact'],
+    ...['client/base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api', 'preact'],
   ],
   'tools/inspect': ['client/base', 'core', 'node:crypto'],
   'tools/evaluate': ['client/base', 'core', 'tools/inspect'],

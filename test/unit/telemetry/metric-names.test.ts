@@ -58,7 +58,6 @@ const PUBLISHED = [
   'memory_used_bytes{}',
   'kafka_tls_certificate_expiry_timestamp_seconds{certificate}',
   'log_lines_dropped_total{}',
-  'trace_spans_total{outcome}',
   'loops{state}',
   'ready{condition}',
   'build_info{version,node}',

@@ -1,4 +1,4 @@
-/** Traces of batches. `src/telemetry/tracing` implements them over OpenTelemetry. */
+/** Traces of batches. `src/telemetry/tracing.ts` implements them over OpenTelemetry. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** A span of another process. */

@@ -12,7 +12,7 @@ export const VERSION = version;
 /** The User-Agent of every request. Firewalls of applications refuse requests without one. */
 export const USER_AGENT = `content-review-connector/${VERSION}`;
 
-/** Address of the repository, which package.json defines for the alerts, the chart and the image as well. */
+/** Address of the repository, which package.json alone defines. */
 export const REPOSITORY_URL = repository.url.replace(/^git\+|\.git$/g, '');
 
 /** Folder of the pages about alerts and the console's verdicts. */

@@ -1,6 +1,6 @@
-/** Scripted faults, as the policy file and the control endpoint write them (packages/sandbox/README.md). */
+/** Faults, as the policy file writes them (packages/sandbox/README.md). */
 import * as v from 'valibot';
-import { mappingOf, oneOf, section, settings, whole } from '../input/settings.ts';
+import { mappingOf, number, oneOf, settings, whole } from '../input/settings.ts';
 import { duration } from '../input/units.ts';
 
 const UPLOADS = ['upload', 'upload_import'] as const;
@@ -11,16 +11,9 @@ const REQUESTS = [
   ...(['upload_import', 'get_decision'] as const),
 ] as const;
 const count = whole(0);
-const times = v.union([whole(1), v.literal('always')], 'a whole number from 1, or always');
 
-const COMMON = {
-  /** Only for batches, and decisions, of this content type. */
-  match: section({ type: v.optional(v.string()) }),
-  /** Number of matching operations it hits. */
-  times: v.optional(times, 1),
-  /** Number of matching operations before the first hit. */
-  skip: v.optional(count, 0),
-};
+/** Share of the operations that it hits. */
+const rate = v.optional(v.pipe(number, v.minValue(0), v.maxValue(1)), 1);
 
 function fault<
   const Action extends string,
@@ -28,7 +21,7 @@ function fault<
   Settings extends v.ObjectEntries,
 >(action: Action, operations: readonly Operation[], others: Settings) {
   const kind = { action: v.literal(action), operation: oneOf(operations) };
-  return settings({ ...kind, ...COMMON, ...others });
+  return settings({ ...kind, rate, ...others });
 }
 
 /** Every fault of an HTTP request may also delay it. */
@@ -43,8 +36,8 @@ const faultSchemas = [
     retryAfter: v.optional(duration),
     headers: v.optional(mappingOf(v.string()), {}),
     body: v.optional(v.string()),
-    code: v.optional(v.string(), 'ScriptedFault'),
-    message: v.optional(v.string(), 'Scripted fault.'),
+    code: v.optional(v.string(), 'SandboxFault'),
+    message: v.optional(v.string(), 'A fault of the sandbox.'),
   }),
   fault('reset_before', REQUESTS, LATE),
   fault('reset_after', REQUESTS, LATE),
@@ -89,11 +82,11 @@ const faultSchemas = [
   }),
 ] as const;
 
-export const FAULT_ACTIONS = faultSchemas.map((schema) => schema.entries.action.literal);
+const ACTIONS = faultSchemas.map((schema) => schema.entries.action.literal);
 
-const faultSchema = v.variant('action', faultSchemas, `one of ${FAULT_ACTIONS.join(', ')}`);
+const faultSchema = v.variant('action', faultSchemas, `one of ${ACTIONS.join(', ')}`);
 export const faultList = v.array(faultSchema);
 
-export type FaultInput = v.InferInput<typeof faultSchema>;
+export type FaultSetting = v.InferInput<typeof faultSchema>;
 export type Fault = v.InferOutput<typeof faultSchema>;
 export type FaultOperation = Fault['operation'];

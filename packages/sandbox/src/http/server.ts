@@ -1,7 +1,7 @@
 /** HTTP server of the sandbox: finds the route, applies faults, turns errors into answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { parseJson } from '../../../client/src/base/json/parse-json.ts';
-import type { FaultScript } from '../faults/script.ts';
+import type { FaultSource } from '../faults/rates.ts';
 import {
   apiError,
   apiRefusal,
@@ -14,7 +14,7 @@ import { answerWithFault, send } from './send.ts';
 
 /** Longer than clients keep an idle connection, so that the client ends it. */
 const KEEP_ALIVE_MS = 65_000;
-/** Bodies of JSON are small: a type, a list of faults. */
+/** Bodies of JSON are small: a type, a list of decisions. */
 const MAX_JSON_BYTES = 2 ** 20;
 
 /** One request on its way through the sandbox. */
@@ -56,7 +56,7 @@ export function route(
 
 interface SandboxServerParts {
   readonly apiKeys: ApiKeys;
-  readonly faults: FaultScript;
+  readonly faults: FaultSource;
   /** Aborts when the sandbox stops. */
   readonly closing: AbortSignal;
   readonly onError: (error: unknown) => void;

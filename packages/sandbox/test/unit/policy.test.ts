@@ -57,7 +57,7 @@ test('every wrong setting is reported at once, with its path, its value and what
     faults: [
       { operation: 'create_batch', action: 'explode' },
       { operation: 'review', action: 'hang' },
-      { operation: 'upload', action: 'latency', delay: '1s', times: 0 },
+      { operation: 'upload', action: 'latency', delay: '1s', rate: 2 },
     ],
   });
   for (const line of [
@@ -73,7 +73,7 @@ test('every wrong setting is reported at once, with its path, its value and what
     'review.rules[0].score: found true; allowed: a number',
     'faults[0].action: found "explode"; allowed: one of latency, answer, reset_before',
     'faults[1].operation: found "review"; allowed: create_batch, get_batch, upload, download',
-    'faults[2].times: found 0; allowed: 1 or more',
+    'faults[2].rate: found 2; allowed: 1 or less',
   ]) {
     assert.ok(text.includes(line), `${line}\nis not in\n${text}`);
   }

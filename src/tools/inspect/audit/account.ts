@@ -20,8 +20,8 @@ export interface JournalEvidence {
   /** Offsets at or above the watermark that are settled or in a live job. */
   readonly claimed: OffsetSet;
   readonly live: OffsetSet;
-  /** First offset that the pipeline is responsible for; undefined: no longer in the journal. */
-  readonly start: number | undefined;
+  /** First offset that the pipeline is responsible for. */
+  readonly start: number;
   /** The start was an offset of the group before this journal existed. */
   readonly isStartInherited: boolean;
   /** Offsets that a reset of the group skipped. */
@@ -36,10 +36,8 @@ export interface OutputEvidence extends OutputGaps {
   readonly isSuspect: (offset: number) => boolean;
 }
 
-/** Terminal record of a source record, and of its partition. */
+/** Terminal record of a source record. */
 export interface TerminalEvidence {
-  /** Smallest offset of the partition with a terminal record. */
-  readonly first: number | undefined;
   /** Kind of the terminal record: a decision, if there are both. */
   kindOf(offset: number): TerminalKind | undefined;
 }
@@ -53,14 +51,7 @@ export interface JudgedRecord {
 }
 
 /** Reasons not to call a record without a terminal record missing. */
-export type UnknownReason =
-  | 'retention'
-  | 'compaction'
-  | 'reset'
-  | 'start'
-  | 'journal'
-  | 'moving'
-  | 'filter';
+export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'journal' | 'moving' | 'filter';
 
 export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
   retention:
@@ -68,7 +59,6 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
   compaction:
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
   reset: 'the group was reset, and the journal no longer shows which records that passed over',
-  start: 'the journal does not show where the pipeline began: it was written by an older version',
   journal:
     'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: run the command again',
@@ -90,21 +80,19 @@ export function accountOf(
   if (kind !== undefined) return { account: kind === 'decision' ? 'decided' : 'deadLettered' };
   if (journal.live.has(offset)) return { account: 'live' };
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
-  const beforeStart = journal.start !== undefined && offset < journal.start;
+  const beforeStart = offset < journal.start;
   if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
   if (journal.passedOver.has(offset)) return { account: 'passedOver' };
   if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
   const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
   if (filtered === true) return { account: 'skipped' };
 
-  const beforeAll = terminals.first === undefined || offset < terminals.first;
   const doubts: readonly (readonly [UnknownReason, boolean])[] = [
     ['filter', filtered === undefined],
     ['reset', journal.hasForgottenResets],
     ['compaction', outputs.compacted],
     ['retention', timestampMs < outputs.completeSinceMs],
     ['journal', beforeStart],
-    ['start', journal.start === undefined && beforeAll],
     ['moving', !outputs.isSuspect(offset)],
   ];
   const reason = doubts.find(([, holds]) => holds)?.[0];

@@ -69,7 +69,6 @@ export class BalanceBuilder implements TerminalEvidence {
   readonly #seen = new Map([[0, new OffsetSet()]]);
   readonly #double = new OffsetSet();
   readonly #committed = new OffsetSet();
-  #first: number | undefined;
   #firstOpen: number | undefined;
 
   constructor(range: SourceRange, journal: JournalEvidence) {
@@ -78,7 +77,6 @@ export class BalanceBuilder implements TerminalEvidence {
   }
 
   addTerminal(kind: TerminalKind, offset: number, replay: number): void {
-    this.#first = Math.min(this.#first ?? offset, offset);
     if (offset < this.range.from || offset >= this.range.to) return;
     let seen = this.#seen.get(replay);
     if (seen === undefined && this.#seen.size < MAX_RESETS) {
@@ -92,11 +90,6 @@ export class BalanceBuilder implements TerminalEvidence {
     }
     if (replay > 0) this.#counts.replayed++;
     this.#settled[kind].add(offset);
-  }
-
-  /** Smallest offset with a terminal record, inside the range or not. */
-  get first(): number | undefined {
-    return this.#first;
   }
 
   kindOf(offset: number): TerminalKind | undefined {

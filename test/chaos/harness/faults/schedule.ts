@@ -1,7 +1,8 @@
 /** Which fault strikes when: rounds of all of them in an order drawn from the seed, until time is up and each has hit. */
-import type { FaultInput } from '../../../../packages/sandbox/src/faults/schema.ts';
+
 import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
+import type { FaultInput } from '../../../support/service/fault-script.ts';
 import { KINDS, type Kind } from '../../load/pipelines.ts';
 import { untilBack, WorldLooker } from '../observe/recovery.ts';
 import type { ChaosOptions } from '../options.ts';

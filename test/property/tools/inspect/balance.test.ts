@@ -23,7 +23,7 @@ const scene = fc.record({
   claimed: offsets,
   live: offsets,
   passedOver: offsets,
-  start: fc.option(fc.integer({ min: 0, max: SPAN }), { nil: undefined }),
+  start: fc.integer({ min: 0, max: SPAN }),
   completeSince: fc.integer({ min: -1, max: SPAN }),
   flags: fc.record({
     resets: fc.boolean(),
@@ -38,16 +38,14 @@ type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
 /** One account for each record of the range, by plain rules in their order. */
 function accountOf(at: number, given: Scene, settled: Map<number, boolean>): string {
   if (settled.has(at)) return settled.get(at) === true ? 'decided' : 'deadLettered';
-  const first = Math.min(...given.terminals.map((one) => one.offset));
   const rules: [string, boolean][] = [
     ['live', given.live.has(at)],
     ['waiting', at >= given.watermark && !given.claimed.has(at)],
-    ['beforeStart', given.start !== undefined && at < given.start && !given.flags.inherited],
+    ['beforeStart', at < given.start && !given.flags.inherited],
     ['passedOver', given.passedOver.has(at)],
     ['skipped', given.nulls.has(at) && given.flags.skipsNull],
     ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
-    ['unknown', given.start !== undefined && at < given.start],
-    ['unknown', given.start === undefined && at < first],
+    ['unknown', at < given.start],
     ['unknown', !given.suspects.has(at)],
     ['missing', true],
   ];

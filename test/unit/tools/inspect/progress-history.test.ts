@@ -11,7 +11,8 @@ function progress(
   more: { claimed?: number[]; replay?: number; last?: null } = {},
 ): PartitionProgress {
   const { claimed = [], replay = 0, last = LAST } = more;
-  return { seq: 1, watermark, claimed: OffsetSet.of(claimed), replay, read: watermark, last };
+  const assigned = OffsetSet.of(claimed);
+  return { seq: 1, watermark, claimed: assigned, replay, read: watermark, last, start: 0 };
 }
 
 function historyOf(...all: PartitionProgress[]): ProgressHistory {
@@ -19,21 +20,6 @@ function historyOf(...all: PartitionProgress[]): ProgressHistory {
   for (const one of all) history.fold(one);
   return history;
 }
-
-test('the start is that of the newest record', () => {
-  const start = (at: number, of: PartitionProgress): PartitionProgress => ({ ...of, start: at });
-  assert.equal(historyOf(start(5, progress(9))).start, 5);
-  assert.equal(
-    historyOf(start(5, progress(9)), start(2, progress(2, { replay: 1, last: null }))).start,
-    2,
-  );
-});
-
-test('without a recorded start it is the first watermark, unknown from later records alone', () => {
-  assert.equal(historyOf(progress(5, { last: null }), progress(9)).start, 5);
-  assert.equal(historyOf(progress(9)).start, undefined);
-  assert.equal(historyOf(progress(5, { last: null, replay: 1 })).start, undefined);
-});
 
 test('a reset to a later offset passes over records that were neither settled nor in a job', () => {
   const history = historyOf(

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
-import { type SandboxOptions, startSandbox } from '../../../../sandbox/src/sandbox.ts';
+import {
+  type ServicePolicy,
+  startFakeService,
+} from '../../../../../test/support/service/fake-service.ts';
 import type { BatchView } from '../../../src/service/answers.ts';
 import type { ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
@@ -11,10 +14,10 @@ const UPLOAD = { contentType: 'text/csv', ...NEVER };
 
 async function sandboxAndClient(
   t: TestContext,
-  policy: SandboxOptions['policy'] = {},
+  policy: ServicePolicy = {},
   options: Partial<ServiceClientOptions> = {},
 ) {
-  const sandbox = await startSandbox({ apiKeys: [KEY], policy });
+  const sandbox = await startFakeService({ apiKeys: [KEY], policy });
   t.after(() => sandbox.stop());
   return { sandbox, ...clientFor(t, sandbox.baseUrl, options) };
 }

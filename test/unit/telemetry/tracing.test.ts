@@ -1,18 +1,21 @@
 /** The port over the real SDK. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { afterEach, test } from 'node:test';
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
+  BatchSpanProcessor,
   InMemorySpanExporter,
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { NO_SPAN } from '../../../../packages/client/src/base/tracing.ts';
-import { traceParentOf } from '../../../../src/core/trace-context.ts';
-import { OtelTracer } from '../../../../src/telemetry/tracing/otel-tracer.ts';
-import { headerList } from '../../../support/records/headers.ts';
-import { assertSilent, CANARY } from '../../../support/stack/canary.ts';
+import { NO_SPAN, NO_TRACER } from '../../../packages/client/src/base/tracing.ts';
+import { traceParentOf } from '../../../src/core/trace-context.ts';
+import { flushSpans, OtelTracer, registeredTracer } from '../../../src/telemetry/tracing.ts';
+import { headerList } from '../../support/records/headers.ts';
+import { assertSilent, CANARY } from '../../support/stack/canary.ts';
+
+afterEach(() => trace.disable());
 
 function traced() {
   const exporter = new InMemorySpanExporter();
@@ -94,4 +97,32 @@ test('an address that got into an attribute loses its query', () => {
   for (const { attributes, events, status } of exporter.getFinishedSpans()) {
     assertSilent(JSON.stringify([attributes, events, status]), 'a span');
   }
+});
+
+test('without a registered SDK nothing is traced, and there is nothing to send', async () => {
+  assert.equal(registeredTracer('1.2.3'), NO_TRACER);
+  await flushSpans(0);
+});
+
+test('the spans go to the SDK that is registered, which sends what it holds at the end', async () => {
+  const exporter = new InMemorySpanExporter();
+  const processor = new BatchSpanProcessor({ exporter, scheduledDelayMillis: 600_000 });
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [processor] }));
+  registeredTracer('1.2.3').startBatch('process events', {}, []).end();
+  assert.deepEqual(exporter.getFinishedSpans(), []);
+  await flushSpans(60_000);
+  const [span, ...more] = exporter.getFinishedSpans();
+  assert.equal(more.length, 0);
+  assert.deepEqual(
+    [span?.name, span?.instrumentationScope.name, span?.instrumentationScope.version],
+    ['process events', 'content-review-connector', '1.2.3'],
+  );
+  await processor.shutdown();
+});
+
+test('a collector that does not answer delays the end of the process no longer than allowed', async () => {
+  const provider = new TracerProvider();
+  provider.forceFlush = () => new Promise(() => undefined);
+  trace.setGlobalTracerProvider(provider);
+  await flushSpans(1);
 });

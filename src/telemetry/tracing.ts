@@ -1,29 +1,57 @@
-/** The core port over OpenTelemetry's API. Nothing of the SDK is needed for it. */
+/**
+ * The core port over OpenTelemetry's API. The SDK is the user's: `node --import` registers it before
+ * the connector starts (docs/tracing.md).
+ */
 import {
   type Tracer as ApiTracer,
   type Context,
   type Link,
   type Span as OtelApiSpan,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import {
   NO_SPAN,
+  NO_TRACER,
   type Span,
   type SpanAttributes,
   type StepKind,
   type TraceParent,
   type Tracer,
-} from '../../../packages/client/src/base/tracing.ts';
-import { redactText } from '../logging/redact.ts';
+} from '../../packages/client/src/base/tracing.ts';
+import { redactText } from './logging/redact.ts';
+
+const SCOPE = 'content-review-connector';
 
 const KINDS: Readonly<Record<StepKind, SpanKind>> = {
   internal: SpanKind.INTERNAL,
   client: SpanKind.CLIENT,
   producer: SpanKind.PRODUCER,
 };
+
+/** Returns a tracer of the SDK that is registered in this process; NO_TRACER without one. */
+export function registeredTracer(version: string): Tracer {
+  const provider = trace.getTracerProvider();
+  const tracer =
+    provider instanceof ProxyTracerProvider
+      ? provider.getDelegateTracer(SCOPE, version)
+      : provider.getTracer(SCOPE, version);
+  return tracer === undefined ? NO_TRACER : new OtelTracer(tracer);
+}
+
+/** Sends the spans that a registered SDK still holds. Never rejects. @param withinMs spans not sent by then are lost */
+export async function flushSpans(withinMs: number): Promise<void> {
+  const provider = trace.getTracerProvider();
+  const registered: object =
+    provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
+  // The API does not declare it, but the specification requires it of every SDK.
+  if ('forceFlush' in registered && typeof registered.forceFlush === 'function')
+    await settledWithin(registered.forceFlush(), withinMs);
+}
 
 export class OtelTracer implements Tracer {
   readonly enabled = true;

@@ -1,0 +1,48 @@
+/**
+ * The Content Review Service of tests: the sandbox with a script of faults, in this process or, as
+ * a program, in one of its own (main.ts), where `/sandbox/faults` reads and replaces the script.
+ */
+import { jsonAnswer } from '../../../packages/sandbox/src/http/answer.ts';
+import { readJson, route } from '../../../packages/sandbox/src/http/server.ts';
+import type { PolicyInput } from '../../../packages/sandbox/src/policy/schema.ts';
+import {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from '../../../packages/sandbox/src/sandbox.ts';
+import { type FaultInput, FaultScript } from './fault-script.ts';
+
+export type ServicePolicy = Omit<PolicyInput, 'faults'> & {
+  readonly faults?: readonly FaultInput[];
+};
+
+export interface FakeServiceOptions extends Omit<SandboxOptions, 'policy' | 'faults' | 'routes'> {
+  /** The sandbox's policy, with a script in place of faults by chance. */
+  readonly policy?: ServicePolicy;
+}
+
+export interface FakeService extends Sandbox {
+  /** To be read and changed while running. It does not outlive the process. */
+  readonly faults: FaultScript;
+}
+
+/** @throws as `startSandbox` */
+export async function startFakeService(options: FakeServiceOptions): Promise<FakeService> {
+  const { faults: script = [], ...policy } = options.policy ?? {};
+  const faults = new FaultScript(script);
+  const path = '/sandbox/faults';
+  const answer = () => jsonAnswer(200, { faults: faults.entries() });
+  const sandbox = await startSandbox({
+    ...options,
+    policy,
+    faults,
+    routes: [
+      route('GET', path, 'none', answer),
+      route('PUT', path, 'none', async (call) => {
+        faults.replace((await readJson(call)) as FaultInput[]);
+        return answer();
+      }),
+    ],
+  });
+  return { ...sandbox, faults };
+}

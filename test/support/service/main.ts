@@ -1,0 +1,15 @@
+/** The fake service as a process: node main.ts <directory of its data> <policy file> <API key>. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { startFakeService } from './fake-service.ts';
+
+const [dataDir, policyFile, apiKey] = process.argv.slice(2);
+if (dataDir === undefined || policyFile === undefined || apiKey === undefined)
+  throw new Error('usage: node main.ts <directory> <policy file> <API key>');
+const service = await startFakeService({
+  dataDir,
+  policy: parse(readFileSync(policyFile, 'utf8')) ?? {},
+  apiKeys: [apiKey],
+});
+process.stdout.write(`sandbox listening on ${service.baseUrl}\n`);
+process.once('SIGTERM', () => void service.stop());
