@@ -4,7 +4,7 @@ import test from 'node:test';
 import { NO_SPAN, within } from '../../../src/core/ports/tracing.ts';
 import { traceHeadersOf } from '../../../src/core/trace-context.ts';
 import { RecordingTracer } from '../../support/memory/telemetry/recording-tracer.ts';
-import { clientFor, deadAddress, httpServer, json, NEVER } from './servers.ts';
+import { clientFor, httpServer, json, NEVER } from './servers.ts';
 
 const CREATED = {
   batch_id: 'b1',
@@ -53,24 +53,6 @@ test('each try of a call is a client span by the conventions, whose context the 
     span.steps.map(({ ids }) => traceHeadersOf(ids).traceparent),
   );
   assert.equal(span.steps[1]?.ids.traceId, span.ids.traceId);
-});
-
-test('an id is no part of a name; a failure without an answer is its type', async (t) => {
-  const { client } = clientFor(t, await deadAddress(), {
-    retry: { maxRetries: 0 },
-    importPath: '/v2/imports/{import_id}?team=7',
-  });
-  const { span, tracer, shown } = step();
-  await assert.rejects(within(span, () => client.getBatch('b 1', NEVER)));
-  await assert.rejects(within(span, () => client.getImport('i1', NEVER)));
-  assert.deepEqual(
-    shown().map(([name, , , ended]) => [name, ended]),
-    [
-      ['GET /v1/batches/{id}', 'connect_failed'],
-      ['GET /v2/imports/{id}', 'connect_failed'],
-    ],
-  );
-  assert.ok(!tracer.text().includes('team'));
 });
 
 test('storage gets no context, also behind a redirect; its spans have neither query nor template', async (t) => {
