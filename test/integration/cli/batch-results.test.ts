@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import type { SandboxOptions } from '../../../packages/sandbox/src/sandbox.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { bench } from './service-commands.ts';
 

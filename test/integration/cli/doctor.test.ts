@@ -1,7 +1,7 @@
 /** doctor against a real broker and a sandbox: no problem beside a running connector, and one line for each defect. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { assertSilent } from '../../support/stack/canary.ts';

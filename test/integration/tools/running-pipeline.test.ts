@@ -1,7 +1,7 @@
 /** journal, explain and audit beside a real connector. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit/audit.ts';
 import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';
 import type { SearchReport } from '../../../src/tools/inspect/explain/search.ts';
