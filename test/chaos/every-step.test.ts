@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HistoryReport, play } from '../support/engine/simulation/history.ts';
-import { SIMULATED_KINDS, type SimulatedKind } from '../support/engine/simulation/kinds.ts';
 import type { PlacedStrike, Script, Shape } from '../support/engine/simulation/script.ts';
 
 const SHAPE: Shape = {
@@ -30,14 +29,13 @@ const FEWEST_STEPS = 80;
 const MOST_EMPTY = { kill: 1, stop: 2 };
 
 interface Walk {
-  readonly kind: SimulatedKind;
   readonly end: 'kill' | 'stop';
   readonly strikes: readonly PlacedStrike[];
 }
 
-const scriptOf = ({ kind, end, strikes }: Walk, steps: number): Script => ({
+const scriptOf = ({ end, strikes }: Walk, steps: number): Script => ({
   seed: 1,
-  shape: { ...SHAPE, kind },
+  shape: SHAPE,
   events: [
     { atMs: 0, do: 'produce', count: 9, types: 1, poisonEvery: 5 },
     { atMs: 0, do: end, which: 0, steps },
@@ -62,13 +60,13 @@ async function playEnding(walk: Walk, steps: number): Promise<Walked> {
 }
 
 const WALKS: readonly Walk[] = [
-  ...SIMULATED_KINDS.map((kind) => ({ kind, end: 'kill' as const, strikes: [] })),
-  { kind: 'review', end: 'kill', strikes: [FAILED] },
-  { kind: 'review', end: 'stop', strikes: [] },
+  { end: 'kill', strikes: [] },
+  { end: 'kill', strikes: [FAILED] },
+  { end: 'stop', strikes: [] },
 ];
 
 for (const walk of WALKS) {
-  const of = walk.strikes.length === 0 ? walk.kind : `${walk.kind} that fails once`;
+  const of = walk.strikes.length === 0 ? 'a batch' : 'a batch that fails once';
   test(`${of}, ${walk.end} before any step: each record is settled once, no row is submitted again, and nothing stays held`, async () => {
     const { submitted, coverage } = (await playEnding(walk, Number.POSITIVE_INFINITY)).report;
     assert.equal(coverage['jobs_failed_total batch_failed'] ?? 0, walk.strikes.length);

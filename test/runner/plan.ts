@@ -38,32 +38,30 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/integration/upgrade/', 75],
   // These wait: for bounds of half a minute, sessions that end, backoffs.
   ['test/integration/liveness/', 15],
-  ['test/integration/cli/import-and-decision', 10],
   ['test/integration/kafka/group-failures', 25],
   // These hold the connector to seconds that it promises: only files that compute beside them.
   ['test/integration/connector/shutdown', ALL],
-  ['test/integration/connector/restart', ALL],
-  ['test/integration/hostile/', ALL],
-  ['test/nemeses/', ALL],
+  ['test/chaos/kills', ALL],
 ];
 /**
  * Files that begin first, the one with a broker of its own before the one that waits for the shared broker. They leave
  * no room for others of the usual lane, which would hold them back until nothing is left to compute beside them.
  */
-const FIRST = [
-  'test/integration/connector/shutdown',
-  'test/integration/connector/restart',
-  'test/nemeses/',
-];
+const FIRST = ['test/integration/connector/shutdown', 'test/chaos/kills'];
 /** Files that begin before the rest of the usual lane, the longest first: otherwise one runs alone at the end. */
 const LONG = [
   'test/integration/upgrade/',
   'test/integration/liveness/',
-  'test/integration/console/outages',
   'test/integration/docs/',
   'test/integration/tools/',
 ];
-const COMPUTE = ['test/property/', 'packages/client/test/property/', 'test/chaos/'];
+const COMPUTE = [
+  'test/property/',
+  'packages/client/test/property/',
+  'test/chaos/simulation',
+  'test/chaos/every-step',
+  'test/chaos/judge/',
+];
 
 const rankIn = (starts: readonly string[], file: string) =>
   starts.findIndex((start) => file.startsWith(start));

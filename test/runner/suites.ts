@@ -12,7 +12,6 @@ export const SUITES = [
   'conformance',
   'integration',
   'chaos',
-  'nemeses',
   'memory',
 ] as const;
 export type Suite = (typeof SUITES)[number];

@@ -79,45 +79,6 @@ describe('batch submit', { timeout: 600_000 }, () => {
     ]);
   });
 
-  it('with --json prints one document, and with --output - the results alone', async (t) => {
-    const service = await bench(t, nextDirectory(), POLICY);
-    const file = service.file('posts.csv', CSV);
-    const submitted = await service.run('batch', 'submit', file, '-t', 'post', '--json');
-    assert.deepEqual(Object.keys(JSON.parse(submitted.out)), ['batchId']);
-    const waited = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--json');
-    const { batchId, ...rest } = JSON.parse(waited.out);
-    assert.match(batchId, ID);
-    const counts = { total: 2, success: 2, pending: 0, error: 0, cancelled: 0 };
-    assert.deepEqual(rest, { type: 'post', status: 'SUCCESS', counts, outcome: 'done' });
-    const piped = await service.run(
-      'batch',
-      'submit',
-      file,
-      '-t',
-      'post',
-      '--wait',
-      '--output',
-      '-',
-    );
-    assert.match(piped.out, /^Content,Status,/);
-    assert.equal(piped.out.trimEnd().split(/\r?\n/).length, 4);
-  });
-
-  it('waits when --timeout or --output is given', async (t) => {
-    const service = await bench(t, nextDirectory());
-    const file = service.file('posts.csv', CSV);
-    const results = service.path('results.csv');
-    for (const option of [
-      ['--timeout', '5m'],
-      ['--output', results],
-    ]) {
-      const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'x', ...option);
-      assert.equal(code, EXIT.ok, err);
-      assert.match(out, /^status {3}SUCCESS$/m);
-    }
-    assert.match(readFileSync(results, 'utf8'), /^Content,Status/);
-  });
-
   it('refuses unusable files, options and outputs before anything is sent', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', CSV);
@@ -214,46 +175,6 @@ describe('batch submit', { timeout: 600_000 }, () => {
     );
   });
 
-  it('creates another batch when the response was lost, and uploads the file to one batch only', async (t) => {
-    const service = await bench(t, nextDirectory());
-    service.faults({ operation: 'create_batch', action: 'reset_after' });
-    const { code, out, err } = await service.run(
-      'batch',
-      'submit',
-      service.file('posts.csv', CSV),
-      '-t',
-      'post',
-    );
-    assert.equal(code, EXIT.ok);
-    assert.match(err, /create_batch: reset \(what it may have created stays empty\), trying again/);
-    const uploaded = service.sandbox.batches().filter((batch) => batch.uploaded !== null);
-    assert.deepEqual(
-      [service.sandbox.batches().length, uploaded.map((batch) => batch.batch_id)],
-      [2, [out.trim()]],
-    );
-  });
-
-  it('prints the command to fetch results that could not be fetched', async (t) => {
-    const service = await bench(t, nextDirectory());
-    const file = service.file('posts.csv', 'Content\nfine\n');
-    service.faults({ operation: 'download', action: 'answer', status: 503, times: 'always' });
-    const { code, out, err } = await service.run(
-      'batch',
-      'submit',
-      file,
-      '-t',
-      'x',
-      '--wait',
-      '-o',
-      service.path('results.csv'),
-    );
-    assert.deepEqual([code, out], [EXIT.unreachable, '']);
-    assert.match(
-      err,
-      /The file was sent, and batch \S{36} has it: do not submit it again\. The storage .* is not available.*\n.*\nTo continue:\n.* batch results \S{36} --wait --output \S+results\.csv /,
-    );
-  });
-
   it('checks an upload whose response was lost, and sends nothing again', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'upload', action: 'reset_after', times: 2 });
@@ -285,62 +206,6 @@ describe('batch submit', { timeout: 600_000 }, () => {
       /It is unknown whether batch \S+ has its file\.\nCheck before you submit the file again.*:\n {2}\S+ batch get \S{36} --config/s,
     );
     assert.equal(service.sandbox.batches().length, 2);
-  });
-
-  it('checks an upload also when a later attempt is refused: an earlier one may have arrived', async (t) => {
-    const service = await bench(t, nextDirectory());
-    const submit = () =>
-      service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
-    const lost = { operation: 'upload', action: 'reset_after' } as const;
-    const expired = {
-      operation: 'upload',
-      action: 'answer',
-      status: 403,
-      message: 'Request has expired',
-    } as const;
-    service.faults(lost, expired);
-    const arrived = await submit();
-    assert.equal(arrived.code, EXIT.ok, arrived.err);
-    assert.match(arrived.err, /the response to the upload was lost, but the file has arrived/);
-    service.faults(lost, expired, {
-      operation: 'get_batch',
-      action: 'state',
-      state: 'WAITING_FOR_UPLOAD',
-    });
-    const unclear = await submit();
-    assert.equal(unclear.code, EXIT.failure);
-    assert.match(
-      unclear.err,
-      /has expired.*\n.*\nIt is unknown whether batch \S+ has its file\.\nCheck before you submit/,
-    );
-    assert.doesNotMatch(unclear.err, /stays without/);
-  });
-
-  it('reports that the batch stays without a file when the upload failed', async (t) => {
-    const service = await bench(t, nextDirectory(), { storage: { maxUploadBytes: '60B' } });
-    const small = service.file('small.csv', 'Content\nHello\n');
-    const submit = (file: string) => service.run('batch', 'submit', file, '-t', 'post', '--wait');
-    const without = /batch \S{36} stays without a file and is not processed\. Submit/;
-    const tooLarge = await submit(service.file('posts.csv', CSV));
-    assert.deepEqual(
-      [
-        tooLarge.code,
-        without.test(tooLarge.err),
-        /exceeds the limit of the storage/.test(tooLarge.err),
-      ],
-      [EXIT.usage, true, true],
-    );
-    service.faults({ operation: 'create_batch', action: 'expired_url' });
-    const expired = await submit(small);
-    assert.deepEqual(
-      [expired.code, without.test(expired.err), /has expired/.test(expired.err)],
-      [EXIT.failure, true, true],
-    );
-    assert.deepEqual(
-      service.sandbox.batches().map((batch) => batch.uploaded),
-      [null, null],
-    );
-    assert.doesNotMatch(tooLarge.err + expired.err, /x-amz|X-Amz|Signature/i);
   });
 
   it('ends with 2 for a type that the service rejects, with 4 for a wrong key, with 3 for an unreachable service', async (t) => {

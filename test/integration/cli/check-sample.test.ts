@@ -106,17 +106,6 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
     );
   });
 
-  it('shows the same as text, and marks the result as invented', async () => {
-    const { code, out } = await checked('posts', EVENT, '--key', 'user-7');
-    assert.equal(code, EXIT.ok);
-    assert.match(out, /it would be reviewed, as type comment\./);
-    assert.match(out, /^Content,author\.id,id,connector_ref\n"Hi, ""you""",007,1234/m);
-    assert.match(
-      out,
-      /invented response INVENTED of the service:\n\ntopic {4}events\.decisions\nkey {6}user-7\nheaders {2}event-id: events-0-0\nvalue {4}\{/,
-    );
-  });
-
   it('ends with 11 when the record would be skipped or become a dead letter', async () => {
     const skipped = await checkedBy(runCliProcess, 'posts', { visibility: 'private' });
     assert.deepEqual([skipped.code, skipped.err], [EXIT.problems, '']);
@@ -151,56 +140,6 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
     const lookedUp = JSON.parse((await checked('ids', 'decision/7\n', '--json')).out);
     assert.equal(lookedUp.upload, '/v1/decisions/decision%2F7');
     assert.equal(lookedUp.published.value.decision_id, 'decision/7');
-  });
-
-  it('reads a text as the content, and JSON as a structured CloudEvent', async () => {
-    const text = JSON.parse((await checked('texts', 'two\nlines\n', '--json')).out);
-    assert.match(text.upload, /^Content,connector_ref\r\n"two\nlines","/);
-    const event = {
-      specversion: '1.0',
-      id: 'e-1',
-      source: '/x',
-      type: 'post',
-      data: { text: 'hi' },
-    };
-    const structured = await checked('events', event);
-    assert.match(structured.out, /as type post\.\nThe sample is taken for a structured CloudEvent/);
-    const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap(
-      (header) => ['--header', header],
-    );
-    assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
-  });
-
-  it('shows the schema and the subject that would encode a value, and its JSON', async () => {
-    for (const [pipeline, event, note] of [
-      [
-        'avro',
-        { type: 'post', content: 'x' },
-        'avro (contracts/avro/decision.avsc), under subject c.decisions-value',
-      ],
-      [
-        'protobuf',
-        { type: 'user', data: {} },
-        'protobuf (contracts/protobuf/receipt.proto), under subject receipts',
-      ],
-      [
-        'framed',
-        'd-7',
-        'json-schema (contracts/looked-up-decision.schema.json), under subject mine',
-      ],
-    ] as const) {
-      const { code, out } = await checked(pipeline, event, '--json');
-      assert.equal(code, EXIT.ok);
-      const { published, notes } = JSON.parse(out);
-      assert.deepEqual(notes, [
-        `The value would be published in the format ${note}. Its JSON is shown: the schema id in front of it is known to the registry only.`,
-      ]);
-      assert.equal(published.value.status, 'SUCCESS');
-      assert.match(
-        (await checked(pipeline, event)).out,
-        /\nThe value would be published in the format /,
-      );
-    }
   });
 
   it('counts the events of a .jsonl file and names the lines of the others, by defaults or by options of the source', async () => {
@@ -258,32 +197,5 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
     assert.match(both.err, /--config and --source exclude each other/);
     assert.match((await here(['check'])).err, /required option '-c, --config <file>'/);
     assert.match((await here(['check', '--source', source])).err, /--source requires --sample/);
-  });
-
-  it('reports invalid options and samples', async () => {
-    for (const [args, pattern] of [
-      [['--pipeline', 'post'], /no pipeline "post": did you mean posts\?/],
-      [[], /choose one with --pipeline \(posts, users, ids, texts, events\)/],
-      [['--pipeline', 'posts', '--header', 'lang'], /A header is NAME=VALUE/],
-    ] as const) {
-      const { code, err } = await checked(undefined, EVENT, ...args);
-      assert.equal(code, EXIT.usage);
-      assert.match(err, pattern);
-    }
-    const config = join(DIRECTORY, 'c.yaml');
-    const missing = await here([
-      'check',
-      '-c',
-      config,
-      '-p',
-      'posts',
-      '--sample',
-      join(DIRECTORY, 'none.json'),
-    ]);
-    assert.match(missing.err, /none\.json cannot be read: no such file or directory/);
-    assert.match(
-      (await here(['check', '-c', config, '--key', 'x'])).err,
-      /--key requires --sample/,
-    );
   });
 });

@@ -44,12 +44,6 @@ describe('the command line as a process', TIMEOUT, () => {
       assert.match(out, new RegExp(`^ {2}${EXIT[name as keyof typeof EXIT]} +${meaning}`, 'm'));
   });
 
-  it('prints the version of the package', async () => {
-    const { code, out } = await runCliProcess(['--version']);
-    assert.equal(code, EXIT.ok);
-    assert.match(out, /^\d+\.\d+\.\d+\n$/);
-  });
-
   it('ends with 2 and the usage for missing or invalid arguments', async () => {
     for (const [args, pattern] of [
       [[], /Usage: content-review-connector/],
@@ -85,15 +79,6 @@ describe('check as a process', TIMEOUT, () => {
     assert.doesNotMatch(out, /hunter2/);
   });
 
-  it('prints nothing with --quiet for a valid configuration', async () => {
-    assert.deepEqual(await runCliProcess(['check', '-q', '-c', 'config/example.yaml']), {
-      code: 0,
-      signal: null,
-      out: '',
-      err: '',
-    });
-  });
-
   it('ends with 2 and every problem at once on standard error', async () => {
     const path = await file(
       'bad.yaml',
@@ -114,15 +99,6 @@ describe('check as a process', TIMEOUT, () => {
       'pipelines[0].name',
       'pipelines[0].batch.maxAge',
     ]);
-  });
-
-  it('ends with 2 for a missing file', async () => {
-    const { code, err } = await runCliProcess(['check', '-c', join(directory, 'none.yaml')]);
-    assert.equal(code, EXIT.usage);
-    assert.match(
-      err,
-      /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/,
-    );
   });
 });
 

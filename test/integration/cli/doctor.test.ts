@@ -1,11 +1,9 @@
 /** doctor against a real broker and a sandbox: no problem beside a running connector, and one line for each defect. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { assertSilent } from '../../support/stack/canary.ts';
 import { parseLogLine, type Stack, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -35,18 +33,6 @@ before(async () => {
 });
 after(() => stack?.stop());
 
-/** The configuration with some of its text replaced. */
-function changed(...replacements: readonly (readonly [string, string])[]): string {
-  let text = readFileSync(stack.configFile, 'utf8');
-  for (const [from, to] of replacements) {
-    assert.ok(text.includes(from), from);
-    text = text.replaceAll(from, to);
-  }
-  const file = path.join(directory, `${uniqueName('changed')}.yaml`);
-  writeFileSync(file, text);
-  return file;
-}
-
 async function doctor(
   file: string,
   ...more: string[]
@@ -61,9 +47,6 @@ async function doctor(
     .map((line) => JSON.parse(line) as Line);
   return { code, lines: new Map(lines.map((line) => [line.check, line])) };
 }
-
-const statuses = (lines: ReadonlyMap<string, Line>, status: Line['status']) =>
-  [...lines.values()].filter((line) => line.status === status).map(({ check }) => check);
 
 test('before the first start all checks pass, and the journal is not created', async () => {
   const event = (n: number) => ({
@@ -142,53 +125,4 @@ test('beside a running connector all checks pass, the round trip succeeds, and t
     [],
     replica.lines.slice(from).join('\n'),
   );
-});
-
-test('a wrong key, a missing topic and a journal without compaction each have a line with the remedy', async () => {
-  const forgetful = await kafka.createTopic('journal', { partitions: 2 });
-  const file = changed(
-    ['canary-key-', 'wrong-key-'],
-    [stack.topics.decisions, 'no-such-topic'],
-    [stack.topics.journal, forgetful],
-  );
-  const { code, lines } = await doctor(file, '--round-trip');
-  assert.equal(code, EXIT.problems);
-  assert.deepEqual(statuses(lines, 'failed'), ['service.batch', 'topic.output', 'journal']);
-  assert.deepEqual(statuses(lines, 'skipped'), ['group.offsets', 'service.round-trip']);
-  assert.match(
-    lines.get('service.batch')?.found ?? '',
-    /answered 401 .*check that the API key is the current one/,
-  );
-  assert.equal(
-    lines.get('topic.output')?.remedy,
-    'run "content-review-connector topics create", or correct the name in the configuration',
-  );
-  assert.match(
-    lines.get('journal')?.found ?? '',
-    /cleanup\.policy is "delete", must be exactly "compact"/,
-  );
-  assert.match(lines.get('group.offsets')?.found ?? '', /^not tried, because .*journal.* failed$/);
-});
-
-test('a journal of another pipeline is reported', async () => {
-  const { code, lines } = await doctor(changed([stack.group, uniqueName('group')]));
-  assert.equal(code, EXIT.problems);
-  assert.deepEqual(statuses(lines, 'failed'), ['journal']);
-  assert.match(lines.get('journal')?.found ?? '', new RegExp(`belongs to group ${stack.group}`));
-});
-
-test('an unreachable Kafka has one line, and the service is still checked', async () => {
-  const { code, out } = await tool(
-    'doctor',
-    '--config',
-    changed([kafka.brokers[0] ?? '', '127.0.0.1:1']),
-  );
-  assert.equal(code, EXIT.problems);
-  assert.match(
-    out,
-    /^✗ kafka\.brokers 127\.0\.0\.1:1.*: Connection error: .*check that the brokers run/m,
-  );
-  assert.match(out, /^✓ service http\S+, request for an unknown batch: answered 404/m);
-  assert.match(out, /^- reviews: source topic \S+: not tried, because kafka\.brokers .* failed$/m);
-  assert.match(out, /^14 checks: \d+ passed, \d+ warnings?, 1 failed, 9 skipped\.$/m);
 });

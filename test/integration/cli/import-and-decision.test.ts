@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
-import { deadAddress } from '../../../packages/client/test/integration/service/servers.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { bench } from './service-commands.ts';
 
@@ -146,29 +145,5 @@ describe('decision get', { timeout: 600_000 }, () => {
     const unknown = await service.run('decision', 'get', 'd-4');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /There is no decision with this id/);
-  });
-
-  it('waits out an outage of the service', async (t) => {
-    const service = await bench(t, nextDirectory());
-    service.sandbox.makeDecisions([{ decision_id: 'd-1', decision_status: 'SUCCESS' }]);
-    service.faults(
-      { operation: 'get_decision', action: 'state', state: 'PENDING' },
-      // More than the client tries by itself.
-      { operation: 'get_decision', action: 'answer', status: 503, times: 4 },
-    );
-    const { code, err } = await service.run('decision', 'get', 'd-1', '--wait');
-    assert.equal(code, EXIT.ok);
-    assert.equal(err.match(/decision d-1: the service is unavailable, waiting for it/g)?.length, 1);
-  });
-
-  it('fails at an address that never responded, with the command to continue with', async (t) => {
-    const service = await bench(t, nextDirectory());
-    const url = await deadAddress();
-    const { code, err } = await service.run('decision', 'get', 'd-1', '--wait', '--url', url);
-    assert.equal(code, EXIT.unreachable);
-    assert.match(
-      err,
-      /\nThe service at \S+ cannot be reached\.\n {2}get_decision at .*ECONNREFUSED.*\nTo continue:\n {2}\S+ decision get d-1 --wait --url /,
-    );
   });
 });

@@ -55,42 +55,6 @@ describe('SIGUSR1', { timeout: 600_000 }, () => {
 });
 
 describe('Ctrl-C', { timeout: 600_000 }, () => {
-  it('while standard input is read sends nothing', async (t) => {
-    const { service, start } = await stage(t);
-    const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
-    await written(child);
-    child.kill('SIGINT');
-    const { code, out, err } = await ended;
-    assert.deepEqual([code, out], [EXIT.interrupted, '']);
-    assert.match(err, /Interrupted before the file was sent/);
-    assert.deepEqual(service.sandbox.batches(), []);
-  });
-
-  it('during the upload leaves the import without a file, and reports that', async (t) => {
-    const { service, start } = await stage(t);
-    service.faults({ operation: 'upload_import', action: 'slow', bytesPerSecond: 1_000 });
-    // More than the network between holds.
-    const line = `{"type":"post","data":{"text":"${'x'.repeat(1_000_000)}"}}\n`;
-    const { child, ended } = start([
-      'import',
-      'submit',
-      service.file('posts.jsonl', line.repeat(32)),
-      '--wait',
-    ]);
-    await eventually(
-      'the upload has begun',
-      () => service.sandbox.faults.entries()[0]?.fired === 1,
-    );
-    child.kill('SIGINT');
-    const { code, err } = await ended;
-    assert.equal(code, EXIT.interrupted);
-    assert.match(
-      err,
-      /Interrupted\.\nimport \S{36} stays without a file and is not processed\. Submit the file again\.\n$/,
-    );
-    assert.equal(service.sandbox.imports()[0]?.uploaded, null);
-  });
-
   it('while waiting prints a command that continues, and that works', async (t) => {
     const { service, start } = await stage(t);
     service.faults({ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' });
@@ -155,22 +119,6 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
 });
 
 describe('pipes', { timeout: 600_000 }, () => {
-  it('carry the file and the results, with messages on standard error only', async (t) => {
-    const { start, leftovers } = await stage(t);
-    const { child, ended } = start(
-      ['batch', 'submit', '-', '-t', 'post', '--wait', '-o', '-'],
-      'pipe',
-    );
-    child.stdin?.end(CSV);
-    const { code, out, err } = await ended;
-    assert.equal(code, EXIT.ok, err);
-    assert.match(out, /^Content,Status,.*\nBuy now,SUCCESS,.*\nGood morning,SUCCESS,.*\n$/);
-    assert.match(err, /^standard input: 44 B\n/);
-    // Progress is drawn at terminals only.
-    assert.equal(err.includes('\r') || err.includes('\u001b'), false);
-    assert.deepEqual(leftovers(), []);
-  });
-
   it('whose reader goes away end the download without an error', async (t) => {
     const { service, start } = await stage(t);
     const file = service.file('posts.csv', `Content\n${'a row that is not short\n'.repeat(8_000)}`);

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka, type ReadRecord } from '../../support/kafka/kafka.ts';
+import { type ReadRecord, testKafka } from '../../support/kafka/kafka.ts';
 import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
 import { liveJobs, ownedJobs, setFaults } from '../../support/stack/stack-control.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
@@ -13,17 +13,17 @@ const PARTITIONS = 4;
 /** The promise of every orderly end. */
 const SHUTDOWN_MS = 5_000;
 
-const directories = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()] as const;
-const kafka = await exclusiveKafka();
+const directory = temporaryDirectory();
+const kafka = await testKafka();
 
-/** @param sessionTimeout by default far longer than a shutdown: shards that wait for it to run out would be seen */
-const begin = async (directory: string, sessionTimeout = '30s'): Promise<Stack> => {
+/** The session is far longer than a shutdown, so that shards that wait for its end are noticed. */
+const begin = async (): Promise<Stack> => {
   const stack = await startStack(kafka, directory, {
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 20, maxAge: '200ms' },
       review: { poll: { initial: '100ms', max: '500ms' } },
-      kafka: { sessionTimeout, heartbeat: '500ms' },
+      kafka: { sessionTimeout: '30s', heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' } },
     policy: {
@@ -50,7 +50,7 @@ async function ends(topic: string): Promise<ReadonlyMap<number, number>> {
 }
 
 test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at once and settles its pending reviews, once', async (t) => {
-  const stack = await begin(directories[0]);
+  const stack = await begin();
   const [first, second] = [await stack.startReplica(), await stack.startReplica()];
   const source: SourceCoordinate[] = [];
   const over = new AbortController();
@@ -110,64 +110,4 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
   const decided = (await kafka.readDecided(stack.topics.journal)).filter(later);
   const written = await kafka.readAll(stack.topics.journal, { uncommitted: true });
   assert.equal(written.filter(later).length, decided.length);
-});
-
-test('SIGTERM while starting ends within 5 seconds, at every stage of the start', async (t) => {
-  const stack = await begin(directories[1]);
-  for (const stage of ['metrics and health', 'created the journal topic', 'joined the group']) {
-    const replica = await stack.startReplica();
-    await replica.logged(stage);
-    const { code, ms } = await terminate(replica);
-    t.diagnostic(`after "${stage}": ${ms.toFixed(0)} ms`);
-    assert.equal(code, 0, ended(replica));
-    assert.ok(ms < SHUTDOWN_MS, `${ms} ms after ${stage}`);
-  }
-});
-
-test('with the broker frozen or gone SIGTERM still ends within 5 seconds, and a second signal at once with 130', async (t) => {
-  const stack = await begin(directories[2], '6s');
-  const [twice, frozen] = [await stack.startReplica(), await stack.startReplica()];
-  const source = await kafka.write(
-    stack.topics.source,
-    Array.from({ length: 400 }, (_, n) => ({
-      partition: n % PARTITIONS,
-      value: JSON.stringify({ type: 'post', content: `${n}` }),
-    })),
-  );
-  await eventually('both have work', () => liveJobs(twice) > 0 && liveJobs(frozen) > 0, {
-    deadlineMs: 30_000,
-  });
-
-  await kafka.cluster.kill(0, 'SIGSTOP');
-  twice.process.kill('SIGTERM');
-  await twice.logged('stopping: finishing open transactions');
-  const second = await terminate(twice);
-  t.diagnostic(`second signal: ${second.ms.toFixed(0)} ms`);
-  assert.equal(second.code, 130, ended(twice));
-  assert.ok(second.ms < 500, `${second.ms} ms`);
-
-  const stopped = await terminate(frozen);
-  t.diagnostic(`broker frozen: ${stopped.ms.toFixed(0)} ms`);
-  assert.equal(stopped.code, 0, ended(frozen));
-  assert.ok(stopped.ms < SHUTDOWN_MS, `${stopped.ms} ms`);
-
-  await kafka.cluster.kill(0);
-  const starting = await stack.startReplica();
-  await starting.logged('metrics and health');
-  const started = await terminate(starting);
-  t.diagnostic(`starting without a broker: ${started.ms.toFixed(0)} ms`);
-  assert.equal(started.code, 0, ended(starting));
-  assert.ok(started.ms < SHUTDOWN_MS, `${started.ms} ms`);
-
-  await kafka.cluster.restart(0);
-  await setFaults(stack, []);
-  const next = await stack.startReplica();
-  const terminal = new TerminalRecords(kafka, stack);
-  await terminal.untilCount(source.length, 60_000);
-  await eventually(
-    'nothing is in flight',
-    async () => (await next.metric('items_in_flight')) === 0,
-  );
-  await terminal.refresh();
-  terminal.assertOnceEach(source);
 });

@@ -71,11 +71,10 @@ export class DemoProcess {
     return (code ?? signal) as number | string;
   }
 
-  /** @returns exit code, and ms from the signal to the end. */
-  async interrupt(): Promise<{ readonly code: number | string; readonly tookMs: number }> {
-    const startedMs = performance.now();
+  /** @returns exit code */
+  async interrupt(): Promise<number | string> {
     this.process.kill('SIGINT');
-    return { code: await this.end(), tookMs: performance.now() - startedMs };
+    return await this.end();
   }
 
   /** Files in its temporary directory, and processes (where /proc tells) that it or its children started. */

@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { testKafka } from '../../support/kafka/kafka.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { DemoProcess } from './demo-process.ts';
 
 const BALANCES = [
@@ -11,7 +7,6 @@ const BALANCES = [
   /^ {2}import +in 1,005 = 1,000 imported \+ 5 dead-lettered, 0 missing, 0 twice$/m,
   /^ {2}lookup +in 104 = 100 looked up \+ 4 dead-lettered, 0 missing, 0 twice$/m,
 ];
-const kafka = await testKafka();
 
 test('the demo can be broken by every key, recovers, verifies that each e-mail came back exactly once at Ctrl-C, and leaves nothing', async () => {
   const demo = new DemoProcess(['--keep', '--rate', '10']);
@@ -40,18 +35,6 @@ test('the demo can be broken by every key, recovers, verifies that each e-mail c
   await demo.says(/recovered [\d.]+ s after the end of the connector/);
   await demo.says(/recovered [\d.]+ s after the poison was written/);
 
-  // Parts that end for another reason are started again as well.
-  for (const part of [/ kafka\.Kafka /, /\bmain\.ts sandbox /]) {
-    const [pid = ''] =
-      demo
-        .processes()
-        .find((one) => part.test(one))
-        ?.split(' ') ?? [];
-    process.kill(Number(pid), 'SIGKILL');
-  }
-  await demo.says(/recovered [\d.]+ s after the end of the service/);
-  await demo.says(/recovered [\d.]+ s after the end of the broker/);
-
   const [, metrics = ''] = await demo.says(/^ {2}metrics +(http\S+)/m);
   const balances = /^content_review_balance_items\{[^}]*\} 0$/gm;
   assert.equal((await (await fetch(metrics)).text()).match(balances)?.length, 3);
@@ -59,10 +42,7 @@ test('the demo can be broken by every key, recovers, verifies that each e-mail c
   assert.equal((await fetch(health)).status, 200);
   const [, batches = ''] = await demo.says(/^ {2}sandbox +(http\S+\/batches)/m);
   assert.equal((await fetch(batches)).status, 200);
-  // What is still broken at the end is repaired first.
-  demo.press('s');
-  await demo.says(/the service is stopped[\s\S]*the service is stopped/);
-  const { code } = await demo.interrupt();
+  const code = await demo.interrupt();
   assert.equal(code, 0, demo.output);
   for (const balance of BALANCES) assert.match(demo.output.split('ending: ')[1] ?? '', balance);
   assert.match(
@@ -73,49 +53,4 @@ test('the demo can be broken by every key, recovers, verifies that each e-mail c
   assert.ok(widest <= 160, `a line of ${widest} characters`);
   assert.ok(!demo.output.includes('\u001b'), 'no escape sequences where the output is no terminal');
   assert.deepEqual(demo.left(), []);
-});
-
-test('a part that cannot start is named with the end of its log, the demo ends with 1 and leaves nothing', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  const demo = new DemoProcess([], {
-    KAFKA_BROKERS: kafka.brokers.join(','),
-    HTTP_PORT: String(port),
-  });
-  assert.equal(await demo.end(), 1, demo.output);
-  server.close();
-  assert.match(
-    demo.output,
-    /The connector ended by itself with exit code 1\. The end of its log:\n.*cannot listen on 127\.0\.0\.1:\d+/,
-  );
-  assert.deepEqual(demo.left(), []);
-});
-
-test('without any Kafka the demo names what to install and ends with 1', async () => {
-  const demo = new DemoProcess([], {
-    KAFKA_BROKERS: undefined,
-    JAVA_HOME: undefined,
-    PATH: temporaryDirectory(),
-  });
-  assert.equal(await demo.end(), 1, demo.output);
-  assert.match(
-    demo.output,
-    /There is no Kafka to use[\s\S]*Java 17[\s\S]*Docker[\s\S]*KAFKA_BROKERS/,
-  );
-  assert.deepEqual(demo.left(), []);
-});
-
-test('an unknown argument is refused with the usage and exit code 2', async () => {
-  const demo = new DemoProcess(['--kep']);
-  assert.equal(await demo.end(), 2);
-  assert.match(demo.output, /--kep[\s\S]*usage: npm run demo/);
-});
-
-test('a rate needs --keep, and is a number from 1 to 1000', async () => {
-  const alone = new DemoProcess(['--rate', '5']);
-  const none = new DemoProcess(['--keep', '--rate', '0']);
-  assert.deepEqual([await alone.end(), await none.end()], [2, 2]);
-  assert.match(alone.output, /--rate needs --keep/);
-  assert.match(none.output, /--rate is a number from 1 to 1000, not 0/);
 });

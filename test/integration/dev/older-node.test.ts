@@ -14,21 +14,6 @@ const hint = (agent: string | undefined) =>
     env: agent === undefined ? {} : { npm_config_user_agent: agent },
   });
 
-test('npm ci has no warning about any package, whatever Node is on the PATH', () => {
-  const others = (process.env.PATH ?? '')
-    .split(path.delimiter)
-    .filter((one) => !one.endsWith('.bin'));
-  const args = ['ci', '--dry-run', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
-  // As a user starts it: without the variables of npm that started the tests.
-  const env = {
-    ...{ PATH: others.join(path.delimiter), HOME: process.env.HOME },
-    // A newer npm is no warning about a package.
-    npm_config_update_notifier: 'false',
-  };
-  const { status, stderr } = spawnSync('npm', args, { cwd: ROOT, env, encoding: 'utf8' });
-  assert.deepEqual([status, stderr], [0, '']);
-});
-
 test('an older Node has one line that names npm scripts, on standard error; another has none', () => {
   const { node } = (
     JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {

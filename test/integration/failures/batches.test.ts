@@ -16,19 +16,7 @@ const { scene } = await run(
       // Sixteen batches of which nine fail: the type would pause on the way.
       pipeline: { batch: { maxRows: 16 }, review: { pause: '100ms' } },
     },
-    letters: {
-      events: [
-        { key: 'poison', value: JSON.stringify({ type: 'letters', content: POISON }) },
-        { value: JSON.stringify({ type: 'letters', content: 'fine' }) },
-      ],
-      pipeline: { review: { onFailure: 'dead-letter', pause: '100ms' } },
-    },
-    failing: { faults: [{ operation: 'review', action: 'batch_error' }] },
     cancelled: { faults: [{ operation: 'review', action: 'batch_cancelled' }] },
-    abandoned: {
-      events: 1,
-      faults: [{ operation: 'review', action: 'batch_cancelled', times: 'always' }],
-    },
     failed: {
       events: 6,
       faults: [{ operation: 'review', action: 'batch_error', times: 'always' }],
@@ -41,14 +29,6 @@ const { scene } = await run(
     waited: {
       faults: [{ operation: 'review', action: 'stuck', for: '3s' }],
       pipeline: { review: { maxReviewTime: '1s' } },
-    },
-    ended: {
-      faults: [{ operation: 'review', action: 'stuck' }],
-      pipeline: { review: { maxReviewTime: '1s', onTimeout: 'error' } },
-    },
-    late: {
-      faults: [{ operation: 'upload', action: 'late_event', by: '700ms' }],
-      pipeline: { review: { uploadGrace: '30s' } },
     },
     lost: {
       faults: [{ operation: 'upload', action: 'late_event', by: '1h' }],
@@ -73,28 +53,6 @@ test('batch ERROR: the records are submitted again, and halved until the poison 
   );
 });
 
-test('batch ERROR: by configuration the poison item becomes a dead letter with the original', async () => {
-  const letters = scene('letters');
-  const terminal = await letters.ends();
-  assert.deepEqual(outcomes(terminal), ['review_failed', 'SUCCESS']);
-  assert.equal(String(terminal[0]?.record.key), 'poison');
-  assert.equal(
-    String(terminal[0]?.record.value),
-    JSON.stringify({ type: 'letters', content: POISON }),
-  );
-});
-
-test('batch ERROR: a transient one costs a second batch, and no decision', async () => {
-  const failing = scene('failing');
-  const terminal = await failing.endsWell();
-  assert.deepEqual(
-    failing.batches.map(({ batch_status }) => batch_status),
-    ['ERROR', 'SUCCESS'],
-  );
-  assert.ok(terminal.every(({ decision }) => decision?.batch.attempt === 2));
-  assert.equal(await failing.metric('items_resubmitted_total'), 8);
-});
-
 test('batch CANCELLED: the records are submitted again', async () => {
   const cancelled = scene('cancelled');
   await cancelled.endsWell();
@@ -103,12 +61,6 @@ test('batch CANCELLED: the records are submitted again', async () => {
     ['CANCELLED', 'SUCCESS'],
   );
   assert.equal(await cancelled.metric('jobs_failed_total', { reason: 'batch_cancelled' }), 1);
-});
-
-test('batch CANCELLED: cancelled repeatedly and alone, it gets an ERROR decision with the reason', async () => {
-  const abandoned = scene('abandoned');
-  assert.deepEqual(outcomes(await abandoned.ends()), ['ERROR batch_cancelled']);
-  assert.equal(await abandoned.metric('decisions_total', { status: 'ERROR' }), 1);
 });
 
 test('batches of a type keep failing: the type pauses with an error in the log, and resumes when one batch succeeds', async () => {
@@ -137,21 +89,6 @@ test('batch stays PENDING: it is waited for, and counted as overdue once', async
   await waited.endsWell();
   assert.equal(waited.batches.length, 1);
   assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
-});
-
-test('batch stays PENDING: by configuration its records get ERROR decisions with the code review_timeout', async () => {
-  const ended = scene('ended');
-  assert.deepEqual(new Set(outcomes(await ended.ends())), new Set(['ERROR review_timeout']));
-  assert.equal(ended.batches.length, 1);
-  // Counted again by an owner that took the shard over in between.
-  assert.ok((await ended.metric('jobs_failed_total', { reason: 'review_timeout' })) >= 1);
-});
-
-test('upload not seen by the service: within the grace it is waited for, and nothing is submitted again', async () => {
-  const late = scene('late');
-  await late.endsWell();
-  assert.equal(late.batches.length, 1);
-  assert.equal(await late.metric('jobs_failed_total'), 0);
 });
 
 test('upload not seen by the service: after the grace its records are submitted in a new batch', async () => {

@@ -24,10 +24,6 @@ const { scene, replica } = await run(
       ],
     },
     held: { faults: [{ ...REFUSED, times: 'always' }] },
-    refused: {
-      faults: [{ ...REFUSED, times: 'always' }],
-      pipeline: { review: { onRejectedType: 'dead-letter' } },
-    },
     odd: {
       faults: [
         { operation: 'create_batch', action: 'answer', status: 200, body: 'hello' },
@@ -119,16 +115,6 @@ test('type rejected on create: its records wait with an error in the log, until 
   await held.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value === 0);
   await held.untilLogged(/"level":"error".*refuses this content type/);
   assert.equal(held.batches.length, 1);
-});
-
-test('type rejected on create: by configuration its records become unchanged dead letters, and nothing waits', async () => {
-  const refused = scene('refused');
-  const terminal = await refused.ends();
-  assert.deepEqual(new Set(outcomes(terminal)), new Set(['rejected_type']));
-  for (const [n, { record }] of terminal.entries())
-    assert.equal(String(record.value), refused.event(`text ${n}`, { n }).value);
-  assert.equal(await refused.metric('dead_lettered_total', { reason: 'rejected_type' }), 8);
-  assert.equal(await refused.metric('shards_paused'), 0);
 });
 
 test('response that violates the API contract: the call is repeated until the response is valid', async () => {

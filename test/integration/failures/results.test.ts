@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import type { FaultInput } from '../../support/service/fault-script.ts';
 import { outcomes, run, type Scene } from './scenes.ts';
 
 const LONG = 'y'.repeat(2_000);
@@ -15,17 +14,6 @@ const long = (name: string) =>
       metadata: { author: `author-${n}` },
     }),
   }));
-
-const TORN = 'the row of this text never closes its quote';
-/** Ways in which a file settles nothing. */
-const SPOILED = {
-  page: { action: 'file', as: 'html' },
-  'header-only': { action: 'file', as: 'header_only' },
-  commas: { action: 'file', as: 'commas', bytes: 3 * 1024 * 1024 },
-  'dropped-reference': { action: 'rows', dropped: ['connector_ref'] },
-  'all-malformed': { action: 'rows', malformed: 1_000, refColumn: 'connector_ref' },
-} as const;
-
 const { scene } = await run(
   await testKafka(),
   {
@@ -35,49 +23,8 @@ const { scene } = await run(
       faults: [{ operation: 'download', action: 'cut', afterBytes: 9_000, times: 2 }],
     },
     reset: { events: long('reset'), faults: [{ operation: 'download', action: 'reset_after' }] },
-    short: {
-      events: long('short'),
-      faults: [
-        { operation: 'download', action: 'short', bytes: 9_000 },
-        // Within the last cell of the first row, and within the header.
-        { operation: 'download', action: 'short', bytes: 2_150 },
-        { operation: 'download', action: 'short', bytes: 20 },
-      ],
-    },
-    unreadable: {
-      faults: [
-        {
-          operation: 'download',
-          action: 'answer',
-          status: 200,
-          body: '<html>not here</html>',
-          times: 4,
-        },
-      ],
-    },
     missing: {
       faults: [{ operation: 'review', action: 'rows', missing: 3 }],
-    },
-    never: {
-      events: 2,
-      faults: [{ operation: 'review', action: 'rows', missing: 1, times: 'always' }],
-    },
-    ...Object.fromEntries(
-      Object.entries(SPOILED).map(([name, fault]) => [
-        name,
-        {
-          events: 40,
-          faults: [{ operation: 'review', times: 'always', ...fault }] as FaultInput[],
-          pipeline: { batch: { maxRows: 5 }, review: { attempts: 3 } },
-        },
-      ]),
-    ),
-    torn: {
-      events: Array.from({ length: 16 }, (_, n) => ({
-        value: JSON.stringify({ type: 'torn', content: n === 5 ? TORN : `text ${n}` }),
-      })),
-      faults: [{ operation: 'review', action: 'rows', unclosed: TORN, times: 'always' }],
-      pipeline: { batch: { maxRows: 16 }, review: { pause: '100ms' } },
     },
     malformed: {
       events: 2,
@@ -138,19 +85,6 @@ async function endsWhole(one: Scene): Promise<void> {
   assert.equal(one.batches.length, 1, 'nothing was submitted again');
 }
 
-// First: each pause that passes meanwhile costs the records of a probe an attempt.
-test('result files that settle nothing: the type pauses, no record is given up, and all are decided once the service recovers', async () => {
-  const pausesAndRecovers = async (name: string): Promise<void> => {
-    const spoiled = scene(name);
-    await spoiled.untilLogged(/"level":"error".*batches of this content type keep failing/);
-    await spoiled.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value >= 1);
-    assert.equal(await spoiled.metric('decisions_total', { status: 'ERROR' }), 0, name);
-    spoiled.lift();
-    await spoiled.endsWell();
-  };
-  await Promise.all(Object.keys(SPOILED).map(pausesAndRecovers));
-});
-
 test('download address expired: the batch is requested again, which returns a new address', async () => {
   const stale = scene('stale');
   await stale.untilLogged(/download at [^"]* answered 403 AccessDenied/);
@@ -163,23 +97,6 @@ test('download cut or unreadable: an interrupted download is repeated and nothin
   await endsWhole(scene('cut'));
   await endsWhole(scene('reset'));
   await scene('cut').untilLogged(/was cut/);
-});
-
-test('download cut or unreadable: a file that ends within a row although its length is correct', async () => {
-  await endsWhole(scene('short'));
-});
-
-test('download cut or unreadable: a file that is never a result file is abandoned, and its records are submitted again', async () => {
-  const unreadable = scene('unreadable');
-  await unreadable.endsWell();
-  assert.equal(await unreadable.metric('result_anomalies_total', { kind: 'unreadable' }), 1);
-  assert.equal(unreadable.batches.length, 2);
-});
-
-test('download cut or unreadable: a row that breaks its file is finally alone, and all others are decided', async () => {
-  const torn = outcomes(await scene('torn').ends());
-  assert.match(torn[5] ?? '', /^ERROR (results_unreadable|rows_malformed)$/);
-  assert.deepEqual(torn.toSpliced(5, 1), new Array(15).fill('SUCCESS'));
 });
 
 test('storage overloaded during a download: Retry-After is respected, and rows never count as missing', async () => {
@@ -198,11 +115,6 @@ test('result rows missing: the file is downloaded again, then the records withou
     [8, 3],
   );
   assert.equal(await missing.metric('result_anomalies_total', { kind: 'missing' }), 3);
-});
-
-test('result rows missing: a permanently missing row gives its record an ERROR decision', async () => {
-  const never = scene('never');
-  assert.deepEqual(outcomes(await never.ends()).toSorted(), ['ERROR rows_missing', 'SUCCESS']);
 });
 
 test('result rows malformed: the records are submitted again, and the decision states the defect of the row', async () => {

@@ -72,20 +72,6 @@ test('service overloaded or unreachable: calls are retried after the demanded wa
   assert.equal(await busy.metric('jobs_failed_total'), 0);
 });
 
-test('service overloaded or unreachable: success raises the concurrency to the configured limit again', async () => {
-  const busy = scene('busy');
-  await eventually(
-    'both limits are back',
-    async () => {
-      if ((await limit('api')) === 8 && (await limit('storage')) === 4) return true;
-      await busy.write([busy.event('more')]);
-      return false;
-    },
-    { deadlineMs: 60_000, everyMs: 200 },
-  );
-  await busy.endsWell();
-});
-
 test('API key refused: not ready, and nothing dropped, until the file has the new key; no restart is needed', async () => {
   const keyed = scene('keyed');
   sandbox.apiKeys.replace([NEW_KEY]);

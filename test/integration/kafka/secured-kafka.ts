@@ -15,12 +15,9 @@ export interface SecuredKafka {
   readonly ca: Authority;
   /** PEM file of the authority. */
   readonly caFile: string;
-  /** `host:port`: with TLS and any mechanism; with TLS and a certificate; the plain one. */
+  /** `host:port`: with TLS and any mechanism; with TLS and a certificate. */
   readonly sasl: string;
   readonly mtls: string;
-  readonly plain: string;
-  /** Offers scram-sha-256 alone. */
-  readonly onlyScram: string;
   /** Writes a file next to the others. @returns its path */
   file(name: string, text: string): string;
 }
@@ -74,15 +71,6 @@ export async function securedKafka(): Promise<SecuredKafka> {
         },
       },
       { name: 'MUTUAL', protocol: 'SSL', properties: { ...stores, 'ssl.client.auth': 'required' } },
-      {
-        name: 'ONLYSCRAM',
-        protocol: 'SASL_SSL',
-        properties: {
-          ...stores,
-          'sasl.enabled.mechanisms': 'SCRAM-SHA-256',
-          'scram-sha-256.sasl.jaas.config': `${security}.scram.ScramLoginModule required;`,
-        },
-      },
     ],
   });
   const { listeners } = kafka.cluster;
@@ -93,8 +81,6 @@ export async function securedKafka(): Promise<SecuredKafka> {
     caFile,
     sasl: address('SECURED'),
     mtls: address('MUTUAL'),
-    plain: kafka.brokers[0] ?? '',
-    onlyScram: address('ONLYSCRAM'),
     file,
   };
 }

@@ -32,7 +32,7 @@ const [EARLY_IN_SESSION, LATE_IN_SESSION] = [0.8, 0.9];
 type PasswordMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512';
 
 export function securityLoginSuite(secured: SecuredKafka): void {
-  const { ca, caFile, sasl: port, mtls, plain, onlyScram, file } = secured;
+  const { ca, caFile, sasl: port, mtls, file } = secured;
   const logger = recordingLogger();
   const open: KafkaConnection[] = [];
   after(async () => {
@@ -99,11 +99,6 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       }
     });
 
-    it('may expect another name than the host', async () => {
-      const other = { ...TLS, serverName: 'broker.internal' };
-      assert.equal(await brokers(connect(port, other, login('plain'))), 1);
-    });
-
     it('says that a password is wrong, and whose', async () => {
       for (const mechanism of ['plain', 'scram-sha-512'] as const) {
         const connection = connect(
@@ -120,27 +115,6 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       }
     });
 
-    it('says which mechanisms there are', () =>
-      refused(
-        connect(onlyScram, TLS, login('plain')),
-        /UNSUPPORTED_SASL_MECHANISM.*offers SCRAM-SHA-256; choose another kafka\.sasl\.mechanism/,
-      ));
-
-    it('reports that a port does not use SASL', () =>
-      refused(
-        connect(plain, undefined, login('scram-sha-256')),
-        /ILLEGAL_SASL_STATE.*does not use SASL: set kafka\.sasl\.mechanism to none/,
-      ));
-
-    it('says that a port may want a login', () =>
-      refused(connect(port, TLS), /Closed connection.*a login \(kafka\.sasl\.mechanism\)/));
-
-    it('reports that a port requires TLS', () =>
-      refused(connect(port, undefined, login('scram-sha-256')), /kafka\.tls\.enabled/));
-
-    it('says that a port does not speak TLS', () =>
-      refused(connect(plain, TLS), /TLS with .* failed .*kafka\.tls\.enabled to false/));
-
     it('says that an authority is not trusted', async () => {
       const tls = {
         ...TLS,
@@ -149,28 +123,6 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       await refused(
         connect(port, tls, login('plain')),
         /TLS with 127\.0\.0\.1:\d+ failed \(.*\): .*put that authority into kafka\.tls\.ca/,
-      );
-    });
-
-    it('says that the certificate is for another name', () =>
-      refused(
-        connect(port.replace('127.0.0.1', 'localhost'), TLS, login('plain')),
-        /for another name.*kafka\.tls\.serverName/,
-      ));
-
-    it('says that a certificate is asked for', () =>
-      refused(connect(mtls, TLS), /kafka\.tls\.certificate and kafka\.tls\.key/));
-
-    it('says that its certificate is not accepted', async () => {
-      const strange = certificateAuthority('Other CA').issue({ name: 'connector' });
-      const tls = {
-        ...TLS,
-        certificate: file('strange.pem', strange.certificate),
-        key: file('strange.key', strange.key),
-      };
-      await refused(
-        connect(mtls, tls),
-        /check kafka\.tls\.certificate and kafka\.tls\.key|kafka\.tls\.certificate and kafka\.tls\.key/,
       );
     });
 

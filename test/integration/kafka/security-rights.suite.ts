@@ -140,31 +140,6 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       assert.equal((await kafka.readDecided(stack.topics.source)).length, 22);
     });
 
-    it('is paused by who may do that too', async () => {
-      const admin = await kafka.admin();
-      const flags = ['reviews', '--no-wait', '--config', configFor('operator')];
-      const pause = () => tool('pause', ...flags);
-      await grant(admin, 'operator', documentedRights('auditor', names));
-      const missing = documentedRights('operator', names).sort((a, b) => order(a) - order(b));
-      for (const right of missing) {
-        await told(right, 'operator', pause);
-        await grant(admin, 'operator', [right]);
-      }
-      await eventually('the pipeline is paused', async () => (await pause()).code === 0);
-      assert.equal((await tool('resume', ...flags)).code, 0);
-    });
-
-    it('can be looked at with no right less than those', async () => {
-      const admin = await kafka.admin();
-      const auditor = configFor('auditor');
-      for (const right of documentedRights('auditor', names)) {
-        await revoke(admin, 'auditor', right);
-        const command = right.name === stack.group ? ['journal'] : ['dead-letters', 'list'];
-        await told(right, 'auditor', () => tool(...command, '--config', auditor));
-        await grant(admin, 'auditor', [right]);
-      }
-    });
-
     it('ends with exit code 4 and names the right that is missing at its start', async () => {
       const read = rightTo('Read', stack.topics.source);
       await revoke(await kafka.admin(), 'connector', read);

@@ -6,11 +6,11 @@ import { TransactionError } from '../../../src/core/ports/kafka.ts';
 import type { OutgoingBatch } from '../../../src/kafka/producer/outgoing-batch.ts';
 import { KafkaShardProducer } from '../../../src/kafka/producer/shard-producer.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
-import { exclusiveKafka } from '../../support/kafka/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 
 // The copy of kafkajs that the adapter uses.
 const load = createRequire(import.meta.url);
-const kafka = await exclusiveKafka();
+const kafka = await testKafka();
 
 interface Broker {
   disconnect(): Promise<void>;
@@ -37,31 +37,6 @@ const failure = (kind: string) => (error: unknown) =>
   error instanceof TransactionError && error.failure === kind;
 
 describe('a transaction', () => {
-  it('that takes too long fails as aborted, is never committed, and its producer is closed quickly', async () => {
-    const world = await newWorld();
-    const producer = world.producersWith({ transactionTimeoutMs: 2_000 }).open(0);
-    await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] }));
-    await kafka.cluster.kill(0, 'SIGSTOP');
-    try {
-      const late = producer.commit({ journal: [{ key: 'b', value: '2' }] });
-      await assert.rejects(world.settle(late), failure('aborted'));
-    } finally {
-      await kafka.cluster.kill(0, 'SIGCONT');
-    }
-    const startedMs = performance.now();
-    await producer.close();
-    assert.ok(performance.now() - startedMs < 2_000);
-    await world.until('the buffer of its request has no owner', () => world.pool.lentBytes === 0);
-    await world.settle(
-      world
-        .producers()
-        .open(0)
-        .commit({ journal: [{ key: 'c', value: '3' }] }),
-    );
-    const values = (await world.readAll(world.topics.journal)).map(({ value }) => String(value));
-    assert.deepEqual(values, ['1', '3']);
-  });
-
   it('whose commit was done but not answered is unknown, and one whose commit never arrived is too', async () => {
     const { prototype } = load('kafkajs/src/broker/index.js') as {
       prototype: { endTxn(request: object): Promise<unknown> };
@@ -91,43 +66,6 @@ describe('a transaction', () => {
       const values = (await world.readAll(world.topics.journal)).map(({ value }) => String(value));
       assert.deepEqual(values, arrives ? ['1', '2'] : ['2']);
     }
-  });
-
-  it('goes on over a restart of the broker when nothing was under way', async () => {
-    const world = await newWorld();
-    const producer = world.producers().open(0);
-    await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] }));
-    await kafka.cluster.kill(0);
-    await kafka.cluster.restart(0);
-    await world.settle(producer.commit({ journal: [{ key: 'b', value: '2' }] }));
-    assert.equal((await world.readAll(world.topics.journal)).length, 2);
-  });
-
-  it('fails as aborted when an output topic does not exist, and says which', async () => {
-    const world = await newWorld();
-    const attempt = world
-      .producers()
-      .open(0)
-      .commit({
-        journal: [{ key: 'a', value: '1' }],
-        outputs: [
-          { topic: 'no-such-topic', records: EncodedRecords.of([{ key: 'k', value: 'v' }]) },
-        ],
-      });
-    await assert.rejects(
-      world.settle(attempt),
-      (error) => failure('aborted')(error) && /no-such-topic/.test(String(error)),
-    );
-  });
-
-  it('with offset metadata beyond what Kafka keeps is rejected', async () => {
-    const world = await newWorld();
-    const offsets = [{ partition: 0, offset: 1, metadata: 'x'.repeat(5_000) }];
-    const attempt = world
-      .producers()
-      .open(0)
-      .commit({ journal: [{ key: 'a', value: '1' }], offsets });
-    await assert.rejects(world.settle(attempt), failure('rejected'));
   });
 
   it('reaches a partition that its producer does not know yet', async () => {
@@ -223,16 +161,4 @@ describe('a transaction', () => {
       assert.equal(world.pool.idleBytes, lost.bytes);
     });
   }
-
-  it('does not overlap with another of the same producer', async () => {
-    const world = await newWorld();
-    const producer = world.producers().open(0);
-    const first = producer.commit({ journal: [{ key: 'a', value: '1' }] });
-    await assert.rejects(
-      producer.commit({ journal: [{ key: 'b', value: '2' }] }),
-      failure('aborted'),
-    );
-    await world.settle(first);
-    await world.settle(producer.commit({ journal: [{ key: 'c', value: '3' }] }));
-  });
 });

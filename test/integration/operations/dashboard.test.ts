@@ -144,26 +144,6 @@ describe('a Prometheus that scrapes a connector', () => {
     });
   });
 
-  it('finds no share of decisions in time for a pipeline that is idle', async () => {
-    const idle = 'sum(increase(content_review_event_to_decision_seconds_count[5s])) == 0';
-    await eventually('it is idle', async () => (await prometheus.query(idle)).length === 1);
-    const [{ expr = '' } = {}] = targets().filter(({ panel }) => panel === 'In time');
-    assert.deepEqual(await prometheus.query(valued(expr, { $__range: '5s' })), []);
-  });
-
-  it('counts the alerts of the chosen job, instance and pipeline, and those that name none', async () => {
-    const [{ expr = '' } = {}] = targets().filter(({ panel }) => panel === 'Alerts');
-    const count = async (chosen: Readonly<Record<string, string>>) =>
-      (await prometheus.query(valued(expr, chosen)))[0]?.value;
-    await eventually('the alert fires', async () => (await count({})) === 1);
-    assert.equal(
-      await count({ $job: 'content-review-connector', $instance: host, $pipeline: '.+' }),
-      1,
-    );
-    for (const other of ['$job', '$instance', '$pipeline'])
-      assert.equal(await count({ [other]: 'other' }), 0, other);
-  });
-
   it('reads types and help texts, and promtool accepts the names', async () => {
     assert.deepEqual(await prometheus.metadata('content_review_event_to_decision_seconds'), [
       { type: 'histogram', unit: '', help: METRICS.event_to_decision_seconds.help },

@@ -53,32 +53,3 @@ test('with a reader that stops, the process goes on: lines wait, then are droppe
   );
   assert.equal(parsed.at(-1)?.msg, 'last');
 });
-
-test('lines logged just before a kill are written', async () => {
-  const child = logging(
-    `for (let i = 0; i < 50; i++) logger.info({ i }, 'line'); process.kill(process.pid, 'SIGKILL');`,
-  );
-  const read: string[] = [];
-  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) =>
-    read.push(line),
-  );
-  await once(child, 'close');
-  assert.deepEqual([read.length, child.signalCode], [50, 'SIGKILL']);
-});
-
-test('a reader that is gone ends nothing', async () => {
-  const child = logging(`
-    process.stdin.once('data', () => {
-      logger.info({}, 'nobody reads this');
-      setTimeout(() => { logger.info({}, 'nor this'); say('alive, dropped ' + dropped); process.exit(); }, 100);
-    });
-    logger.info({}, 'first');`);
-  await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
-  child.stdout?.destroy();
-  child.stdin?.write('go\n');
-  const [alive] = (await once(
-    createInterface({ input: child.stderr as NodeJS.ReadableStream }),
-    'line',
-  )) as [string];
-  assert.equal(alive, 'alive, dropped 1');
-});

@@ -1,10 +1,7 @@
 /** journal, explain and audit beside a real connector. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
-import type { EvaluationReport } from '../../../src/tools/evaluate/evaluate.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit/audit.ts';
 import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';
 import type { SearchReport } from '../../../src/tools/inspect/explain/search.ts';
@@ -153,28 +150,6 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
   }
 });
 
-test('explain answers by event id and key, whatever became of the events', async () => {
-  const { partition, offset } = fast[7] as (typeof fast)[number];
-  const named = await toolJson<Explanation>(
-    ...['explain', `${stack.topics.source}-${partition}-${offset}`, ...flags],
-  );
-  assert.deepEqual([named.code, named.offset, named.state], [EXIT.ok, offset, 'decided']);
-
-  const byKey = await searched('--key', `${SECRET}-7`);
-  assert.deepEqual(
-    [byKey.code, byKey.matching, byKey.searched, byKey.records.map(at)],
-    [EXIT.ok, 1, 67, [at(fast[7])]],
-  );
-
-  const { out, err, code } = await tool('explain', ...flags, '--key', 'q');
-  assert.deepEqual([code, err], [EXIT.ok, '']);
-  assert.match(out, /^No event matches: 67 records of \S+ read, .* --since extends the time\.$/m);
-  assert.doesNotMatch(out, new RegExp(SECRET));
-  const text = await tool('explain', ...flags, '--key', 'p');
-  assert.match(text.out, new RegExp(`^${at(poison)}  A dead letter: not_json`, 'm'));
-  assert.match(text.out, /^1 event matches: 67 records/m);
-});
-
 test('audit balances to the record, ignores aborted records, and accepts ranges', async () => {
   const report = await toolJson<AuditReport>('audit', ...flags);
   assert.equal(report.code, EXIT.ok);
@@ -205,113 +180,6 @@ test('audit balances to the record, ignores aborted records, and accepts ranges'
     /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m,
   );
   assert.match(out, /^Balanced: /m);
-});
-
-test('an audit with a position begins where the last one ended, and refuses other files', async () => {
-  const file = path.join(temporaryDirectory(), 'position');
-  const ranges = async () => {
-    const { code, partitions } = await toolJson<AuditReport>(
-      ...['audit', ...flags, '--since', '1h', '--position', file],
-    );
-    assert.equal(code, EXIT.ok);
-    return partitions;
-  };
-  const first = await ranges();
-  assert.deepEqual(
-    first.map(({ from }) => from),
-    [0, 0],
-  );
-  const second = await ranges();
-  assert.deepEqual(
-    second.map(({ from }) => from),
-    first.map(({ settledTo }) => settledTo),
-  );
-  assert.ok(second.every(({ from }) => from > 0));
-  const position = readFileSync(file, 'utf8');
-  for (const [content, reason] of [
-    [
-      position.replace('"reviews"', '"other"'),
-      /is not the position of an audit of pipeline reviews/,
-    ],
-    [
-      position.replace(stack.topics.source, 'posts'),
-      /and topic .*: use another file, or delete it/,
-    ],
-    ['{}', /is not the position of an audit/],
-    [' '.repeat(2 ** 24 + 1), /is not a file of at most 16777216 bytes/],
-  ] as const) {
-    writeFileSync(file, content);
-    const { code, err } = await tool('audit', ...flags, '--position', file);
-    assert.equal(code, EXIT.usage);
-    assert.match(err, reason);
-  }
-});
-
-test('evaluate compares decisions with expected results, and reads no other topic', async () => {
-  const report = await toolJson<EvaluationReport & { readonly pipeline: string }>(
-    ...['evaluate', 'reviews', ...flags],
-  );
-  const { code, pipeline, topic, overall, withoutExpected, superseded, unreadable } = report;
-  assert.deepEqual(
-    { code, pipeline, topic, withoutExpected, superseded, unreadable },
-    {
-      ...{ code: EXIT.ok, pipeline: 'reviews', topic: stack.topics.decisions },
-      ...{ withoutExpected: 30, superseded: 0, unreadable: 0 },
-    },
-  );
-  assert.deepEqual(overall.matrix, [
-    { expected: 'approved', result: 'approved', count: 20 },
-    { expected: 'rejected', result: 'approved', count: 10 },
-  ]);
-  assert.deepEqual(
-    report.types.map(({ type, evaluated, agreeing }) => [type, evaluated, agreeing]),
-    [['fast', 30, 20]],
-  );
-  const none = await toolJson<EvaluationReport>('evaluate', ...flags, '--type', 'slow');
-  assert.deepEqual([none.code, none.overall.evaluated], [EXIT.ok, 0]);
-  const { out, err } = await tool('evaluate', ...flags, '--from', '1d');
-  assert.equal(err, '');
-  assert.match(out, /^approved +20 +30 +66\.7 % +100\.0 % +80\.0 %$/m);
-  assert.match(out, /^66\.7 % of 30 decisions agree with the expected result\.$/m);
-  assert.match(out, /^Not evaluated:\n {2}30 without an expected result$/m);
-  assert.doesNotMatch(out, new RegExp(SECRET));
-  for (const args of [['nobody'], ['--from', '2:17'], ['--from', '1h', '--to', '2h']])
-    assert.equal((await tool('evaluate', ...flags, ...args)).code, EXIT.usage, args.join(' '));
-});
-
-test('a working connector, killed and replaced, is balanced in every audit', async () => {
-  let worker = await stack.startReplica();
-  const started = performance.now();
-  let looks = 0;
-  let inFlight = 0;
-  let written = 0;
-  while (looks < 6 || inFlight === 0) {
-    await kafka.write(
-      stack.topics.source,
-      Array.from({ length: 150 }, (_, n) => ({
-        partition: n % 2,
-        value: n % 40 === 3 ? 'poison' : event('fast', n),
-      })),
-    );
-    written += 150;
-    if (looks === 2) {
-      worker.process.kill('SIGKILL');
-      worker = await stack.startReplica();
-    }
-    const report = await toolJson<AuditReport>('audit', ...flags);
-    assert.equal(report.code, EXIT.ok, JSON.stringify(report));
-    looks++;
-    inFlight += report.totals.waiting + report.totals.live - 6;
-    assert.ok(performance.now() - started < 90_000, 'nothing was ever in flight');
-  }
-  await terminals.untilCount(61 + written, 90_000);
-  const { totals, code } = await toolJson<AuditReport>('audit', ...flags);
-  assert.deepEqual(
-    [code, totals.records, totals.waiting, totals.live],
-    [EXIT.ok, 67 + written, 0, 6],
-  );
-  worker.process.kill('SIGTERM');
-  await worker.process.exited;
 });
 
 test('the tools change neither group nor owners nor journal', async () => {
@@ -386,19 +254,4 @@ test('without the connector, waiting records are shown as such, and deliberate d
   const worst = await searched('--key', 'q');
   assert.deepEqual([worst.code, worst.matching], [EXIT.problems, 2]);
   assert.equal((await explained(waiting)).state, 'not_read');
-});
-
-test('a record of an open transaction on the source does not count yet, and does not block the tools', async () => {
-  const [open] = await kafka.writeTransaction(
-    stack.topics.source,
-    [{ partition: 1, value: event('fast', 1) }],
-    'open',
-    {
-      timeoutMs: 600_000,
-    },
-  );
-  assert.equal((await explained(open)).state, 'no_record');
-  const report = await toolJson<AuditReport>('audit', ...flags, '--partition', '1');
-  assert.equal(report.code, EXIT.problems);
-  assert.equal(report.partitions[0]?.to, open?.offset);
 });

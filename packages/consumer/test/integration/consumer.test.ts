@@ -8,9 +8,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { RecordProducer } from '../../../../dev/kafka/send-records.ts';
-import { decisionStore } from '../../../../examples/typescript/decision-store.ts';
-import { leaveGroup } from '../../../../src/kafka/consumer/leave-group.ts';
-import { recordingLogger } from '../../../../test/conformance/recording-logger.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { bomb } from '../../../../test/support/kafka/hostile-batches.ts';
 import { testKafka, uniqueName } from '../../../../test/support/kafka/kafka.ts';
@@ -188,56 +185,6 @@ test('delivers the records again after a rejection of process, also one with a r
   );
 });
 
-test('stores each effect once with two members that come and go, while records arrive', async () => {
-  const decisions = await kafka.createTopic('decisions', { partitions: 4 });
-  const deadLetters = await kafka.createTopic('dead-letters', { partitions: 2 });
-  const db = new DatabaseSync(':memory:');
-  after(() => db.close());
-  const group = uniqueName('moderation');
-  const both = decisionStore(db);
-  let written = 0;
-  const write = async (count: number) => {
-    const values = Array.from({ length: count }, () => ({
-      partition: written % 4,
-      value: decisionOf(`e-${written++}`),
-    }));
-    await kafka.write(decisions, values);
-    await kafka.write(deadLetters, [
-      { partition: written % 2, headers: headersOf(`e-${written++}`) },
-    ]);
-  };
-  const stored = () => db.prepare('SELECT event_id FROM verdicts').all().length;
-  const owners = new Set<string>();
-  const member = (name: string) =>
-    start({
-      ...{ decisions, deadLetters, group, positions: both.positions },
-      process(batch) {
-        owners.add(name);
-        both.process(batch);
-      },
-    });
-  await write(50);
-  const first = await member('first');
-  await write(50);
-  await reached('some effects', () => stored() > 50);
-  const joining = member('second');
-  await write(50);
-  await joining;
-  await write(50);
-  await reached('both members take part', () => owners.size === 2 && stored() === written);
-  const stopping = first.stop();
-  await write(50);
-  await stopping;
-  await write(50);
-  await reached('all effects', () => stored() >= written);
-  const ids = db
-    .prepare('SELECT event_id FROM verdicts')
-    .all()
-    .map(({ event_id }) => event_id);
-  assert.equal(new Set(ids).size, ids.length, 'no effect twice');
-  assert.equal(ids.length, written);
-});
-
 /** Process that stores effects in a database (dying-consumer.ts), with the lines that it has printed. */
 function storing(environment: Readonly<Record<string, string>>) {
   const file = fileURLToPath(new URL('./dying-consumer.ts', import.meta.url));
@@ -282,37 +229,6 @@ test('stores each effect once when the process is killed before and after the co
   assert.deepEqual(storedIn(file), ['a', 'b', 'c']);
 });
 
-test('stores each effect once when a frozen member continues after another one has taken its partition', async () => {
-  const decisions = await kafka.createTopic('decisions');
-  const file = `${directory}/frozen.db`;
-  const group = uniqueName('frozen');
-  const write = (id: string) => kafka.write(decisions, [{ value: decisionOf(id) }]);
-  const run = (dieAt: string) =>
-    storing({ GROUP: group, DATABASE: file, DIE_AT: dieAt, DECISIONS: decisions });
-  await write('a');
-  const frozen = run('freeze');
-  await reached('it has read a record and is frozen', () => frozen.lines.includes('frozen'));
-  // The broker does the same when the session ends, half a minute later.
-  const { groups } = await (await kafka.admin()).describeGroups([group]);
-  const member = groups[0]?.members[0]?.memberId ?? assert.fail('the group has a member');
-  const connect = { brokers: kafka.brokers, clientId: 'evicting' };
-  await leaveGroup(connect, group, member, recordingLogger());
-  const other = run('never');
-  await reached('another has stored the record', () => other.lines.includes('stored to 1'));
-  frozen.child.kill('SIGCONT');
-  await reached('the frozen one has tried to', () => frozen.lines.length > 1);
-  assert.match(frozen.lines[1] ?? '', /^refused: .* is no longer at 0$/);
-  await write('b');
-  await reached('the next record is stored', () =>
-    [...frozen.lines, ...other.lines].includes('stored to 2'),
-  );
-  for (const { child, exit } of [frozen, other]) {
-    child.kill('SIGTERM');
-    assert.deepEqual(await exit, [0, null]);
-  }
-  assert.deepEqual(storedIn(file), ['a', 'b']);
-});
-
 test('begins at the start of the log without a commit, and reports no lost records', async () => {
   const decisions = await kafka.createTopic('decisions');
   await kafka.write(
@@ -337,30 +253,4 @@ test('begins at the start of the log without a commit, and reports no lost recor
     logged.filter((line) => line.startsWith('error')),
     [],
   );
-});
-
-test('waits at a stored position beyond the end of the log, reports it, and continues there', async () => {
-  const decisions = await kafka.createTopic('decisions');
-  const write = (ids: readonly number[]) =>
-    kafka.write(
-      decisions,
-      ids.map((id) => ({ value: decisionOf(`${id}`) })),
-    );
-  await write([0, 1]);
-  const batches: ReceivedBatch[] = [];
-  const logged: string[] = [];
-  // As a database does that outlives the topic.
-  const positions = async () => new Map([[0, 3]]);
-  await start({
-    decisions,
-    positions,
-    process: (batch) => void batches.push(batch),
-    log: (level, message) => logged.push(`${level} ${message}`),
-  });
-  const told = 'error the position is beyond the end of the log: was the topic created again?';
-  await reached('the report', () => logged.includes(told));
-  assert.equal(batches.length, 0);
-  await write([2, 3]);
-  await reached('a batch', () => batches.length > 0);
-  assert.deepEqual([batches[0]?.from, batches[0]?.records.map(idOf)], [3, ['3']]);
 });

@@ -6,7 +6,6 @@ import test from 'node:test';
 import { systemClock } from '../../../src/base/system-clock.ts';
 import {
   ContentReviewClient,
-  type ContentReviewClientOptions,
   ContentReviewError,
   NotFoundError,
   RejectedError,
@@ -15,7 +14,6 @@ import {
   UnauthorizedError,
   UnavailableError,
   type UploadSource,
-  WaitTimeoutError,
 } from '../../../src/index.ts';
 import { deadAddress, httpServer, json, KEY } from '../service/servers.ts';
 import { scripted } from './scripted.ts';
@@ -90,27 +88,6 @@ test('a batch is finished only when its results are available, or when there wil
   assert.equal((await client.batches.waitFor('b-1')).status, 'CANCELLED');
 });
 
-test('a wait ends at its timeout with the last status, or with the reason of an abort', async (t) => {
-  const { client, clock } = await scripted(t, (response) =>
-    json(response, 200, { batch_status: 'PENDING' }),
-  );
-  await assert.rejects(client.batches.waitFor('b-1', { timeoutMs: 60_000 }), (error) => {
-    return (
-      error instanceof WaitTimeoutError && error.id === 'b-1' && error.lastStatus === 'PENDING'
-    );
-  });
-  assert.equal(clock.armed, 0);
-  const stop = new AbortController();
-  const reason = new Error('enough');
-  const waiting = client.batches.waitFor('b-1', {
-    timeoutMs: 60_000,
-    signal: stop.signal,
-    onAnswer: () => stop.abort(reason),
-  });
-  await assert.rejects(waiting, (error) => error === reason);
-  assert.equal(clock.armed, 0);
-});
-
 test('each failure has an error class of its own, and all are ContentReviewErrors', async (t) => {
   const expected = [
     [400, RejectedError],
@@ -153,18 +130,6 @@ test('each failure has an error class of its own, and all are ContentReviewError
   await client.close();
 });
 
-test('bytes in memory are uploaded unchanged, a view of a larger buffer included', async (t) => {
-  const { client, server } = await scripted(t, (response) => response.end());
-  const view = new Uint8Array(new TextEncoder().encode('xxContent\r\na\r\nxx').buffer, 2, 12);
-  await client.batches.upload({ uploadUrl: `${server.url}/put` }, view);
-  const sent: number[] = [];
-  await client.batches.upload({ uploadUrl: `${server.url}/put` }, new Uint8Array(600_000), {
-    onProgress: (bytes) => sent.push(bytes),
-  });
-  assert.equal(server.seen[0]?.body.toString(), 'Content\r\na\r\n');
-  assert.deepEqual([server.seen[1]?.body.length, sent], [600_000, [0, 262_144, 524_288, 600_000]]);
-});
-
 test('nothing is created for an unusable source, and no message quotes it', async (t) => {
   const { client, server } = await scripted(t, (response) => response.end());
   const wrong: readonly unknown[] = [
@@ -190,19 +155,6 @@ test('nothing is created for an unusable source, and no message quotes it', asyn
   await assert.rejects(client.batches.submit('post', { path: '/none/such' }), { code: 'ENOENT' });
   await assert.rejects(client.imports.submit({ path: tmpdir() }), TypeError);
   assert.equal(server.seen.length, 0);
-});
-
-test('the client can be used with `await using`, and is closed then', async (t) => {
-  const { server } = await scripted(t, (response) =>
-    json(response, 200, { batch_status: 'PENDING' }),
-  );
-  let kept: ContentReviewClient;
-  {
-    await using client = new ContentReviewClient({ baseUrl: server.url, apiKey: KEY });
-    kept = client;
-    assert.equal((await client.batches.get('b-1')).status, 'PENDING');
-  }
-  await assert.rejects(kept.batches.get('b-1'), { name: 'AbortError' });
 });
 
 test('closing the client ends waits for the next poll, a retry and another download at once', {
@@ -238,28 +190,6 @@ test('closing the client ends waits for the next poll, a retry and another downl
     ended.push(wait);
   }
   assert.deepEqual(ended, ['question', 'try', 'download']);
-});
-
-test('an undefined option has its default', async (t) => {
-  const { client, server } = await scripted(
-    t,
-    (response, _, index) => (index < 3 ? json(response, 503, {}) : json(response, 200, {})),
-    {
-      ...({
-        importPath: undefined,
-        connectTimeoutMs: undefined,
-        headersTimeoutMs: undefined,
-        bodyTimeoutMs: undefined,
-        minUploadBytesPerSecond: undefined,
-        maxConcurrentRequests: undefined,
-        maxConcurrentTransfers: undefined,
-        transferHosts: undefined,
-        onRetry: undefined,
-        retry: { maxRetries: undefined, baseMs: undefined },
-      } as unknown as Partial<ContentReviewClientOptions>),
-    },
-  );
-  await client.batches.upload({ uploadUrl: `${server.url}/put` }, new Uint8Array(3));
 });
 
 const CREATED = {
@@ -331,34 +261,4 @@ test('a wait outlasts an outage of the service, once it has answered or the reso
   await assert.rejects(client.batches.waitFor('b-2', options), UnavailableError);
   const waitedMs = clock.now() - startMs;
   assert.ok(waitedMs > 55_000 && waitedMs < 65_000, `${waitedMs} ms`);
-});
-
-test('a batch status is recognised in any case', async (t) => {
-  const { client } = await scripted(t, (response) =>
-    json(response, 200, { batch_status: 'success', download_url: 'http://127.0.0.1:1/d' }),
-  );
-  assert.equal((await client.batches.waitFor('b-1', { timeoutMs: 1_000 })).status, 'SUCCESS');
-});
-
-test('a batch without a type and a file without a byte are refused before anything is sent', async (t) => {
-  const { client, server } = await scripted(t, (response) => json(response, 500, {}));
-  const directory = await mkdtemp(path.join(tmpdir(), 'client-'));
-  t.after(() => rm(directory, { recursive: true }));
-  const file = path.join(directory, 'empty.csv');
-  await writeFile(file, '');
-  const name = 'TypeError';
-  for (const type of ['', ' '])
-    await assert.rejects(client.batches.submit(type, Buffer.from('Content\na\n')), { name });
-  for (const source of [
-    Buffer.alloc(0),
-    { path: file },
-    { length: 0, open: async function* () {} },
-  ]) {
-    await assert.rejects(client.batches.submit('post', source), {
-      name,
-      message: 'what is uploaded is empty',
-    });
-    await assert.rejects(client.imports.submit(source), { name });
-  }
-  assert.equal(server.seen.length, 0);
 });

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';
-import {
-  BlockedError,
-  NoResultsError,
-  ProtocolError,
-  type ReviewedRow,
-} from '../../../src/index.ts';
+import { NoResultsError, ProtocolError, type ReviewedRow } from '../../../src/index.ts';
 import { json, type Seen } from '../service/servers.ts';
 import { all, scripted } from './scripted.ts';
 
@@ -110,15 +105,6 @@ test("uploaded columns with a name of the service's are metadata, in any positio
   assert.deepEqual([first?.result, first?.metadata], ['positive', { 'Acme result': 'keep' }]);
 });
 
-test('numbers in labels keep their digits in labelsJson', async (t) => {
-  const labels =
-    '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
-  const text = `Content,Status,Labels\na,SUCCESS,"${labels.replaceAll('"', '""')}"\n`;
-  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
-  const [first] = await all(client.batches.results('b-1'));
-  assert.equal(first?.labelsJson, labels);
-});
-
 test('a download that breaks off is continued: each row comes once, in order', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
   const cuts = [100, 400_000, 400_010, 900_000].map((cutAt) => ({ text, cutAt }));
@@ -161,78 +147,6 @@ test('a file that ends within a row is an error, also where ragged rows are left
   const options = { onMalformedRow: (each: object) => ragged.push(each) };
   await assert.rejects(all(client.batches.results('b-1', options)), /ends within a row/);
   assert.deepEqual(ragged, []);
-});
-
-test('another file after a break is an error', async (t) => {
-  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
-  for (const other of [
-    text.replace('text 1,', 'text X,'),
-    HEADER,
-    text.replace('author', 'writer'),
-  ]) {
-    const { client } = await scripted(
-      t,
-      serving({ downloads: [{ text, cutAt: 400_000 }, { text: other }] }),
-    );
-    await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
-      return (
-        error instanceof ProtocolError && /not the one that was read before/.test(error.message)
-      );
-    });
-  }
-});
-
-test('a download that always breaks off at the same place is an error', async (t) => {
-  const text = HEADER + row(0) + row(1);
-  const { client, server } = await scripted(
-    t,
-    serving({ downloads: [{ text, cutAt: HEADER.length + 5 }] }),
-  );
-  await assert.rejects(all(client.batches.results('b-1')), ProtocolError);
-  assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 6);
-});
-
-test('a file that cannot be decoded, or is too large, is fetched only once', async (t) => {
-  const cases = [
-    ['gzip', ProtocolError, /cannot be decoded/],
-    ['rot13', BlockedError, /an encoding other than/],
-    ['identity', BlockedError, /larger than service\.transfer\.maxResultBytes/],
-  ] as const;
-  for (const [encoding, kind, message] of cases) {
-    let fetched = 0;
-    const { client } = await scripted(
-      t,
-      (response, request) => {
-        if (request.url.startsWith('/v1/')) {
-          const download_url = `http://${request.headers.host}/file?X-Amz-Signature=1`;
-          json(response, 200, { batch_id: 'b', batch_status: 'SUCCESS', download_url });
-          return;
-        }
-        fetched++;
-        response
-          .writeHead(200, { 'content-encoding': encoding })
-          .end('Content,Status\r\n'.repeat(100));
-      },
-      { maxResultBytes: 1000 },
-    );
-    await assert.rejects(
-      all(client.batches.results('b')),
-      (error: Error) => error instanceof kind && message.test(error.message),
-    );
-    assert.equal(fetched, 1, encoding);
-  }
-});
-
-test('a file that ends within a character is an error after its whole rows', async (t) => {
-  const text = Buffer.from(`${HEADER}${row(0)}${row(1).trimEnd()}ß`).subarray(0, -1);
-  const batch = { success_count: 2, error_count: 0 };
-  const { client } = await scripted(t, serving({ downloads: [{ text }], batch }));
-  const seen: (string | null)[] = [];
-  const reading = (async () => {
-    for await (const { content } of client.batches.results('b-1')) seen.push(content);
-  })();
-  await assert.rejects(reading, /ends within a row/);
-  assert.deepEqual(seen, ['text 0']);
 });
 
 test('a file that lacks rows is an error after its whole rows', async (t) => {
@@ -296,32 +210,4 @@ test('the error of a batch without results has its status', async (t) => {
       error instanceof NoResultsError && error.batchStatus === 'PENDING' && error.batchId === 'b-1'
     );
   });
-});
-
-test('leaving the loop, or an abort, ends the download', async (t) => {
-  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
-  const { client } = await scripted(t, serving({ downloads: [{ text }] }), {
-    maxConcurrentTransfers: 1,
-  });
-  for await (const { content } of client.batches.results('b-1')) {
-    assert.equal(content, 'text 0');
-    break;
-  }
-  const stop = new AbortController();
-  const reason = new Error('enough');
-  let rows = 0;
-  const reading = (async () => {
-    for await (const _ of client.batches.results('b-1', { signal: stop.signal }))
-      if (++rows === 3) stop.abort(reason);
-  })();
-  await assert.rejects(reading, (error) => error === reason);
-  assert.equal(rows, 3, 'rows that are at hand are not given out any more');
-  const whole = (async () => {
-    const again = new AbortController();
-    for await (const _ of client.batches.resultFile('b-1', { signal: again.signal }))
-      again.abort(reason);
-  })();
-  await assert.rejects(whole, (error) => error === reason);
-  // The one permit is free again.
-  assert.equal((await all(client.batches.results('b-1'))).length, 20_000);
 });

@@ -23,34 +23,6 @@ test('creating an import is a POST without a body, with the bearer key (4.3, 5)'
   assert.deepEqual([observer.requests, observer.orphans], [['create_import 200'], 0]);
 });
 
-test('a create whose answer is lost is retried and reported as an orphan; a clear refusal is neither', async (t) => {
-  const server = await httpServer(t, (response, _, index) => {
-    if (index === 0) response.destroy();
-    else json(response, index === 1 ? 201 : 400, CREATED);
-  });
-  const { client, observer } = clientFor(t, server.url);
-  assert.equal((await client.createImport(NEVER)).importId, 'i-1');
-  assert.deepEqual([observer.retries, observer.orphans], [['create_import reset'], 1]);
-  await assert.rejects(client.createImport(NEVER), { failure: 'rejected', status: 400 });
-  assert.equal(observer.orphans, 1);
-});
-
-test('a created import without a usable id or upload address is a protocol error, and possibly an orphan', async (t) => {
-  const broken: [unknown, RegExp][] = [
-    [{ ...CREATED, import_id: undefined }, /import_id is missing/],
-    [{ ...CREATED, import_id: '..' }, /import_id is empty, "." or ".."/],
-    [{ ...CREATED, upload_url: null }, /upload_url is null, not text/],
-    [{ ...CREATED, upload_url: 'file:///etc/passwd' }, /upload_url is not an http\(s\) address/],
-    [[CREATED], /not a JSON object/],
-  ];
-  for (const [body, expected] of broken) {
-    const server = await httpServer(t, (response) => json(response, 200, body));
-    const { client, observer } = clientFor(t, server.url);
-    await assert.rejects(client.createImport(NEVER), { failure: 'protocol', message: expected });
-    assert.deepEqual([server.seen.length, observer.orphans], [1, 1]);
-  }
-});
-
 test('every state of an import is read, however it is spelt, and unknown ones too', async (t) => {
   const expected: [string, string | undefined][] = [
     ['WAITING_FOR_UPLOAD', 'WAITING_FOR_UPLOAD'],
@@ -135,17 +107,4 @@ test('the path of the status check is a template, and the id is escaped in it', 
       /the path of the import status must/,
     );
   }
-});
-
-test('an import id that cannot stand in a path is refused without a call, an unknown one is not found', async (t) => {
-  const server = await httpServer(t, (response) => json(response, 404, {}));
-  const { client } = clientFor(t, server.url);
-  for (const bad of ['', '..', '\ud800'])
-    await assert.rejects(client.getImport(bad, NEVER), { failure: 'rejected' });
-  assert.equal(server.seen.length, 0);
-  await assert.rejects(client.getImport('i-9', NEVER), {
-    failure: 'not_found',
-    status: 404,
-    operation: 'get_import',
-  });
 });

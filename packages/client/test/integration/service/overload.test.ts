@@ -74,28 +74,3 @@ test('an overloaded storage halves its transfers, and its Retry-After is a floor
     'storage 3',
   ]);
 });
-
-test("S3's codes of overload are retried, whatever the status", async (t) => {
-  const server = await httpServer(t, (response, _, index) => {
-    if (index === 0) response.writeHead(400).end(SLOW_DOWN);
-    else response.end();
-  });
-  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
-  await client.upload(server.url, CSV, UPLOAD);
-  assert.deepEqual(observer.retries, ['upload 400']);
-});
-
-test('a Retry-After longer than the retries may take is in the error, for transfers too', async (t) => {
-  const server = await httpServer(t, (response) =>
-    response.writeHead(503, { 'retry-after': '600' }).end(SLOW_DOWN),
-  );
-  const { client } = clientFor(t, 'http://127.0.0.1:9');
-  await assert.rejects(client.upload(server.url, CSV, UPLOAD), {
-    failure: 'unavailable',
-    retryAfterMs: 600_000,
-  });
-  await assert.rejects(collect(client.download(server.url, NEVER)), {
-    failure: 'unavailable',
-    retryAfterMs: 600_000,
-  });
-});

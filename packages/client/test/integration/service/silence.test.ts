@@ -4,7 +4,7 @@ import test from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import type { ServiceClient } from '../../../src/service/client.ts';
-import { clientFor, collect, deadAddress, NEVER, rawServer } from './servers.ts';
+import { clientFor, collect, NEVER, rawServer } from './servers.ts';
 
 const secretText = fc.stringMatching(/^[\x21-\x7e]{16,60}$/);
 const secrets = fc.record({ key: secretText, query: secretText, content: secretText });
@@ -136,33 +136,5 @@ test('whatever the other side answers, no share of a key, a query or the content
     [...failed].sort(),
     Object.keys(answers).sort(),
     'every answer made something fail',
-  );
-});
-
-test('no share of a secret is in an error when nothing is sent at all', async (t) => {
-  const dead = await deadAddress();
-  await fc.assert(
-    fc.asyncProperty(secrets, async (secret) => {
-      const cases: [string, () => Promise<string>][] = [
-        [`${dead}/file?sig=${encodeURIComponent(secret.query)}`, async () => secret.key],
-        [`http://[${encodeURIComponent(secret.query)}/`, async () => `${secret.key}\n`],
-        [
-          secret.query,
-          () => Promise.reject(Object.assign(new Error(secret.key), { code: secret.key })),
-        ],
-        [
-          `http://${encodeURIComponent(secret.query)}:x@127.0.0.1:1/?${encodeURIComponent(secret.query)}`,
-          async () => `é${secret.key}`,
-        ],
-      ];
-      for (const [presigned, apiKey] of cases) {
-        const { client } = clientFor(t, dead, { apiKey, retry: { maxRetries: 0 } });
-        const errors = await errorsOf(client, presigned, secret.content);
-        assert.equal(errors.length, 4);
-        for (const error of errors) assertSilent(error, secret, presigned);
-        await client.close();
-      }
-    }),
-    { numRuns: 20 },
   );
 });

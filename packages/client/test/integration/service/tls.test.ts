@@ -13,12 +13,6 @@ const CREATED = {
 };
 const CSV = { contentType: 'text/csv', ...NEVER };
 const ONCE = { retry: { maxRetries: 0 } };
-const lookup = (
-  _host: string,
-  _options: object,
-  done: (error: null, addresses: { address: string; family: number }[]) => void,
-) => done(null, [{ address: '127.0.0.1', family: 4 }]);
-
 test('a private authority is trusted for the service and the storage, besides those that Node.js knows', async (t) => {
   const { port } = await httpsServer(t, () => CREATED);
   const url = `https://127.0.0.1:${port}`;
@@ -71,24 +65,6 @@ test('changed files are read again for the next connection', async (t) => {
   await client.createBatch('email', NEVER);
 });
 
-test('unusable files are refused at once, by name, without their content', (t) => {
-  const cases: [object, RegExp][] = [
-    [{ ca: ['/nowhere/ca.pem'] }, /\/nowhere\/ca\.pem cannot be read \(ENOENT\)/],
-    [{ ca: [pem('server.key')] }, /server\.key holds no certificate/],
-    [{ certificate: pem('client.pem') }, /certificate and key go together/],
-    [{ certificate: pem('client.pem'), key: pem('server.key') }, /do not belong together/],
-  ];
-  for (const [tls, message] of cases) {
-    assert.throws(
-      () => clientFor(t, 'https://review.example.com', { tls }),
-      (error: Error) =>
-        error instanceof TypeError &&
-        message.test(error.message) &&
-        !/BEGIN|MII|MIG/.test(error.message),
-    );
-  }
-});
-
 test('a redirect from https to http is refused on this side, so that no record is given up for it', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const { port } = await httpsServer(t, () => ({
@@ -106,32 +82,4 @@ test('a redirect from https to http is refused on this side, so that no record i
   );
   assert.deepEqual(observer.requests, ['upload 307', 'upload blocked']);
   assert.equal(target.seen.length, 0);
-});
-
-test('https to an http port, a server of HTTP/2 only, and a certificate of another host are named in the error', async (t) => {
-  const plain = await httpServer(t, (response) => response.end());
-  const wrong = clientFor(t, plain.url.replace('http:', 'https:'), ONCE).client;
-  await assert.rejects(wrong.createBatch('email', NEVER), {
-    failure: 'unavailable',
-    message: /does not speak TLS: is it http, or another port/,
-  });
-  const modern = await httpsServer(t, () => CREATED, { ALPNProtocols: ['h2'] });
-  const old = clientFor(t, `https://127.0.0.1:${modern.port}`, {
-    ...ONCE,
-    tls: { ca: [pem('ca.pem')] },
-  }).client;
-  await assert.rejects(old.createBatch('email', NEVER), {
-    failure: 'unavailable',
-    message: /does not offer HTTP\/1\.1/,
-  });
-  const { port } = await httpsServer(t, () => CREATED);
-  const other = clientFor(t, `https://other.test:${port}`, {
-    ...ONCE,
-    lookup,
-    tls: { ca: [pem('ca.pem')] },
-  }).client;
-  await assert.rejects(other.createBatch('email', NEVER), {
-    failure: 'unavailable',
-    message: /certificate is that of another host/,
-  });
 });

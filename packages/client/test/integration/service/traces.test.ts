@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { RecordingTracer } from '../../../../../test/support/memory/telemetry/recording-tracer.ts';
 import { NO_SPAN, traceHeadersOf, within } from '../../../src/base/tracing.ts';
-import { clientFor, deadAddress, httpServer, json, NEVER } from './servers.ts';
+import { clientFor, httpServer, json, NEVER } from './servers.ts';
 
 const CREATED = {
   batch_id: 'b1',
@@ -52,24 +52,6 @@ test('each try of a call is a client span by the conventions, whose context the 
     span.steps.map(({ ids }) => traceHeadersOf(ids).traceparent),
   );
   assert.equal(span.steps[1]?.ids.traceId, span.ids.traceId);
-});
-
-test('an id is no part of a name; a failure without an answer is its type', async (t) => {
-  const { client } = clientFor(t, await deadAddress(), {
-    retry: { maxRetries: 0 },
-    importPath: '/v2/imports/{import_id}?team=7',
-  });
-  const { span, tracer, shown } = step();
-  await assert.rejects(within(span, () => client.getBatch('b 1', NEVER)));
-  await assert.rejects(within(span, () => client.getImport('i1', NEVER)));
-  assert.deepEqual(
-    shown().map(([name, , , ended]) => [name, ended]),
-    [
-      ['GET /v1/batches/{id}', 'connect_failed'],
-      ['GET /v2/imports/{id}', 'connect_failed'],
-    ],
-  );
-  assert.ok(!tracer.text().includes('team'));
 });
 
 test('storage gets no context, also behind a redirect; its spans have neither query nor template', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { ContentReviewClient } from '../../../src/index.ts';
-import { clientFor, httpServer, json, KEY, NEVER, rawServer } from './servers.ts';
+import { clientFor, httpServer, json, KEY, NEVER } from './servers.ts';
 
 const { version } = JSON.parse(
   readFileSync(new URL('../../../../../package.json', import.meta.url), 'utf8'),
@@ -32,13 +32,4 @@ test('every request names this program and its version: calls, uploads, download
       ['GET', '/v1/batches/b-1', EXPECTED],
     ],
   );
-});
-
-test('a User-Agent that is configured for transfers takes its place', async (t) => {
-  const server = await rawServer(t, (socket, received) => {
-    if (received.endsWith('\r\n\r\na')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-  });
-  const { client } = clientFor(t, server.url, { uploadHeaders: { 'User-Agent': 'mine/1' } });
-  await client.upload(`${server.url}/up?sig=1`, Buffer.from('a'), UPLOAD);
-  assert.deepEqual(server.received[0]?.match(/^user-agent: .*$/gim), ['User-Agent: mine/1']);
 });

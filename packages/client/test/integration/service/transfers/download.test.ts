@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { ServiceError } from '../../../../src/base/service-error.ts';
 import { USER_AGENT } from '../../../../src/base/version.ts';
 import { clientFor, collect, httpServer, NEVER, rawServer } from '../servers.ts';
 
@@ -35,26 +34,6 @@ test('on the wire a download is a plain GET: host, connection, Accept-Encoding a
     `user-agent: ${USER_AGENT}`,
   ]);
   assert.deepEqual(observer.requests, ['download 200']);
-});
-
-test('a big file arrives whole, with and without a length', async (t) => {
-  const body = randomBytes(5_000_000);
-  for (const headers of [{ 'content-length': body.length }, {}]) {
-    const server = await httpServer(t, (response) => response.writeHead(200, headers).end(body));
-    assert.ok(
-      (await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).equals(
-        body,
-      ),
-    );
-  }
-});
-
-test('an empty file is no chunk at all', async (t) => {
-  const server = await httpServer(t, (response) => response.end());
-  assert.equal(
-    (await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).length,
-    0,
-  );
 });
 
 test('a cut file is reported as cut, after all of its bytes were passed on', async (t) => {
@@ -97,27 +76,6 @@ test('a file that stops coming ends with the body timeout, as unavailable', asyn
     failure: 'unavailable',
     message: /stopped in the middle/,
   });
-});
-
-test('a file that comes a byte at a time is given up, compressed or not', async (t) => {
-  for (const headers of [{}, { 'content-encoding': 'gzip' }]) {
-    const bytes =
-      'content-encoding' in headers ? gzipSync(randomBytes(4_000)) : Buffer.alloc(4_000, 'x');
-    const server = await httpServer(t, (response) => {
-      response.writeHead(200, headers);
-      let at = 0;
-      const timer = setInterval(() => response.write(bytes.subarray(at, ++at)), 20);
-      response.once('close', () => clearInterval(timer));
-    });
-    const { client } = clientFor(t, 'http://127.0.0.1:9', {
-      bodyTimeoutMs: 150,
-      retry: { maxRetries: 0 },
-    });
-    await assert.rejects(collect(client.download(server.url, NEVER)), {
-      failure: 'unavailable',
-      message: /BODY_TOO_SLOW/,
-    });
-  }
 });
 
 test('a slow reader is not mistaken for a silent server', async (t) => {
@@ -305,31 +263,4 @@ test('leaving the loop early closes the connection and frees the permit', async 
       await closed[round]?.promise;
     }
   }
-});
-
-test('nothing is sent, and no permit taken, before the first chunk is requested', async (t) => {
-  const server = await httpServer(t, (response) => response.end(CSV));
-  const { client } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 1 });
-  const unused = client.download(server.url, NEVER);
-  assert.deepEqual(await collect(client.download(server.url, NEVER)), CSV);
-  assert.equal(server.seen.length, 1);
-  await unused.return();
-});
-
-test('uploads do not wait for downloads', async (t) => {
-  const server = await httpServer(t, (response, request) =>
-    request.method === 'PUT' ? response.end() : void response.write(FIRST_BYTES),
-  );
-  const { client } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 1 });
-  const download = client.download(server.url, NEVER);
-  await download.next();
-  await client.upload(server.url, CSV, { contentType: 'text/csv', ...NEVER });
-  await download.return();
-});
-
-test('an invalid address is refused as a ServiceError', async (t) => {
-  await assert.rejects(
-    collect(clientFor(t, 'http://127.0.0.1:9').client.download('nowhere', NEVER)),
-    ServiceError,
-  );
 });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import test from 'node:test';
 import type { ServiceFailure } from '../../../../src/base/service-error.ts';
 import { USER_AGENT } from '../../../../src/base/version.ts';
-import { clientFor, deadAddress, httpServer, json, NEVER, rawServer } from '../servers.ts';
+import { clientFor, httpServer, json, NEVER, rawServer } from '../servers.ts';
 
 const CSV = { contentType: 'text/csv', ...NEVER };
 const BODY = Buffer.from('Content,id\r\nhello,1\r\n');
@@ -38,38 +38,6 @@ test('on the wire an upload has host, length, exactly the signed type, Accept-En
   ]);
   assert.equal(body, BODY.toString().trimEnd().concat('\r\n'));
   assert.deepEqual(observer.requests, ['upload 200']);
-});
-
-test('an empty body is sent with Content-Length 0', async (t) => {
-  const server = await httpServer(t, (response) => response.end());
-  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, Buffer.alloc(0), CSV);
-  assert.equal(server.seen[0]?.headers['content-length'], '0');
-});
-
-test('a body of many megabytes arrives whole', async (t) => {
-  const server = await httpServer(t, (response) => response.end());
-  const body = Buffer.alloc(12_345_678, 'abcdefg');
-  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, body, CSV);
-  assert.ok(server.seen[0]?.body.equals(body));
-});
-
-test('extra headers are sent, except those that are not the caller’s to set', async (t) => {
-  const server = await httpServer(t, (response) => response.writeHead(201).end());
-  const extraHeaders = {
-    'x-ms-blob-type': 'BlockBlob',
-    Authorization: 'Bearer x',
-    'Content-Type': 'text/plain',
-    'content-length': '1',
-  };
-  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, {
-    ...CSV,
-    extraHeaders,
-  });
-  const headers = server.seen[0]?.headers;
-  assert.equal(headers?.['x-ms-blob-type'], 'BlockBlob');
-  assert.equal(headers?.authorization, undefined);
-  assert.equal(headers?.['content-type'], 'text/csv');
-  assert.equal(headers?.['content-length'], String(BODY.length));
 });
 
 test('each answer of the storage becomes its failure, with the XML Code and nothing else of the XML', async (t) => {
@@ -154,24 +122,6 @@ test('a busy or slow storage gets the same body again', async (t) => {
   assert.equal(observer.orphans, 0);
 });
 
-test('a success whose body never ends is dropped, with its connection', async (t) => {
-  const left = Promise.withResolvers<void>();
-  const server = await httpServer(t, (response) => {
-    response.writeHead(200).write('.');
-    const timer = setInterval(() => response.write('.'), 20);
-    response.once('close', () => {
-      clearInterval(timer);
-      left.resolve();
-    });
-  });
-  await clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 }).client.upload(
-    server.url,
-    BODY,
-    CSV,
-  );
-  await left.promise;
-});
-
 test('once an upload has resolved its body may be written over, also when the storage answered before it had read it', async (t) => {
   const body = Buffer.alloc(32 * 1024 * 1024, 'a');
   const answered = Promise.withResolvers<Socket>();
@@ -191,27 +141,6 @@ test('once an upload has resolved its body may be written over, also when the st
   await over.promise;
   assert.ok(bodyBytes > 0);
   assert.equal(server.received[0]?.slice(-bodyBytes).indexOf('b'), -1);
-});
-
-test('a refusal whose text is cut is still that refusal', async (t) => {
-  const server = await rawServer(t, (socket) =>
-    socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 100\r\n\r\n<Er'),
-  );
-  await assert.rejects(clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV), {
-    failure: 'too_large',
-  });
-  assert.equal(server.received.length, 1);
-});
-
-test('a reset during an upload is retried', async (t) => {
-  const server = await rawServer(t, (socket, received, connection) => {
-    if (connection === 0) socket.resetAndDestroy();
-    else if (received.endsWith('hello,1\r\n'))
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
-  });
-  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
-  await client.upload(server.url, BODY, CSV);
-  assert.deepEqual(observer.retries, ['upload reset']);
 });
 
 test('an upload may take its size at the minimum speed longer than other requests', async (t) => {
@@ -270,40 +199,6 @@ test('a relative redirect stays on its host, and the third redirect is the last'
   });
 });
 
-test('a redirect that leads nowhere is a protocol error', async (t) => {
-  for (const location of [undefined, 'ftp://host/x', 'http://[bad']) {
-    const server = await httpServer(t, (response) =>
-      response.writeHead(307, location === undefined ? {} : { location }).end(),
-    );
-    const failed = clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV);
-    await assert.rejects(failed, {
-      failure: 'protocol',
-      status: 307,
-      message: /without saying where to go/,
-    });
-  }
-});
-
-test('an invalid address is refused without being repeated', async (t) => {
-  const { client } = clientFor(t, 'http://127.0.0.1:9');
-  for (const url of ['', 'hunter22', 'file:///hunter22', 'http://[hunter22']) {
-    await assert.rejects(
-      client.upload(url, BODY, CSV),
-      (error: Error) => !error.message.includes('hunter22') && /not an http/.test(error.message),
-    );
-  }
-});
-
-test('a Content-Type that no header can carry is refused, not sent and not retried', async (t) => {
-  const server = await httpServer(t, (response) => response.end());
-  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
-  await assert.rejects(
-    client.upload(server.url, BODY, { ...CSV, contentType: 'text/csv\r\nx: y' }),
-    { failure: 'rejected' },
-  );
-  assert.deepEqual([server.seen.length, observer.requests], [0, ['upload bad_request']]);
-});
-
 test('an abort ends an upload at once, also while it waits for a permit', async (t) => {
   const arrived = Promise.withResolvers<void>();
   const server = await httpServer(t, () => arrived.resolve());
@@ -334,12 +229,4 @@ test('the API key is neither read nor sent in a transfer', async (t) => {
   });
   await client.upload(server.url, BODY, CSV);
   assert.equal(server.seen[0]?.headers.authorization, undefined);
-});
-
-test('a storage that cannot be reached is unavailable', async (t) => {
-  const { client } = clientFor(t, 'http://127.0.0.1:9', { retry: { maxRetries: 1 } });
-  await assert.rejects(client.upload(await deadAddress(), BODY, CSV), {
-    failure: 'unavailable',
-    message: /tried 2 times/,
-  });
 });

@@ -4,18 +4,18 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   ENDLESS_ROWS,
   type EndlessRow,
   EndlessRowService,
-} from '../../support/hostile/endless-rows.ts';
-import { Livez } from '../../support/hostile/livez.ts';
-import { LIMIT_BYTES, MemoryLimit, peakBytesOf } from '../../support/hostile/memory-limit.ts';
-import { testKafka } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack/stack.ts';
-import { TerminalRecords } from '../../support/stack/terminal-records.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+} from '../support/hostile/endless-rows.ts';
+import { Livez } from '../support/hostile/livez.ts';
+import { LIMIT_BYTES, MemoryLimit, peakBytesOf } from '../support/hostile/memory-limit.ts';
+import { testKafka } from '../support/kafka/kafka.ts';
+import { startStack } from '../support/stack/stack.ts';
+import { TerminalRecords } from '../support/stack/terminal-records.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const PARTITIONS = 8;
 const MIB = 1024 * 1024;

@@ -1,25 +1,20 @@
-/** Outputs with schemas, over a real registry and a real broker: registered at deploy time, read back by those who know neither. */
+/** Formats with schemas over a real registry and a real broker: sources, and outputs that consumers decode by their schema. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import avsc from 'avsc';
 import protobuf from 'protobufjs';
 import { startRegistry } from '../../../dev/registry/start.ts';
-import { avroFormat } from '../../../src/events/formats/avro/avro-format.ts';
-import {
-  ConfluentRegistry,
-  RegistryUnavailable,
-  writeFrame,
-} from '../../../src/events/registry/index.ts';
+import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
 import { schemaRegistrySuite } from '../../conformance/schema-registry.suite.ts';
 import { assertContract } from '../../support/contracts.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type ReadRecord, testKafka } from '../../support/kafka/kafka.ts';
 import { headerOf } from '../../support/records/headers.ts';
-import { documentOf } from '../../support/records/read-event.ts';
-import { recordingObserver, registrySettings } from '../../support/stack/registry.ts';
+import { registrySettings } from '../../support/stack/registry.ts';
 import { type StackPipeline, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool, toolJson } from '../tools/tool.ts';
+import { sourceFormatsSuite } from './source-formats.suite.ts';
 
 const PATIENCE = { deadlineMs: 60_000 };
 const EACH = 20;
@@ -46,6 +41,7 @@ schemaRegistrySuite(
     assert.equal(answer.status, 200);
   },
 );
+sourceFormatsSuite(kafka, server.url, registry);
 
 /**
  * Decodes as a consumer does: id in front of the value, schema from the registry, decoder of the
@@ -68,44 +64,6 @@ async function consumed(value: Buffer): Promise<Record<string, unknown>> {
     defaults: true,
   });
 }
-
-test('while the registry is down records wait for it, and go on once it is back with what it knew', async () => {
-  const { signal } = new AbortController();
-  const schema = { type: 'record', name: 'Event', fields: [{ name: 'content', type: 'string' }] };
-  const id = await registry.register(
-    'lasting-value',
-    { type: 'AVRO', text: JSON.stringify(schema) },
-    signal,
-  );
-  const value = writeFrame(
-    id,
-    avsc.Type.forSchema(schema as avsc.Schema).toBuffer({ content: 'hello' }),
-  );
-  const one = { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: [] };
-  await server.kill();
-  const down = Promise.withResolvers<string>();
-  const observer = recordingObserver(down.resolve);
-  const waiting = new ConfluentRegistry(
-    registrySettings([server.url], {
-      timeoutMs: 60_000,
-      observer,
-      backoff: { baseMs: 50, capMs: 500 },
-    }),
-  );
-  try {
-    await assert.rejects(waiting.byId(id, signal), RegistryUnavailable);
-    const format = avroFormat(waiting);
-    const prepared = format.prepare?.([one], signal);
-    assert.match(await down.promise, /^no connection to the registry \(ECONNREFUSED\)$/);
-    await server.restart();
-    await prepared;
-    assert.deepEqual(documentOf(format.read(one)), { content: 'hello' });
-    assert.ok(observer.calls.includes('available'));
-    assert.equal(format.prepare?.([one], signal), undefined);
-  } finally {
-    await waiting.close();
-  }
-});
 
 test('a connector starts only with its schemas registered, then its records are read by their ids, also while the registry is down', async () => {
   const directory = temporaryDirectory();

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { SourceCoordinate } from '../../../src/core/record.ts';
+import type { SourceCoordinate } from '../../src/core/record.ts';
 import {
   avroEvent,
   COSTLY_AVRO,
@@ -12,22 +12,22 @@ import {
   costlyAvro,
   costlyProtobuf,
   protobufEvent,
-} from '../../support/hostile/binary-shapes.ts';
+} from '../support/hostile/binary-shapes.ts';
 import {
   COSTLY_MAPPING,
   type CostlyValue,
   costlyJson,
   costlyUncompressed,
-} from '../../support/hostile/json-shapes.ts';
-import { Livez } from '../../support/hostile/livez.ts';
-import { LIMIT_BYTES, MemoryLimit, peakBytesOf } from '../../support/hostile/memory-limit.ts';
-import { testKafka } from '../../support/kafka/kafka.ts';
-import { RawProducer } from '../../support/kafka/raw-producer.ts';
-import { rawBatch } from '../../support/kafka/record-batches.ts';
-import { fakeRegistry } from '../../support/stack/registry.ts';
-import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
-import { TerminalRecords } from '../../support/stack/terminal-records.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+} from '../support/hostile/json-shapes.ts';
+import { Livez } from '../support/hostile/livez.ts';
+import { LIMIT_BYTES, MemoryLimit, peakBytesOf } from '../support/hostile/memory-limit.ts';
+import { testKafka } from '../support/kafka/kafka.ts';
+import { RawProducer } from '../support/kafka/raw-producer.ts';
+import { rawBatch } from '../support/kafka/record-batches.ts';
+import { fakeRegistry } from '../support/stack/registry.ts';
+import { type Replica, type Stack, startStack } from '../support/stack/stack.ts';
+import { TerminalRecords } from '../support/stack/terminal-records.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Time within which everything around a costly record is decided. */
 const DECIDED_MS = 30_000;

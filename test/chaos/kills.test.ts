@@ -1,0 +1,33 @@
+/** A short chaos run whose faults are kills; `npm run chaos` has all faults (docs/internals/testing.md). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runChaos } from './harness/chaos.ts';
+import { reportText } from './harness/report.ts';
+
+const FAULTS = ['kill -9 of a replica', 'kill -9 of all replicas', 'kill -9 of the service'];
+/** Of each kind. */
+const LEAST_RECORDS = 20;
+
+test('the promise holds while replicas and the service are killed', async (t) => {
+  const report = await runChaos({
+    minutes: 0.1,
+    seed: 20,
+    brokers: 1,
+    rate: 25,
+    faults: FAULTS,
+    // Other tests share the machine.
+    measuresAges: false,
+    signal: t.signal,
+    onProgress: (message) => t.diagnostic(message),
+  });
+  t.diagnostic(reportText(report));
+  assert.deepEqual(report.violations, []);
+  for (const { kind, lost, twice, records } of report.pipelines) {
+    assert.equal(lost + twice, 0, kind);
+    assert.ok(records > LEAST_RECORDS, `${records} records of ${kind}`);
+  }
+  assert.deepEqual(
+    report.faults.filter(({ hits }) => hits > 0).map(({ name }) => name),
+    FAULTS,
+  );
+});
