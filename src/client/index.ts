@@ -1,6 +1,5 @@
 /** Main entry of the package: the client library. It loads no Kafka client. */
 export type { ExtraHeaders } from '../http/extra-headers.ts';
-export type { ProxySetting } from '../http/proxy.ts';
 export type { TlsFiles } from '../http/tls-files.ts';
 export type {
   BatchView as Batch,

@@ -12,7 +12,7 @@ import {
   UnusableSchema,
 } from '../events/registry/index.ts';
 import { HttpPool } from '../http/http.ts';
-import { proxyChooser, proxyRules } from '../http/proxy.ts';
+import { proxyChooser, proxyFromEnvironment } from '../http/proxy.ts';
 import { tlsContext } from '../http/tls-files.ts';
 import type { RegistryOptions } from './options.ts';
 
@@ -74,7 +74,7 @@ function registryOf(
           : { kind: 'none' },
     open: () =>
       new HttpPool(limits, CONNECTIONS, {
-        proxyFor: proxyChooser(proxyRules('environment', process.env)),
+        proxyFor: proxyChooser(proxyFromEnvironment(process.env)),
         tls: tlsContext({ ca, withDefaults: false }),
         proxyTls: undefined,
       }),

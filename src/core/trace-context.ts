@@ -1,7 +1,7 @@
 /** W3C Trace Context in the headers of records, as the producer's tracing library wrote it. */
 import { lastHeader, type RecordHeaders } from './record.ts';
 
-/** Headers that are copied from a source record to its terminal record (`output.traceHeaders`). */
+/** Headers that are copied from a source record to its terminal record (where `output.headers` lists them). */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
 
 /** A span of another process. */

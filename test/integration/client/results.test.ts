@@ -196,7 +196,7 @@ test('a file that cannot be decoded, or is too large, is fetched only once', asy
   const cases = [
     ['gzip', ProtocolError, /cannot be decoded/],
     ['rot13', BlockedError, /an encoding other than/],
-    ['identity', BlockedError, /larger than service\.transfer\.maxResultBytes/],
+    ['identity', BlockedError, /larger than maxResultBytes/],
   ] as const;
   for (const [encoding, kind, message] of cases) {
     let fetched = 0;

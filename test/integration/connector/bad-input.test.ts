@@ -15,7 +15,7 @@ import { runCliProcess } from '../cli/cli-process.ts';
 const MIB = 1024 * 1024;
 const BATCHING = {
   batch: { maxRows: 50, maxAge: '200ms' },
-  review: { poll: { initial: '50ms', max: '500ms' } },
+  review: { poll: '500ms' },
 };
 
 const directories = Array.from({ length: 4 }, () => temporaryDirectory());

@@ -24,11 +24,7 @@ async function begin(
     partitions,
     pipeline: {
       batch: { maxRows: 50, maxAge: '200ms' },
-      review: { poll: { initial: '50ms', max: '500ms' } },
-      kafka: {
-        progressInterval: '200ms',
-        metadataMaxAge: '1s',
-      },
+      review: { poll: '500ms' },
       ...pipeline,
     },
   });

@@ -19,7 +19,7 @@ async function begin(): Promise<Stack> {
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 50, maxAge: '200ms' },
-      review: { poll: { initial: '50ms', max: '500ms' } },
+      review: { poll: '500ms' },
     },
     config: {
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax

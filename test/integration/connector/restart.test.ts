@@ -22,7 +22,7 @@ test('a connector killed with 300 live jobs is ready within 3 seconds of its cla
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: ROWS_PER_JOB, maxAge: '10s' },
-      review: { poll: { initial: '2s', max: '5s' } },
+      review: { poll: '5s' },
     },
     config: { log: { level: 'debug' } },
     // No review ends before the script is replaced.

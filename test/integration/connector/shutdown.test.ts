@@ -22,8 +22,8 @@ const begin = async (directory: string, sessionTimeout = '30s'): Promise<Stack> 
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 20, maxAge: '200ms' },
-      review: { poll: { initial: '100ms', max: '500ms' } },
-      kafka: { sessionTimeout, heartbeat: '500ms' },
+      review: { poll: '500ms' },
+      kafka: { sessionTimeout },
     },
     config: { log: { level: 'debug' } },
     policy: {

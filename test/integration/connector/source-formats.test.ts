@@ -24,7 +24,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const SOON = {
   batch: { maxRows: 50, maxAge: '500ms' },
-  review: { poll: { initial: '50ms', max: '500ms' } },
+  review: { poll: '500ms' },
 };
 const { signal } = new AbortController();
 

@@ -27,7 +27,7 @@ test('a wall clock that is set back or ahead by hours costs a pause, and no reco
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 50, maxAge: '500ms' },
-      kafka: { sessionTimeout: `${SESSION_MS}ms`, heartbeat: '1s' },
+      kafka: { sessionTimeout: `${SESSION_MS}ms` },
     },
     connector: [
       `--import=${at('../../support/stack/stepped-clock.ts')}`,

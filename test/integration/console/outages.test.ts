@@ -37,7 +37,7 @@ describe('the console during an outage', { timeout: 600_000, concurrency: 4 }, (
       policy: NEVER_REVIEWED,
       pipeline: {
         batch: { maxRows: 5, maxAge: '500ms' },
-        review: { poll: { initial: '200ms', max: '1s' } },
+        review: { poll: '1s' },
       },
       ...options,
     });

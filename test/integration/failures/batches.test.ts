@@ -36,7 +36,7 @@ const { scene } = await run(
     },
     forgotten: {
       faults: [{ operation: 'get_batch', action: 'answer', status: 404, times: 'always' }],
-      pipeline: { review: { missingGrace: '1s' } },
+      pipeline: { review: { grace: '1s' } },
     },
     waited: {
       faults: [{ operation: 'review', action: 'stuck', for: '3s' }],
@@ -48,11 +48,11 @@ const { scene } = await run(
     },
     late: {
       faults: [{ operation: 'upload', action: 'late_event', by: '700ms' }],
-      pipeline: { review: { uploadGrace: '30s' } },
+      pipeline: { review: { grace: '30s' } },
     },
     lost: {
       faults: [{ operation: 'upload', action: 'late_event', by: '1h' }],
-      pipeline: { review: { uploadGrace: '1s' } },
+      pipeline: { review: { grace: '1s' } },
     },
   },
   { policy: { review: { rules: [{ when: { contains: POISON }, failsBatch: true }] } } },

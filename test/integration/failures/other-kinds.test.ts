@@ -21,11 +21,11 @@ const { scene, sandbox } = await run(
     },
     unknown: {
       events: [{ value: 'nobody' }],
-      pipeline: lookup({ review: { missingGrace: '1s' } }),
+      pipeline: lookup({ review: { grace: '1s' } }),
     },
     unwanted: {
       events: [{ value: 'nobody' }],
-      pipeline: lookup({ review: { missingGrace: '1s', onFailure: 'dead-letter' } }),
+      pipeline: lookup({ review: { grace: '1s', onFailure: 'dead-letter' } }),
     },
     waited: {
       events: [{ value: 'late' }],

@@ -12,7 +12,7 @@ const PARTITIONS = 3;
 const DEADLINE_MS = 90_000;
 const QUICK = {
   batch: { maxRows: 8, maxAge: '150ms' },
-  review: { poll: { initial: '30ms', max: '150ms' } },
+  review: { poll: '150ms' },
   kafka: { transactionTimeout: '10s' },
 };
 

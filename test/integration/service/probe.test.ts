@@ -53,7 +53,7 @@ for (const kind of ['review', 'import', 'lookup'])
     const config = parseConfig(
       `
 kafka: {brokers: "127.0.0.1:1"}
-service: {baseUrl: "http://127.0.0.1:${port}/v1", apiKey: ${KEY}, timeouts: {headers: 200ms}}
+service: {baseUrl: "http://127.0.0.1:${port}/v1", apiKey: ${KEY}, timeout: 200ms}
 pipelines: [{name: posts, source: {topic: events}}]
 `,
       {},

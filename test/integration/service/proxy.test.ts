@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { type ProxySetting, proxyRules } from '../../../src/http/proxy.ts';
+import { proxyFromEnvironment } from '../../../src/http/proxy.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { clientFor, collect, deadAddress, httpServer, NEVER } from './servers.ts';
@@ -17,9 +17,13 @@ const CSV = { contentType: 'text/csv', ...NEVER };
 const TLS = { tls: { ca: [pem('ca.pem')] } };
 const BASIC = `Basic ${Buffer.from('me:hunter22secret').toString('base64')}`;
 
-const through = (setting: ProxySetting, env: Record<string, string> = {}) => ({
-  proxy: proxyRules(setting, env),
-});
+const through = (env: Record<string, string>) => ({ proxy: proxyFromEnvironment(env) });
+
+/** Sends http and https through the proxy at `url`, with credentials where they are given. */
+const throughBoth = (url: string, credentials?: string) => {
+  const address = credentials ? url.replace('://', `://${credentials}@`) : url;
+  return through({ HTTPS_PROXY: address, HTTP_PROXY: address });
+};
 
 test('calls and transfers go through a tunnel, with the credentials of the proxy for the proxy alone', async (t) => {
   const proxy = await proxyServer(t, ({ authorization }) =>
@@ -35,7 +39,7 @@ test('calls and transfers go through a tunnel, with the credentials of the proxy
   const base = `https://review.example.com:${port}`;
   const { client } = clientFor(t, base, {
     ...TLS,
-    ...through({ url: proxy.url, credentials: () => 'me:hunter22secret' }),
+    ...throughBoth(proxy.url, 'me:hunter22secret'),
   });
   await client.createBatch('email', NEVER);
   await client.upload(
@@ -63,7 +67,7 @@ test('http, where it is allowed, goes to the proxy as a whole address', async (t
   const { port } = new URL(server.url);
   const settings = {
     allowHttp: ['*.corp'],
-    ...through({ url: proxy.url, credentials: 'me:hunter22secret' }),
+    ...throughBoth(proxy.url, 'me:hunter22secret'),
   };
   const { client } = clientFor(t, `http://review.corp:${port}`, settings);
   await client.createBatch('email', NEVER);
@@ -90,7 +94,7 @@ test('a proxy that is reached by https shows a certificate of its own name, not 
       tls: { ca: [pem('ca.pem'), ca] },
       allowHttp: ['*.corp'],
       retry: { maxRetries: 0 },
-      ...through({ url }),
+      ...throughBoth(url),
     }).client;
   const honest = clientOf(proxy.url);
   await honest.createBatch('email', NEVER);
@@ -122,7 +126,7 @@ test('HTTPS_PROXY and NO_PROXY of the environment hold, in both spellings', asyn
   for (const env of envs) {
     const { client } = clientFor(t, `https://review.example.com:${port}`, {
       ...TLS,
-      ...through('environment', env),
+      ...through(env),
     });
     await client.createBatch('email', NEVER);
   }
@@ -134,13 +138,13 @@ test('HTTPS_PROXY and NO_PROXY of the environment hold, in both spellings', asyn
     const { client } = clientFor(t, `https://review.example.com:${port}`, {
       ...TLS,
       lookup,
-      ...through('environment', env),
+      ...through(env),
     });
     await client.createBatch('email', NEVER);
   }
   await clientFor(t, `https://127.0.0.1:${port}`, {
     ...TLS,
-    ...through({ url: proxy.url }),
+    ...throughBoth(proxy.url),
   }).client.createBatch('email', NEVER);
   assert.equal(proxy.seen.length, 2, 'directly');
 });
@@ -150,7 +154,7 @@ test('behind a proxy a literal address is still checked; names are resolved by t
   const { port } = await httpsServer(t, () => CREATED);
   const { client } = clientFor(t, 'https://review.example.com', {
     ...TLS,
-    ...through({ url: proxy.url }),
+    ...throughBoth(proxy.url),
   });
   for (const host of ['10.0.0.1', '169.254.169.254', '[::ffff:127.0.0.1]']) {
     await assert.rejects(client.upload(`https://${host}:${port}/x`, Buffer.from('x'), CSV), {
@@ -179,7 +183,7 @@ test('a proxy that refuses, requires credentials, is missing or hangs is named i
       const settings = {
         retry: { maxRetries: 1 },
         allowHttp: ['*.corp'],
-        ...through({ url, credentials: 'me:hunter22secret' }),
+        ...throughBoth(url, 'me:hunter22secret'),
       };
       const { client, observer } = clientFor(t, base, settings);
       await assert.rejects(
@@ -197,7 +201,7 @@ test('a proxy that refuses, requires credentials, is missing or hangs is named i
     }
     const { client } = clientFor(t, 'https://review.example.com', {
       retry: { maxRetries: 0 },
-      ...through({ url }),
+      ...throughBoth(url),
     });
     await assert.rejects(
       client.upload('https://files.example.com/?X-Amz-Signature=1', Buffer.from('x'), CSV),

@@ -47,19 +47,8 @@ function setup(kind: Kind): PipelineSetup {
       journal: { partitions: SHARDS },
       batch: { maxRows: 100, maxAge: '300ms' },
       output: { headers: [...RETURNED_HEADERS] },
-      review: {
-        poll: { initial: '50ms', max: '500ms' },
-        // The pinned version has no marks of uploads: it waits for all of it after a kill.
-        uploadGrace: '2s',
-        missingGrace: '3s',
-        attempts: 20,
-      },
-      kafka: {
-        sessionTimeout: '1500ms',
-        heartbeat: '300ms',
-        progressInterval: '500ms',
-        maxWait: '250ms',
-      },
+      review: { attempts: 20 },
+      kafka: { sessionTimeout: '9s' },
     },
   };
 }
