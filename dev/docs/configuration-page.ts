@@ -1,37 +1,66 @@
 import { REPOSITORY_URL } from '../../packages/client/src/base/version.ts';
-import { type Option, written } from '../../src/config/option.ts';
-import { CONFIGURATION } from '../../src/config/schema.ts';
+import { type Option, type Value, written } from '../../src/config/option.ts';
+import { CONFIGURATION, FIRST_OPTIONS } from '../../src/config/schema.ts';
 import { table } from './markdown.ts';
 
 const SCHEMA = `${REPOSITORY_URL}/raw/main/config/connector.schema.json`;
 
 /** Renders docs/configuration.md from the schema that checks configuration files. */
 export function configurationPage(): string {
+  const first = FIRST_OPTIONS.map((path) => row(`\`${path}\``, optionNamed(path)));
   const sections: string[] = [];
   walk(CONFIGURATION, '', sections);
   return `# Configuration
 
-Generated from \`src/config\` by \`npm run generate\`; do not edit. \`config/example.yaml\` is a complete example.
+Generated from \`src/config\` by \`npm run generate\`; do not edit. \`config/example.yaml\` has the first options.
 
 \`content-review-connector check --config FILE\` reports every problem of a file at once, or else shows the value of every option. It
 needs neither Kafka nor the service.
 
 - **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are refused.
-- **Units.** Durations and sizes have a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`. A plain
-  number is refused.
+- **Units.** Durations and sizes have a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`.
 - **Editors** that use yaml-language-server complete and check the file from the JSON Schema
   [config/connector.schema.json](../config/connector.schema.json), which the first line of the file selects:
   \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more.
 - **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set and not empty; \`\${NAME:-default}\` has a default for a
   missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always one
-  value, whatever it contains. Numbers and flags may come from variables.
+  value, whatever it contains.
 - **Lists** may be one text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
-- **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). One line break at the end of a file is removed. A
+- **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). A
   file is read again when it changes; while it cannot be read the last valid value stays in use. No secret appears in logs, errors
   or the output of \`check\`. An inline value also works, but do not keep secrets in configuration files.
 
+## First options
+
+${table(COLUMNS, first)}
+
+## Advanced options
+
+All others, by group.
+
 ${sections.join('\n\n')}
 `;
+}
+
+const COLUMNS = ['Option', 'Default', 'Meaning', 'Allowed'];
+
+function optionNamed(path: string): Value<unknown> {
+  const found = path
+    .split('.')
+    .reduce<Option>((option, step) => memberOf(option, step.replace('[]', '')), CONFIGURATION);
+  if (found.kind !== 'value') throw new Error(`${path} is no option`);
+  return found;
+}
+
+function memberOf(option: Option, key: string): Option {
+  const member = option.kind === 'group' ? option.shape[key] : undefined;
+  if (member === undefined) throw new Error(`there is no option ${key}`);
+  return member.kind === 'list' ? member.item : member;
+}
+
+function row(name: string, { fallback, help, allowed }: Value<unknown>): string[] {
+  const shown = fallback === undefined ? '**required**' : `\`${written(fallback) || "''"}\``;
+  return [name, shown, help, withoutExplained(allowed)];
 }
 
 /** Parts of what is allowed that the introduction of the page explains. */
@@ -42,29 +71,19 @@ const EXPLAINED = [
   /, such as content or post.*?\(docs\/mapping\.md\)/,
 ];
 
-const allowed = (text: string): string =>
+const withoutExplained = (text: string): string =>
   EXPLAINED.reduce((left, pattern) => left.replace(pattern, ''), text);
 
+/** Adds a section for each group that has options of its own, without the first ones. */
 function walk(info: Option, path: string, sections: string[]): void {
-  if (info.kind === 'list') {
-    sections.push(`## \`${path}\`\n\n${info.help}`);
-    walk(info.item, `${path}[]`, sections);
-  }
+  if (info.kind === 'list') walk(info.item, `${path}[]`, sections);
   if (info.kind !== 'group') return;
-  const members = Object.entries(info.shape);
-  const rows = members.flatMap(([key, option]) => {
-    if (option.kind !== 'value') return [];
-    const fallback =
-      option.fallback === undefined ? '**required**' : `\`${written(option.fallback) || "''"}\``;
-    return [[`\`${key}\``, fallback, option.help, allowed(option.allowed)]];
-  });
-  if (path !== '') {
-    const heading = `${'#'.repeat(Math.min(4, 1 + path.split('.').length))} \`${path}\`\n\n${info.help}`;
-    sections.push(
-      rows.length === 0
-        ? heading
-        : `${heading}\n\n${table(['Option', 'Default', 'Meaning', 'Allowed'], rows)}`,
-    );
-  }
-  for (const [key, member] of members) walk(member, path === '' ? key : `${path}.${key}`, sections);
+  const members = Object.entries(info.shape).map(
+    ([key, member]) => [key, path === '' ? key : `${path}.${key}`, member] as const,
+  );
+  const rows = members.flatMap(([key, name, member]) =>
+    member.kind === 'value' && !FIRST_OPTIONS.includes(name) ? [row(`\`${key}\``, member)] : [],
+  );
+  if (rows.length > 0) sections.push(`### \`${path}\`\n\n${info.help}\n\n${table(COLUMNS, rows)}`);
+  for (const [, name, member] of members) walk(member, name, sections);
 }

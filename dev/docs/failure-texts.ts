@@ -31,14 +31,13 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'Publishes a dead letter without the original for each unreadable offset, and continues.',
     user: '`dead_lettered_total{reason="unreadable_batch"}`, log line at warn with partition and offsets',
-    options: ['source.maxBatchUnpacked'],
   },
   {
     event: 'record too large to be read',
     connector:
       'Skips a record larger than four times the allowed content and metadata, and publishes a dead letter without the original.',
     user: '`dead_lettered_total{reason="too_large"}`, log line at warn with partition and offset',
-    options: ['source.maxContent', 'source.maxMetadata'],
+    options: ['source.maxContent'],
   },
   {
     event: 'too many content types',
@@ -105,7 +104,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'upload address expired',
     connector:
-      'Submits the records in a new batch. After any refused upload with an earlier attempt whose response was lost, the batch is first followed as if uploaded (`uploadGrace`).',
+      'Submits the records in a new batch. After any refused upload with an earlier attempt whose response was lost, the batch is first followed as if uploaded (`grace`).',
   },
   {
     event: 'upload too large for the storage',
@@ -122,7 +121,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'upload not seen by the service',
     connector:
       'Waits for a grace period, after a takeover 20 s for an upload that the journal does not confirm, and checks once more; then submits the records in a new batch.',
-    options: ['review.uploadGrace'],
+    options: ['review.grace'],
   },
   {
     event: 'batch ERROR',
@@ -155,7 +154,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'Requests it again for a grace period, then submits the records in a new batch; imports alike. At once if the service reports another content type for the batch: the id was assigned twice. After three such batches of a type in a row it is the name that the service has for the type.',
     user: 'Log line at error',
-    options: ['review.missingGrace'],
+    options: ['review.grace'],
   },
   {
     event: 'batch stays PENDING',
@@ -169,7 +168,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     connector:
       'Requests it again for a grace period (after 404, 410, 400, 414 or 422; other refusals are waited out), then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Continues to wait while the service does not find the last decision that it returned either.',
     user: '`decisions_total{status="ERROR"}` or `dead_lettered_total{reason="review_failed"}`',
-    options: ['review.missingGrace', 'review.onFailure'],
+    options: ['review.grace', 'review.onFailure'],
   },
   {
     event: 'decision stays PENDING',

@@ -62,7 +62,7 @@ ${table(['Event', 'The connector', 'You see', 'Options'], rows)}
 
 ## A call that failed
 
-Reaction to a failed call once the client's own retries (\`service.retry\`) are used up. The client retries only \`unavailable\`
+Reaction to a failed call once the client's own five retries are used up. The client retries only \`unavailable\`
 failures. A Retry-After is the minimum of every wait, for uploads and downloads too.
 
 ${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}

@@ -12,6 +12,7 @@ import { reviewKind } from '../kinds/review/index.ts';
 import { NOTICES } from '../kinds/review/results/notices.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
+import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 
 /** Calls of the service that the kinds use. `packages/client/src/service/client.ts` satisfies it. */
 export type KindServices = ReviewService & ImportService & LookupService;
@@ -34,9 +35,7 @@ export function kindOf(
     format: formatOf(source.format),
     type: mapping.type,
     ...(source.types.length > 0 && { allowedTypes: source.types }),
-    headers: output.traceHeaders
-      ? [...new Set([...output.headers, ...TRACE_HEADERS])]
-      : output.headers,
+    headers: output.headers,
     nullValues: source.nullValues,
     filter: source.filter,
     outputKey: output.key,
@@ -49,11 +48,10 @@ export function kindOf(
           ...mapping,
           ...batch,
           ...common,
+          maxMetadataBytes: MAX_METADATA_BYTES,
           // The spans of batches link to the spans of their events.
           headers: [...new Set([...output.headers, ...TRACE_HEADERS])],
-          withheldHeaders: output.traceHeaders
-            ? []
-            : TRACE_HEADERS.filter((name) => !output.headers.includes(name)),
+          withheldHeaders: TRACE_HEADERS.filter((name) => !output.headers.includes(name)),
           expected: mapping.expectedResult,
           includeContent: output.includeContent,
           ...(createReader && { createReader }),

@@ -6,14 +6,17 @@ import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options
 /** Largest record, in multiples of content and metadata: escapes make JSON longer, and an event has other members. */
 const LARGEST_RECORD = 4;
 const MAX_HEADERS = 1_000;
+/** Largest decompressed record batch: Kafka's largest batch grows to this by a hostile producer alone. */
+const MAX_BATCH_UNPACKED_BYTES = 1024 ** 3;
+/** Largest metadata, as JSON: a decision repeats it, and Kafka refuses records over 1 MiB by default. */
+export const MAX_METADATA_BYTES = 1024 ** 2;
 
 /** Limits on source records, applied before their contents are decoded. */
-export function readLimits(source: PipelineConfig['source']): ReadLimits {
-  const { maxContentBytes, maxMetadataBytes, maxBatchUnpackedBytes } = source;
+export function readLimits({ maxContentBytes }: PipelineConfig['source']): ReadLimits {
   return {
-    maxRecordBytes: LARGEST_RECORD * (maxContentBytes + maxMetadataBytes),
+    maxRecordBytes: LARGEST_RECORD * (maxContentBytes + MAX_METADATA_BYTES),
     maxHeaders: MAX_HEADERS,
-    maxBatchUnpackedBytes,
+    maxBatchUnpackedBytes: MAX_BATCH_UNPACKED_BYTES,
   };
 }
 

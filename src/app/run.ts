@@ -36,6 +36,8 @@ type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 /** V8 would let garbage grow to several times the live heap; the memory budget covers the whole process (docs/adr/0026). */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
+/** Heartbeats in a session timeout: several may be lost before the group gives the shards away. */
+const HEARTBEATS = 10;
 /** Partitions that share a fetch: while memory is short each shard holds one such part (docs/operating.md, Memory). */
 const FETCH_PARTS = 8;
 /** Part of the shutdown timeout reserved for the end of the process, after the open transactions. */
@@ -53,7 +55,7 @@ export async function runConnector(
   setFlagsFromString(HEAP_GROWTH);
   const startedMs = systemClock.now();
   const metrics = new PromMetrics({ version: VERSION });
-  const problems = config.http.enabled && config.http.console ? new RecentProblems() : undefined;
+  const problems = config.http.console ? new RecentProblems() : undefined;
   const logger = createLogger({
     level: config.log.level,
     onDropped: (lines) => metrics.count('log_lines_dropped_total', {}, lines),
@@ -92,12 +94,10 @@ export async function runConnector(
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
   try {
-    if (config.http.enabled) {
-      const { host, port } = config.http;
-      server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
-      const { url } = server;
-      logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
-    }
+    const { host, port } = config.http;
+    server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
+    const { url } = server;
+    logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
     service.probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);
@@ -118,8 +118,7 @@ export async function runConnector(
     logger.info({}, 'stopping: finishing open transactions');
   } catch (error) {
     const isRefused = error instanceof RefusedError || requestFailure(error) === 'refused';
-    const couldNotListen = server === undefined && config.http.enabled;
-    outcome = isRefused ? 'refused' : couldNotListen ? 'failure' : 'unreachable';
+    outcome = isRefused ? 'refused' : server === undefined ? 'failure' : 'unreachable';
     logger.error(
       { error: error instanceof Error ? error.message : String(error) },
       isRefused ? 'startup refused' : 'startup failed',
@@ -151,9 +150,9 @@ async function open(
   const tracer = registeredTracer(VERSION);
   if (tracer.enabled) logger.info({}, 'traces go to the registered OpenTelemetry SDK');
   // The port is bound before a group is joined: no other living process on this host has the name.
-  const { enabled, port } = config.http;
+  const { port } = config.http;
   return {
-    memberName: enabled && port !== 0 ? `${hostname()}-${port}` : undefined,
+    memberName: port !== 0 ? `${hostname()}-${port}` : undefined,
     service,
     metrics,
     logger,
@@ -235,7 +234,8 @@ function enginePorts(
   return {
     group: kafka.group({
       ...topics,
-      ...tuning,
+      sessionTimeoutMs: tuning.sessionTimeoutMs,
+      heartbeatMs: tuning.sessionTimeoutMs / HEARTBEATS,
       memberName,
       limits,
       maxBytes: tuning.fetchMaxBytes,

@@ -1,5 +1,5 @@
 import { isSet } from './checks/drafted.ts';
-import { formatPath, type Path } from './load/path.ts';
+import { formatPath, type Path } from './load/problem.ts';
 import { type Option, outputName, type Value } from './option.ts';
 import { CONFIGURATION, type Config } from './schema.ts';
 import { Secret } from './secret.ts';

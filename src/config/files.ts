@@ -72,7 +72,7 @@ export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Valu
 /** PEM files with certificates of authorities. */
 export function certificates(help: string): Value<readonly string[], ''> {
   return several(
-    pemFile(`${help} By default the public ones that Node.js includes.`, 'CERTIFICATE'),
+    pemFile(`${help} Default: those of Node.js.`, 'CERTIFICATE'),
     'paths of PEM files',
     [],
   );

@@ -1,17 +1,89 @@
 /** Every option of a configuration file, in the order of docs/configuration.md. */
-import { group, listOf, type Parsed } from './option.ts';
+import { certificates, secret } from './files.ts';
+import { ADDRESS, parseAddress, withoutSlash } from './hosts.ts';
+import { group, listOf, type Parsed, value } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
-import { processOptions } from './options/process.ts';
-import { schemaRegistryOptions } from './options/schema-registry.ts';
 import { serviceOptions } from './options/service.ts';
+import { bytes, choice, duration, flag, integer, optional, several, text } from './values.ts';
 
 const MAX_PIPELINES = 100;
+
+const schemaRegistry = group(
+  "The schema registry of the formats avro, json-schema and protobuf: any with Confluent's API.",
+  {
+    urls: several(
+      value({
+        help: 'Addresses of the registry, tried in order. For Apicurio with the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
+        allowed: 'an https:// or http:// address without query, fragment and user',
+        schema: ADDRESS,
+        parse: (raw) => withoutSlash(parseAddress(raw, 'schemaRegistry.username and password')),
+      }),
+      'https:// or http:// addresses without query, fragment and user',
+      [],
+    ),
+    username: optional(
+      text({
+        help: 'User name for basic authentication. Confluent Cloud: the API key.',
+        allowed: 'a text without a colon',
+        pattern: /^(?=.*\S)[^:\p{Cc}]+$/u,
+      }),
+    ),
+    password: optional(secret('Password for basic authentication.')),
+    token: optional(secret('Bearer token, instead of username and password.')),
+    insecureWithoutTls: flag('Lets credentials be sent by http to other machines.', false),
+    ca: certificates("Authorities that issued the registry's certificate."),
+    onUnreadableSource: choice(
+      'Reaction to a newest schema of <source topic>-value with which no value can be read: refuse to start, or warn.',
+      ['refuse', 'warn'],
+    ),
+  },
+);
+
+/** Options of the process as a whole. */
+const processOptions = {
+  http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
+    host: text({
+      help: 'Address to listen on, without authentication; 0.0.0.0 in a container.',
+      allowed: 'a host name or an IP address',
+      fallback: '127.0.0.1',
+      pattern: /^[A-Za-z0-9.:_-]+$/,
+    }),
+    console: flag('Whether the console, which is read-only, is served at /.', true),
+    port: integer('Port to listen on; 0 chooses a free one and logs it.', 9464, 0, 65_535),
+  }),
+  memory: group('Memory limits.', {
+    budget: bytes(
+      'Content in memory. Above it batches are sealed early, then intake pauses.',
+      '64MiB',
+      '1MiB',
+      '64GiB',
+    ),
+  }),
+  log: group(
+    'Log lines on standard output: text on a terminal, JSON elsewhere; LOG_FORMAT=json or text overrides.',
+    {
+      level: choice(
+        'Least important lines to write. SIGUSR2 switches to debug for 15 minutes, and back (docs/logging.md).',
+        ['debug', 'info', 'warn', 'error', 'silent'],
+        'info',
+      ),
+    },
+  ),
+  shutdown: group('Reaction to SIGTERM and SIGINT.', {
+    timeout: duration(
+      'Time to finish open transactions and to leave the group; a second signal exits at once.',
+      '5s',
+      '100ms',
+      '10m',
+    ),
+  }),
+};
 
 export const CONFIGURATION = group('The configuration.', {
   kafka: kafkaOptions,
   service: serviceOptions,
-  schemaRegistry: schemaRegistryOptions,
+  schemaRegistry,
   pipelines: listOf(
     `Pipelines of this process, at most ${MAX_PIPELINES}; each has its own group, journal and shards.`,
     MAX_PIPELINES,
@@ -19,6 +91,30 @@ export const CONFIGURATION = group('The configuration.', {
   ),
   ...processOptions,
 });
+
+/** Options that a user meets first: they lead docs/configuration.md, and config/example.yaml has no others. */
+export const FIRST_OPTIONS: readonly string[] = [
+  'kafka.brokers',
+  'kafka.tls.enabled',
+  'kafka.sasl.mechanism',
+  'kafka.sasl.username',
+  'kafka.sasl.password',
+  'service.baseUrl',
+  'service.apiKey',
+  'service.transfer.hosts',
+  'pipelines[].name',
+  'pipelines[].kind',
+  'pipelines[].source.topic',
+  'pipelines[].source.types',
+  'pipelines[].source.format',
+  'pipelines[].source.mapping.content',
+  'pipelines[].source.mapping.type',
+  'pipelines[].source.mapping.metadata',
+  'pipelines[].batch.maxAge',
+  'pipelines[].output.topic',
+  'pipelines[].deadLetters.topic',
+  'http.host',
+];
 
 /** Typed configuration: durations in ms and sizes in bytes, under names that end in the unit. */
 export type Config = Parsed<typeof CONFIGURATION>;

@@ -2,7 +2,7 @@
 import type { TraceParent } from '../../packages/client/src/base/tracing.ts';
 import { lastHeader, type RecordHeaders } from './record.ts';
 
-/** Headers that are copied from a source record to its terminal record (`output.traceHeaders`). */
+/** Headers that are copied from a source record to its terminal record (where `output.headers` lists them). */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
 
 /** Version 00 ends with the flags; later ones may go on after a dash (W3C Trace Context, 3.2.2 and 4.3). */

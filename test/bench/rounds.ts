@@ -191,7 +191,7 @@ export async function withConnector<T>(
       pipeline: {
         source: { topic: setup.topic, ...source },
         batch: { maxRows: BATCH_ROWS, maxAge: '1s' },
-        review: { poll: { initial: '50ms', max: '1s' } },
+        review: { poll: '200ms' },
         ...pipeline,
       },
       config: { memory: { budget: '64MiB' }, ...setup.config },

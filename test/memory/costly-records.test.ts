@@ -97,7 +97,7 @@ const registry = await fakeRegistry({
 });
 const SOON = {
   batch: { maxAge: '200ms' },
-  review: { poll: { initial: '50ms', max: '500ms' } },
+  review: { poll: '500ms' },
 };
 const [first, ...others] = SOURCES.map(({ name, source }) => ({
   partitions: PARTITIONS,

@@ -29,7 +29,7 @@ const stack = await startStack(kafka, directory, {
   connector: limit.connector,
   pipeline: {
     batch: { maxAge: '200ms' },
-    review: { poll: { initial: '50ms', max: '500ms' } },
+    review: { poll: '500ms' },
   },
   config: {
     service: {

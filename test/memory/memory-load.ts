@@ -62,7 +62,7 @@ export class Load {
       pipeline: {
         source: { topic: source },
         batch: options.batch,
-        review: { poll: { initial: '100ms', max: '2s' } },
+        review: { poll: '2s' },
       },
       config: { memory: { budget: `${options.budget}MiB` } },
     });

@@ -50,9 +50,6 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- end -}}
 {{- end -}}
 
-{{- if eq (dig "http" "enabled" true $config | toString) "false" -}}
-{{- $problems = append $problems "config.http.enabled is false: the probes need /livez and /readyz" -}}
-{{- end -}}
 {{- $port := dig "http" "port" 9464 $config -}}
 {{- if or (kindIs "string" $port) (lt (int $port) 1) -}}
 {{- $problems = append $problems (printf "config.http.port is %v: write a number from 1 to 65535, as the probes and the Service need it too" $port) -}}

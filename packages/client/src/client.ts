@@ -1,7 +1,7 @@
 import { systemClock } from './base/system-clock.ts';
 import { Calls } from './calls.ts';
 import { SILENT_OBSERVER } from './http/observer.ts';
-import { proxyRules } from './http/proxy.ts';
+import { proxyFromEnvironment } from './http/proxy.ts';
 import type { ContentReviewClientOptions } from './options.ts';
 import { BatchResource, DecisionResource, ImportResource } from './resources.ts';
 import { ServiceClient } from './service/client.ts';
@@ -30,10 +30,10 @@ export class ContentReviewClient {
 
   /** @throws TypeError for an invalid option, or an invalid proxy in the environment. */
   constructor(options: ContentReviewClientOptions) {
-    const { apiKey, onRetry = () => {}, clock = systemClock, proxy, ...rest } = options;
+    const { apiKey, onRetry = () => {}, clock = systemClock, ...rest } = options;
     this.#service = new ServiceClient({
       ...rest,
-      proxy: proxyRules(proxy ?? 'environment', process.env),
+      proxy: proxyFromEnvironment(process.env),
       clock,
       random: { next: Math.random },
       apiKey: async () => (typeof apiKey === 'string' ? apiKey : await apiKey()),

@@ -3,7 +3,6 @@
 export { ContentReviewClient } from './client.ts';
 export * from './errors.ts';
 export type { ExtraHeaders } from './http/extra-headers.ts';
-export type { ProxySetting } from './http/proxy.ts';
 export type { TlsFiles } from './http/tls-files.ts';
 export type * from './options.ts';
 export type { BatchResource, DecisionResource, ImportResource } from './resources.ts';

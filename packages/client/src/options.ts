@@ -1,9 +1,8 @@
 import type { Clock } from './base/clock.ts';
-import type { ProxySetting } from './http/proxy.ts';
 import type { NetworkOptions, RetrySettings } from './service/options.ts';
 
 /**
- * Options of a {@link ContentReviewClient}. Durations are in milliseconds. Allowed hosts, proxies and certificates:
+ * Options of a {@link ContentReviewClient}. Durations are in milliseconds. Allowed hosts, proxies (from the environment) and certificates:
  * docs/service-security.md.
  */
 export interface ContentReviewClientOptions extends Omit<NetworkOptions, 'proxy' | 'lookup'> {
@@ -29,8 +28,6 @@ export interface ContentReviewClientOptions extends Omit<NetworkOptions, 'proxy'
   readonly maxConcurrentTransfers?: number;
   /** Largest result file in bytes, decompressed. Default 1 GiB. */
   readonly maxResultBytes?: number;
-  /** Proxy. Default `environment`: HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
-  readonly proxy?: ProxySetting;
   /** Called before each retry; `reason` is an HTTP status or a word such as `reset`. */
   readonly onRetry?: (operation: string, reason: string) => void;
   /** Clock for tests. */

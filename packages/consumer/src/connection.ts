@@ -44,7 +44,7 @@ export function assertSecrecy({
 export function brokerConnection(options: Connected, logger: Logger): ConnectOptions {
   const { brokers, clientId = 'content-review-consumer', tls, sasl } = options;
   const topics = [options.decisions, ...(options.deadLetters ? [options.deadLetters] : [])];
-  const strict = { ca: [], minVersion: 'TLSv1.2', insecureSkipVerification: false } as const;
+  const strict = { ca: [], insecureSkipVerification: false } as const;
   const security = {
     tls: tls === undefined ? undefined : { ...strict, ...(tls === true ? {} : tls) },
     sasl: sasl && { ...sasl, password: passwordOf(sasl) },

@@ -13,7 +13,7 @@ import {
 } from '../../../src/events/registry/index.ts';
 import { systemClock, systemRandom } from '../../client/src/base/system-clock.ts';
 import { HttpPool } from '../../client/src/http/http.ts';
-import { proxyChooser, proxyRules } from '../../client/src/http/proxy.ts';
+import { proxyChooser, proxyFromEnvironment } from '../../client/src/http/proxy.ts';
 import { tlsContext } from '../../client/src/http/tls-files.ts';
 import type { RegistryOptions } from './options.ts';
 
@@ -75,7 +75,7 @@ function registryOf(
           : { kind: 'none' },
     open: () =>
       new HttpPool(limits, CONNECTIONS, {
-        proxyFor: proxyChooser(proxyRules('environment', process.env)),
+        proxyFor: proxyChooser(proxyFromEnvironment(process.env)),
         tls: tlsContext({ ca, withDefaults: false }),
         proxyTls: undefined,
       }),

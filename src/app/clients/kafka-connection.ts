@@ -2,7 +2,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 import { type ConnectOptions, type SaslOptions, Security } from '../../kafka/index.ts';
-import { outboundHttp } from './service.ts';
+import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service.ts';
 
 /** @param use `tools` only read, which error messages about missing rights take into account */
 export function kafkaConnection(
@@ -41,7 +41,7 @@ export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOpti
   if (mechanism === 'none') return undefined;
   if (mechanism !== 'oauthbearer')
     return { mechanism, username, password: async () => (await password?.current()) ?? '' };
-  const { tokenEndpoint = '', clientId = '', clientSecret, ca, timeoutMs } = oauth;
+  const { tokenEndpoint = '', clientId = '', clientSecret, ca } = oauth;
   return {
     mechanism,
     extensions: oauth.extensions,
@@ -50,7 +50,8 @@ export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOpti
       endpoint: tokenEndpoint,
       clientId,
       clientSecret: async () => (await clientSecret?.current()) ?? '',
-      open: () => outboundHttp(config, { ca, timeoutMs, connections: 1 }),
+      open: () => outboundHttp(config, { ca, connections: 1 }),
+      timeoutMs: OUTBOUND_TIMEOUT_MS,
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   RegistryUnavailable,
   UnusableSchema,
 } from '../../events/registry/index.ts';
-import { outboundHttp } from './service.ts';
+import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service.ts';
 
 const CONNECTIONS = 8;
 
@@ -17,7 +17,7 @@ export function schemaRegistry(
   config: Pick<Config, 'schemaRegistry' | 'service'>,
   observer?: RegistrySettings['observer'],
 ): ConfluentRegistry | undefined {
-  const { urls, username, password, token, ca, timeoutMs } = config.schemaRegistry;
+  const { urls, username, password, token, ca } = config.schemaRegistry;
   if (urls.length === 0) return undefined;
   return new ConfluentRegistry({
     urls,
@@ -26,8 +26,8 @@ export function schemaRegistry(
       : password
         ? { kind: 'basic', user: username ?? '', password: () => password.current() }
         : { kind: 'none' },
-    open: () => outboundHttp(config, { ca, timeoutMs, connections: CONNECTIONS }),
-    timeoutMs,
+    open: () => outboundHttp(config, { ca, connections: CONNECTIONS }),
+    timeoutMs: OUTBOUND_TIMEOUT_MS,
     clock: systemClock,
     random: systemRandom,
     ...(observer && { observer }),

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { proxyChooser, proxyRules } from '../../../packages/client/src/http/proxy.ts';
+import { proxyChooser, proxyFromEnvironment } from '../../../packages/client/src/http/proxy.ts';
 import type { ServiceClient } from '../../../packages/client/src/service/client.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CertificateEnd } from '../../tools/doctor/check.ts';
-import { clientSettings, toolService } from '../clients/service.ts';
+import { toolService } from '../clients/service.ts';
 import { requestUnknown } from '../service-probe.ts';
 
 export function doctorService(config: Pick<Config, 'service'>) {
@@ -24,8 +24,7 @@ export function doctorService(config: Pick<Config, 'service'>) {
         aheadMs = dateMs + 500 - hereMs;
       },
     });
-    const rules = proxyRules(clientSettings(config.service).proxy, process.env);
-    proxy = proxyChooser(rules)(url)?.url;
+    proxy = proxyChooser(proxyFromEnvironment(process.env))(url)?.url;
   } catch (error) {
     refusal = error;
   }
@@ -48,7 +47,7 @@ export function doctorService(config: Pick<Config, 'service'>) {
 
 async function certificatesOf(
   url: URL,
-  { tls, timeouts }: Config['service'],
+  { tls, timeoutMs }: Config['service'],
 ): Promise<CertificateEnd[]> {
   const files: [string, string][] = tls.ca.map((path) => ['an authority in service.tls.ca', path]);
   if (tls.certificate !== undefined)
@@ -58,7 +57,7 @@ async function certificatesOf(
     endsMs: Date.parse(new X509Certificate(await readFile(path)).validTo),
   }));
   // The request for an unknown object reports why there is no connection.
-  const endsMs = await servedUntil(url, timeouts.connectMs).catch(() => undefined);
+  const endsMs = await servedUntil(url, timeoutMs).catch(() => undefined);
   return [
     ...(await Promise.all(own)),
     ...(endsMs === undefined ? [] : [{ whose: "the service's certificate", endsMs }]),

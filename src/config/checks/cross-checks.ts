@@ -1,7 +1,6 @@
 /** Checks between options, within a pipeline and between pipelines. */
 import { hostOf, isUnencrypted } from '../../../packages/client/src/http/host-pattern.ts';
-import type { Path } from '../load/path.ts';
-import type { Finding } from '../load/problem.ts';
+import type { Finding, Path } from '../load/problem.ts';
 import type { Draft } from '../load/read-options.ts';
 import { optionAt } from '../options/names.ts';
 import type { Config, PipelineConfig } from '../schema.ts';

@@ -1,4 +1,4 @@
-import type { Path } from '../load/path.ts';
+import type { Path } from '../load/problem.ts';
 import { type Option, outputName, type Value } from '../option.ts';
 import { filled } from '../options/names.ts';
 import { CONFIGURATION } from '../schema.ts';

@@ -53,22 +53,11 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'kafka.sasl.mechanism',
     is: oneOf('oauthbearer'),
-    enables: [
-      ...TOKEN,
-      ...within('kafka.sasl.oauth', 'scope', 'audience', 'parameters', 'extensions', 'ca'),
-    ],
+    enables: [...TOKEN, ...within('kafka.sasl.oauth', 'scope', 'parameters', 'extensions', 'ca')],
     needs: TOKEN,
   },
   { option: 'service.tls.certificate', needs: ['service.tls.key'] },
   { option: 'service.tls.key', needs: ['service.tls.certificate'] },
-  {
-    option: 'service.proxy.url',
-    is: {
-      holds: (value) => value !== 'environment' && value !== 'none',
-      words: 'the address of the proxy',
-    },
-    enables: within('service.proxy', 'credentials', 'noProxy'),
-  },
   { option: 'schemaRegistry.username', needs: ['schemaRegistry.password'] },
   { option: 'schemaRegistry.password', needs: ['schemaRegistry.username'] },
   ...(['source', 'output'] as const).map((side) => ({
@@ -81,7 +70,6 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
     is: oneOf('review'),
     enables: [
       ...within('pipelines[].source.mapping', 'content', 'metadata', 'expectedResult'),
-      'pipelines[].source.maxMetadata',
       ...within('pipelines[].review', 'resultColumn', 'columns'),
       'pipelines[].output.includeContent',
     ],
@@ -118,10 +106,7 @@ interface OptionLimit {
   }[];
 }
 
-const THIRD = [1 / 3, 'a third of '] as const;
-
 export const LIMITS: readonly OptionLimit[] = [
-  { option: 'service.retry.base', atMost: [{ option: 'service.retry.cap' }] },
   {
     option: 'pipelines[].batch.maxBytes',
     atMost: [
@@ -130,26 +115,10 @@ export const LIMITS: readonly OptionLimit[] = [
         share: [INTAKE_SHARE, `${INTAKE_SHARE * 100} % of `],
         because: 'the share of intake',
       },
-      { option: 'service.transfer.maxResultBytes', because: 'results repeat the content' },
     ],
   },
   {
     option: 'pipelines[].source.maxContent',
     atMost: [{ option: 'pipelines[].batch.maxBytes', because: 'an item must fit into a batch' }],
-  },
-  {
-    option: 'pipelines[].review.poll.initial',
-    atMost: [{ option: 'pipelines[].review.poll.max' }],
-  },
-  {
-    option: 'pipelines[].kafka.heartbeat',
-    atMost: [{ option: 'pipelines[].kafka.sessionTimeout', share: THIRD }],
-  },
-  {
-    option: 'pipelines[].kafka.maxWait',
-    atMost: [
-      { option: 'pipelines[].kafka.sessionTimeout', share: THIRD },
-      { option: 'kafka.requestTimeout', share: [1 / 2, 'half of '] },
-    ],
   },
 ];

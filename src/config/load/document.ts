@@ -10,8 +10,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import type { Path, Position } from './path.ts';
-import type { ConfigProblem } from './problem.ts';
+import type { ConfigProblem, Path, Position } from './problem.ts';
 
 /** The parser looks through the document for each of them. */
 const MAX_ALIASES = 200;

@@ -2,7 +2,7 @@
  * `${NAME}` and `${NAME:-default}` in the text values of the configuration, filled in from the environment after YAML was
  * parsed: whatever a variable holds stays one text and cannot add or change options. `$${` stands for a literal `${`.
  */
-import type { Path } from './path.ts';
+import type { Path } from './problem.ts';
 
 export interface Interpolated {
   readonly value: unknown;

@@ -2,8 +2,7 @@
 import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { type Option, OptionRefusal, type Origin, outputName, type Parsed } from '../option.ts';
 import type { Interpolated } from './interpolate.ts';
-import { formatPath, type Path } from './path.ts';
-import type { Finding } from './problem.ts';
+import { type Finding, formatPath, type Path } from './problem.ts';
 
 const MAX_SHOWN = 80;
 

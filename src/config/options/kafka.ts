@@ -29,9 +29,8 @@ const tls = group(
         pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/,
       }),
     ),
-    minVersion: choice('Oldest version of TLS that is accepted.', ['TLSv1.2', 'TLSv1.3']),
     insecureSkipVerification: flag(
-      'Accepts any certificate of a broker, so anyone on the network path can read and change everything: for diagnosis only.',
+      'Accepts any certificate of a broker, so connections can be intercepted: for diagnosis only.',
       false,
     ),
   },
@@ -55,12 +54,9 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
       allowed: 'a text, scopes separated by spaces',
     }),
   ),
-  audience: optional(
-    text({ help: 'Token audience, if the endpoint requires one.', ...PLAIN_TEXT }),
-  ),
   parameters: mapOf(
     text({
-      help: 'Further parameters of the token request, such as {resource: kafka}.',
+      help: 'Further parameters of the token request, such as {audience: kafka}.',
       allowed: 'a text',
     }),
     'a mapping of texts',
@@ -68,7 +64,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
   ),
   extensions: mapOf(
     text({
-      help: 'SASL extensions sent to the brokers with the token, such as {logicalCluster: lkc-1, identityPoolId: pool-1}.',
+      help: 'SASL extensions sent to the brokers with the token, such as {logicalCluster: lkc-1}.',
       allowed: 'a text of printable ASCII',
       pattern: /^[\x20-\x7e\t\r\n]*$/,
     }),
@@ -79,10 +75,9 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
         : 'a name has letters only, and auth is reserved',
   ),
   ca: certificates("Authorities that issued the token endpoint's certificate."),
-  timeout: duration('Time limit of one token request.', '10s', '10ms', '5m'),
 });
 
-const RESERVED = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'audience']);
+const RESERVED = new Set(['grant_type', 'client_id', 'client_secret', 'scope']);
 
 function parseTokenEndpoint(raw: unknown): string {
   const { href } = parseAddress(raw, 'clientId and clientSecret');
@@ -100,13 +95,13 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     'host:port',
   ),
   clientId: text({
-    help: "Name of this client in the brokers' logs and quotas. Members of the group append host and port (http.port), which must be distinct in a group: a restarted process removes the member that it was. Their quotas are by user.",
-    allowed: '1 to 200 of a-z A-Z 0-9 . _ -',
+    help: "Name of this client in the brokers' logs and quotas; members of the group append host and http.port.",
+    allowed: '1 to 200 of [A-Za-z0-9._-]',
     fallback: 'content-review-connector',
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),
   requestTimeout: duration(
-    'Time for a broker to answer before the connection counts as dead, besides intended waits at the broker.',
+    'Time for a broker to answer before the connection counts as dead.',
     '30s',
     '1s',
     '5m',

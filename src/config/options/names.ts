@@ -6,7 +6,7 @@ import { text } from '../values.ts';
 export function topic(help: string): Value<string, ''> {
   return text({
     help,
-    allowed: '1 to 249 of a-z A-Z 0-9 . _ -',
+    allowed: '1 to 249 of [A-Za-z0-9._-]',
     pattern: /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/,
   });
 }

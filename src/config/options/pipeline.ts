@@ -1,17 +1,55 @@
 /** `pipelines[]`: from a source topic to an output topic. */
 import { group } from '../option.ts';
-import { bytes, choice, duration, integer, optional, several, share, text } from '../values.ts';
+import {
+  bytes,
+  choice,
+  duration,
+  flag,
+  integer,
+  optional,
+  several,
+  share,
+  text,
+} from '../values.ts';
+import { fieldOr } from './mapping.ts';
 import { derived, topic } from './names.ts';
-import { outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
 
+const output = group('Decisions.', {
+  topic: derived(topic('Topic of the decisions; it must exist.'), '<source.topic>.decisions'),
+  format: choice(
+    'Format of the values. json-schema, avro and protobuf begin with a schema id, and require schemaRegistry and a registered schema (schemas register).',
+    ['json', 'json-schema', 'avro', 'protobuf'],
+  ),
+  subject: derived(
+    text({
+      help: 'Subject of the schema in the registry.',
+      allowed: 'a text without control characters',
+      pattern: /^(?=.*\S)\P{Cc}+$/u,
+    }),
+    '<output.topic>-value',
+  ),
+  includeContent: flag('Whether a decision repeats the content.', false),
+  key: fieldOr(
+    'source',
+    'Key of a decision: that of its event, or the text or number that an expression finds in it (null: none).',
+  ),
+  headers: several(
+    text({
+      help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review they are in the upload too.',
+      allowed: 'a text',
+    }),
+    'header names',
+    [],
+  ),
+});
+
 const review = group('Following a batch at the service, and handling its failures.', {
-  poll: group(
-    'Waits between two status requests for a batch, growing from the first to the last.',
-    {
-      initial: duration('First wait.', '500ms', '10ms', '1h'),
-      max: duration('Longest wait.', '15s', '10ms', '1h'),
-    },
+  poll: duration(
+    'Longest wait between two status requests for a batch; the first wait is half a second.',
+    '15s',
+    '10ms',
+    '1h',
   ),
   maxReviewTime: duration('Maximum duration of a review.', '24h', '1s', '365d'),
   onTimeout: choice(
@@ -23,19 +61,13 @@ const review = group('Following a batch at the service, and handling its failure
     ['pause', 'dead-letter'],
   ),
   pause: duration(
-    'Pause of a content type that is rejected or has five failed batches in a row, and of calls after a rejected API key (401, 403); then one batch probes.',
+    'Pause of a content type that is rejected or has five failed batches in a row, and of calls after a rejected API key; then one batch probes.',
     '30s',
     '100ms',
     '1d',
   ),
-  uploadGrace: duration(
-    'Time for the service to notice an upload, before a new batch replaces it. After a takeover it is at most 20 s for a batch whose upload the journal does not confirm.',
-    '5m',
-    '1s',
-    '1d',
-  ),
-  missingGrace: duration(
-    'Time for which a batch may be unknown (404, 410) before a new one replaces it.',
+  grace: duration(
+    'Time for which the service may not notice an upload, or not know a batch or decision (404, 410), before a new batch replaces it, or the lookup ends.',
     '10m',
     '1s',
     '1d',
@@ -52,7 +84,7 @@ const review = group('Following a batch at the service, and handling its failure
   ),
   resultColumn: optional(
     text({
-      help: 'Header of the result column in result files. Default: the one that ends in " result" and is not Expected result.',
+      help: 'Header of the result column in result files. Default: the one that ends in " result".',
       allowed: 'the name of a column',
       check: (name) =>
         /^(content|status|labels|expected result|connector_ref)$|\p{Cc}/iu.test(name.trim())
@@ -63,7 +95,7 @@ const review = group('Following a batch at the service, and handling its failure
   columns: optional(
     several(
       text({
-        help: 'Metadata keys with a column in the uploaded files, for policies; an empty list: none. Decisions have all metadata.',
+        help: 'Metadata keys with a column in the uploaded files, for policies. Decisions have all metadata.',
         allowed: 'a text',
       }),
       'metadata keys',
@@ -73,18 +105,12 @@ const review = group('Following a batch at the service, and handling its failure
   ),
 });
 
-const kafka = group('Tuning of the Kafka client of this pipeline; the defaults fit most cases.', {
+const kafka = group('Tuning of the Kafka client of this pipeline.', {
   sessionTimeout: duration(
     'Silence after which the group reassigns the shards of this instance.',
     '30s',
     '1s',
     '30m',
-  ),
-  heartbeat: duration(
-    'Interval between heartbeats; at most a third of sessionTimeout.',
-    '3s',
-    '100ms',
-    '10m',
   ),
   transactionTimeout: duration(
     'Age at which the broker aborts an open transaction; at most its transaction.max.timeout.ms.',
@@ -92,25 +118,11 @@ const kafka = group('Tuning of the Kafka client of this pipeline; the defaults f
     '1s',
     '15m',
   ),
-  metadataMaxAge: duration('Interval at which new partitions are looked up.', '30s', '1s', '1h'),
-  maxWait: duration('Longest wait of a fetch for records.', '100ms', '1ms', '30s'),
   fetchMaxBytes: bytes(
     'Maximum size of a fetch; an eighth of it per partition. A larger record is fetched alone.',
     '2MiB',
     '64KiB',
     '512MiB',
-  ),
-  progressInterval: duration(
-    'Interval at which a position that advances without a batch is committed.',
-    '10s',
-    '100ms',
-    '1h',
-  ),
-  ownershipCheckInterval: duration(
-    'Interval at which an idle shard verifies its ownership.',
-    '60s',
-    '1s',
-    '1h',
   ),
 });
 
@@ -132,7 +144,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       1,
       100_000,
     ),
-    maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '1GiB'),
+    maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '512MiB'),
     maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
   }),
   journal: group('The compacted topic with the state of the pipeline.', {
@@ -159,7 +171,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       'auto',
     ),
   }),
-  output: outputOptions,
+  output,
   deadLetters: group('Records that cannot be processed, with the reason in headers.', {
     topic: derived(
       topic('Topic of the dead letters; it must exist.'),

@@ -11,54 +11,22 @@ import {
 } from '../hosts.ts';
 import { group, OptionRefusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
-import { bytes, duration, flag, integer, mapOf, optional, several, text } from '../values.ts';
+import { duration, integer, mapOf, optional, several, text } from '../values.ts';
 
-const proxy = group(
-  'The proxy to the service, the storage, the schema registry and the token endpoint for Kafka, unless they are on this machine.',
-  {
-    url: value({
-      help: '`environment` uses HTTPS_PROXY, HTTP_PROXY and NO_PROXY; `none` ignores them.',
-      allowed: 'environment, none, or an http:// or https:// address without user and path',
-      fallback: 'environment',
-      schema: { anyOf: [{ enum: ['environment', 'none'] }, ADDRESS] },
-      parse: parseProxy,
-    }),
-    credentials: optional(secret('`user:password` for the proxy at `url`.')),
-    noProxy: several(
-      text({
-        help: 'Destinations that bypass it: example.com with its subdomains, *, an address, a network.',
-        allowed: 'a host or network',
-        check: (entry) =>
-          entry === '*'
-            ? undefined
-            : networkObjection(entry.replace(/^\./, '').replace(/:\d+$/, '')),
-      }),
-      'hosts and networks',
-      [],
+const tls = group('Certificates for https, in files as in kafka.tls.', {
+  ca: several(
+    pemFile(
+      'Authorities trusted for the service, the storage and the proxy, besides those of Node.js.',
+      'CERTIFICATE',
     ),
-  },
-);
-
-const tls = group(
-  'Certificates for https. Files are PEM, relative to the configuration file; each new connection uses their current content.',
-  {
-    ca: several(
-      pemFile(
-        'Authorities trusted for the service, the storage and the proxy, besides those of Node.js.',
-        'CERTIFICATE',
-      ),
-      'paths of PEM files',
-      [],
-    ),
-    certificate: optional(
-      pemFile(
-        'Client certificate for the service; it is never sent to the storage.',
-        'CERTIFICATE',
-      ),
-    ),
-    key: optional(pemFile('Private key of `certificate`, not encrypted.', 'PRIVATE KEY')),
-  },
-);
+    'paths of PEM files',
+    [],
+  ),
+  certificate: optional(
+    pemFile('Client certificate for the service; it is never sent to the storage.', 'CERTIFICATE'),
+  ),
+  key: optional(pemFile('Private key of `certificate`, not encrypted.', 'PRIVATE KEY')),
+});
 
 const transfer = group('Uploads and downloads at presigned addresses (service-security.md).', {
   hosts: several(
@@ -79,16 +47,9 @@ const transfer = group('Uploads and downloads at presigned addresses (service-se
     'hosts and networks such as 10.0.0.0/8',
     [],
   ),
-  maxResultBytes: bytes(
-    'Largest decompressed result file; a larger one is refused.',
-    '1GiB',
-    '1MiB',
-    '1024GiB',
-  ),
   uploadHeaders: headers(
-    'Extra headers of uploads, such as {x-ms-blob-type: BlockBlob} for Azure; not sent after a redirect to another origin.',
+    'Extra headers of uploads, such as {x-ms-blob-type: BlockBlob} for Azure.',
   ),
-  downloadHeaders: headers('Extra headers of downloads, under the same rules.'),
 });
 
 export const serviceOptions = group('The Content Review Service.', {
@@ -101,8 +62,7 @@ export const serviceOptions = group('The Content Review Service.', {
   apiKey: secret('API key.'),
   importPath: text({
     help: 'Path of the status of an import, relative to baseUrl.',
-    allowed:
-      'a path that begins with / and contains {import_id}, without spaces, # or other braces',
+    allowed: 'a path that begins with / and contains {import_id}, without spaces',
     fallback: '/v1/import/{import_id}',
     pattern: /^\/(?=[\x21-\x7e]*$)[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/,
     check: (path) =>
@@ -110,33 +70,11 @@ export const serviceOptions = group('The Content Review Service.', {
         ? 'no dot segments (. and ..)'
         : undefined,
   }),
-  timeouts: group('Limits of one request, without retries.', {
-    connect: duration('DNS lookup, TCP and TLS handshake together.', '5s', '10ms', '5m'),
-    headers: duration(
-      'From sending the request to the first byte of the response; more for uploads, by their size.',
-      '30s',
-      '10ms',
-      '1h',
-    ),
-    body: duration(
-      'Longest silence within a download; total time of any other response body.',
-      '60s',
-      '10ms',
-      '1h',
-    ),
-  }),
-  retry: group(
-    'Retries after 429, 5xx, a timeout or a reset: random waits whose ceiling doubles.',
-    {
-      attempts: integer('Attempts in total; 1 disables retries.', 5, 1, 100),
-      base: duration('Ceiling of the first wait.', '250ms', '1ms', '10m'),
-      cap: duration(
-        'Ceiling of every wait; a Retry-After of the service may be longer.',
-        '20s',
-        '1ms',
-        '1h',
-      ),
-    },
+  timeout: duration(
+    'Time until a response begins, and longest silence within it; uploads have more, by their size.',
+    '30s',
+    '10ms',
+    '1h',
   ),
   concurrency: group(
     'Maximum concurrency over all pipelines; 429, 503 and timeouts halve it for a while.',
@@ -154,12 +92,7 @@ export const serviceOptions = group('The Content Review Service.', {
     HOSTS,
     [],
   ),
-  traceHeaders: flag(
-    'Sends traceparent with calls to baseUrl while traces are on (tracing.md); never to storage.',
-    true,
-  ),
   transfer,
-  proxy,
   tls,
 });
 
@@ -182,11 +115,4 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
     (name, others) =>
       others.has(name.toLowerCase()) ? 'the name is there twice' : problemWithExtraHeader(name),
   );
-}
-
-function parseProxy(raw: unknown): string {
-  if (raw === 'environment' || raw === 'none') return raw;
-  const url = parseAddress(raw, 'credentials');
-  if (url.pathname !== '/') throw new OptionRefusal('');
-  return url.origin;
 }

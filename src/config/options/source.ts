@@ -37,20 +37,8 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     '1B',
     '1GiB',
   ),
-  maxMetadata: bytes(
-    'Largest metadata of an event, as JSON; larger ones make a dead letter.',
-    '1MiB',
-    '1B',
-    '1GiB',
-  ),
-  maxBatchUnpacked: bytes(
-    'Largest decompressed record batch; records beyond it become dead letters without the original.',
-    '1GiB',
-    '1MiB',
-    '64GiB',
-  ),
   maxInFlight: integer(
-    'Records in flight per partition (in live batches, or between the first record without a batch and the newest one read) above which intake pauses.',
+    'Records in flight per partition above which intake pauses (sizing.md).',
     200_000,
     1_000,
     2_000_000,

@@ -30,7 +30,7 @@ export interface FollowRules {
   readonly maxReviewTimeMs: number;
   readonly onTimeout: 'wait' | 'error';
   /** Longest time that the service may not know a batch (404, 410). */
-  readonly missingGraceMs: number;
+  readonly graceMs: number;
 }
 
 export interface FollowState {
@@ -89,7 +89,7 @@ export function next(
     case 'waiting_for_upload':
       return until(state.uploadUntilMs, 'upload_lost');
     case 'missing':
-      return until(state.sinceMs + rules.missingGraceMs, 'batch_unknown');
+      return until(state.sinceMs + rules.graceMs, 'batch_unknown');
     case 'finished':
       return { do: 'settle', isLast };
     case 'failed':

@@ -8,7 +8,7 @@ export const GROUP_DEFAULTS = {
   rebalanceTimeoutMs: 60_000,
   heartbeatMs: 3_000,
   /** Time within which partitions added to a topic are noticed. */
-  metadataMaxAgeMs: 30_000,
+  metadataMaxAgeMs: 10_000,
   /** Maximum of one fetch, compressed. A single larger batch still comes. */
   maxBytes: 8 * 1024 * 1024,
   maxBytesPerPartition: 1024 * 1024,

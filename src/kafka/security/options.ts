@@ -11,7 +11,6 @@ export interface TlsOptions {
   readonly keyPassphrase?: (() => Promise<string>) | undefined;
   /** Name that the brokers' certificates must have, instead of the host they are reached at. */
   readonly serverName?: string | undefined;
-  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
   readonly insecureSkipVerification: boolean;
 }
 
@@ -21,7 +20,6 @@ export interface TokenOptions {
   /** Read for each request. */
   readonly clientSecret: () => Promise<string>;
   readonly scope?: string | undefined;
-  readonly audience?: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
   /** Opens the way to the endpoint, for one request. @throws Error whose message may be shown */
   readonly open: () => HttpExchange;

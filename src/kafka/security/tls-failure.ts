@@ -44,10 +44,7 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
     /alert.(unknown.ca|bad.certificate|certificate.unknown)/i,
     'it does not accept the certificate of this client, or there is none: check kafka.tls.certificate and kafka.tls.key, and that the brokers trust who signed it',
   ],
-  [
-    /alert.protocol.version|UNSUPPORTED_PROTOCOL/i,
-    'it supports no version of TLS that is allowed here: check kafka.tls.minVersion',
-  ],
+  [/alert.protocol.version|UNSUPPORTED_PROTOCOL/i, 'it supports neither TLS 1.2 nor TLS 1.3'],
   [/(wrong.version.number|packet.length.too.long)/i, NO_TLS],
   [CLOSED_IN_HANDSHAKE, `it closed the connection in the TLS handshake: if ${NO_TLS}; if ${MTLS}`],
 ];

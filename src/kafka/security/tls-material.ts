@@ -53,10 +53,9 @@ export class TlsMaterial {
     const secureContext = this.#files.value?.context;
     if (secureContext === undefined)
       throw new SecurityError('the TLS files were not read yet', { retriable: true });
-    const { serverName, minVersion, insecureSkipVerification } = this.#options;
+    const { serverName, insecureSkipVerification } = this.#options;
     return {
       secureContext,
-      minVersion,
       rejectUnauthorized: !insecureSkipVerification,
       ...(serverName && { servername: serverName }),
     };
@@ -77,7 +76,7 @@ export class TlsMaterial {
   }
 
   #make(textOf: TextOf, passphrase: string | undefined): Material {
-    const { ca, certificate, key, minVersion } = this.#options;
+    const { ca, certificate, key } = this.#options;
     const authorities = ca.flatMap((path) => parsed('ca', path, textOf, certificatesIn));
     const [leaf] = certificate ? parsed('certificate', certificate, textOf, certificatesIn) : [];
     const privateKey = key && parsed('key', key, textOf, (text) => privateKeyIn(text, passphrase));
@@ -86,7 +85,6 @@ export class TlsMaterial {
         `kafka.tls.key ${key} does not belong to kafka.tls.certificate ${certificate}`,
       );
     const context = createSecureContext({
-      minVersion,
       ...(ca.length > 0 && { ca: authorities.map(String) }),
       ...(certificate && key && { cert: textOf(certificate), key: textOf(key) }),
       ...(passphrase !== undefined && { passphrase }),

@@ -44,11 +44,10 @@ async function post(
   options: TokenOptions,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly body: string }> {
-  const { endpoint, clientId, scope, audience, parameters } = options;
+  const { endpoint, clientId, scope, parameters } = options;
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     ...(scope && { scope }),
-    ...(audience && { audience }),
     ...parameters,
   });
   const login = `${formEncoded(clientId)}:${formEncoded(await options.clientSecret())}`;
@@ -73,7 +72,7 @@ function opened({ open }: TokenOptions): HttpExchange {
     return open();
   } catch (error) {
     const { message } = error as Error;
-    throw new Error(`${message}; check kafka.sasl.oauth.ca and service.proxy`);
+    throw new Error(`${message}; check kafka.sasl.oauth.ca, HTTPS_PROXY and NO_PROXY`);
   }
 }
 
@@ -88,7 +87,7 @@ function notReached(
   const tls = tlsRemedy(error, names);
   const why = late ? `it did not answer within ${timeoutMs} ms` : (code ?? message);
   const remedy = isProxyFailure(error)
-    ? 'the proxy refused the request: check service.proxy, or HTTPS_PROXY and NO_PROXY'
+    ? 'the proxy refused the request: check HTTPS_PROXY and NO_PROXY'
     : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
   return new SecurityError(`no token for Kafka from ${host}: ${why}; ${remedy}`, {
     // A file that is being replaced is there a moment later.
@@ -98,13 +97,13 @@ function notReached(
 
 /** Remedies by status and error code, the first that matches. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/invalid_(scope|target)/, 'check kafka.sasl.oauth.scope and kafka.sasl.oauth.audience'],
+  [/invalid_(scope|target)/, 'check kafka.sasl.oauth.scope and kafka.sasl.oauth.parameters'],
   [
     /^40[13]|invalid_client|unauthorized_client/,
     'check kafka.sasl.oauth.clientId and kafka.sasl.oauth.clientSecret',
   ],
   [/^(404|405|3)/, 'check kafka.sasl.oauth.tokenEndpoint; redirects are not followed'],
-  [/^/, 'check kafka.sasl.oauth: scope, audience, parameters'],
+  [/^/, 'check kafka.sasl.oauth: scope, parameters'],
 ];
 
 function refusal(host: string, status: number, { error }: Record<string, unknown>): SecurityError {

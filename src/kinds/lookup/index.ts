@@ -19,7 +19,7 @@ export interface LookupOptions extends LookupMapping {
   /** The source topic. */
   readonly topic: string;
   /** Time that an id must be unknown or refused without interruption to be given up, ms. */
-  readonly missingGraceMs: number;
+  readonly graceMs: number;
   /** Terminal record of an id that is unknown or refused. */
   readonly onFailure: 'error' | 'dead-letter';
   /** Monotonic clock, ms. */
@@ -40,7 +40,7 @@ const MAX_NOTICES = 100;
 export function lookupKind(options: LookupOptions, service: LookupService): PerItemKind {
   const { topic } = options;
   const notices = new LogOnce(MAX_NOTICES);
-  const grace = new Grace(options.missingGraceMs);
+  const grace = new Grace(options.graceMs);
   const badAnswers = new LogSeldom();
   /** The decision found last. */
   let found: { readonly id: string; readonly atMs: number } | undefined;
@@ -81,7 +81,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     if (
       found === undefined ||
       found.id === id ||
-      options.monotonic() - found.atMs < options.missingGraceMs
+      options.monotonic() - found.atMs < options.graceMs
     )
       return;
     const { id: known } = found;

@@ -2,7 +2,7 @@
 
 /** Ids remembered, about 150 bytes each. */
 const MOST = 10_000;
-/** Time from the end of the grace until an id is forgotten, ms: more than `review.poll.max`. */
+/** Time from the end of the grace until an id is forgotten, ms: more than `review.poll`. */
 const FORGET_MS = 7_200_000;
 
 export class Grace {

@@ -22,20 +22,18 @@ export interface PipelineOptions extends EngineLimits {
   readonly deadLetters: { readonly topic: string };
   readonly batch: Omit<BatchLimits, 'maxOffsetBytes'>;
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
-    readonly poll: { readonly initialMs: number; readonly maxMs: number };
+    /** Longest wait between two polls. */
+    readonly pollMs: number;
     readonly maxReviewTimeMs: number;
     readonly onTimeout: 'wait' | 'error';
     readonly onRejectedType: 'pause' | 'dead-letter';
-    readonly uploadGraceMs: number;
-    readonly missingGraceMs: number;
+    readonly graceMs: number;
     readonly pauseMs: number;
   };
   readonly objective: { readonly ageMs: number };
   readonly kafka: {
     readonly sessionTimeoutMs: number;
     readonly transactionTimeoutMs: number;
-    readonly progressIntervalMs: number;
-    readonly ownershipCheckIntervalMs: number;
   };
   /** Status requests, and transfers in each direction, in flight over the whole pipeline. */
   readonly concurrency: { readonly requests: number; readonly transfers: number };
@@ -61,6 +59,10 @@ interface EngineLimits {
   readonly resetConfirmMs: number;
   /** Shards that are claimed at the same time. */
   readonly claims: number;
+  /** Interval at which a position that advances without a batch is committed. */
+  readonly progressIntervalMs: number;
+  /** Interval at which an idle shard verifies its ownership. */
+  readonly ownershipCheckIntervalMs: number;
 }
 
 export const ENGINE_LIMITS: EngineLimits = {
@@ -75,4 +77,6 @@ export const ENGINE_LIMITS: EngineLimits = {
   uploadDrainMs: 10_000,
   resetConfirmMs: 2_000,
   claims: 8,
+  progressIntervalMs: 10_000,
+  ownershipCheckIntervalMs: 60_000,
 };

@@ -72,7 +72,7 @@ export class OwnedShard implements ShardStages {
   start(): void {
     const { ledger, options, random, report, state } = this.shard;
     ledger.recovered(state.unsettled);
-    const spreadMs = Math.min(options.review.poll.maxMs, state.jobs.size * RECOVERY_SPREAD_MS);
+    const spreadMs = Math.min(options.review.pollMs, state.jobs.size * RECOVERY_SPREAD_MS);
     for (const job of state.jobs.values()) {
       report.spans.recovered(job);
       this.follow(job, random.next() * spreadMs, false);

@@ -239,7 +239,7 @@ export class ShardWorker {
     else health.beat(this.#loop);
     if (this.#owned === undefined) return;
     this.#owned.acknowledge();
-    const { progressIntervalMs, ownershipCheckIntervalMs } = options.kafka;
+    const { progressIntervalMs, ownershipCheckIntervalMs } = options;
     if (nowMs - this.#owned.lastProgressMs >= progressIntervalMs) this.#owned.commitProgress();
     const isIdle = transactionMs === undefined;
     if (isIdle && nowMs - this.#queue.lastCommitMs >= ownershipCheckIntervalMs)

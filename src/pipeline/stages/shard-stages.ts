@@ -33,6 +33,9 @@ export interface FailureDetail {
   readonly malformed?: number;
 }
 
+/** Wait before the first poll of a job, unless `review.poll` is shorter. */
+export const FIRST_POLL_MS = 500;
+
 export interface ShardStages {
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;

@@ -17,7 +17,7 @@ import type { Submission } from '../context/submission.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
 import { writtenBetween } from '../source/reread.ts';
-import type { ShardStages } from './shard-stages.ts';
+import { FIRST_POLL_MS, type ShardStages } from './shard-stages.ts';
 
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
@@ -260,10 +260,10 @@ export class Submitter {
 
   /** Follows a job whose file is at the service, or may be: if it is not, its grace period ends. */
   #uploaded(job: LiveJob, isProbe: boolean): void {
-    const { options, signal, state } = this.#shard;
+    const { signal, state } = this.#shard;
     // Lookups upload nothing.
     if (job.record.bytes > 0) state.uploaded(job);
-    if (!signal.aborted) this.#stages.follow(job, options.review.poll.initialMs, isProbe);
+    if (!signal.aborted) this.#stages.follow(job, FIRST_POLL_MS, isProbe);
   }
 
   /** After a session timeout of silence another owner may have taken over: it must not upload. */

@@ -11,7 +11,7 @@ import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ServiceAccess, ShardLife } from '../context/shard-context.ts';
-import type { FailureDetail, Heard, ShardStages } from './shard-stages.ts';
+import { type FailureDetail, FIRST_POLL_MS, type Heard, type ShardStages } from './shard-stages.ts';
 
 /** Growth of each wait over the one before, up to the cap. */
 const GROWTH = 1.5;
@@ -94,12 +94,12 @@ export class Tracker {
     // The journal has wall clock times. The age is taken once: later corrections make no job older.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     const mostMs = job.isUploaded ? Infinity : options.uploadDrainMs + UNCONFIRMED_GRACE_MS;
-    const uploadUntilMs = clock.monotonic() + Math.min(review.uploadGraceMs, mostMs);
+    const uploadUntilMs = clock.monotonic() + Math.min(review.graceMs, mostMs);
     let state: FollowState = { createdMs, uploadUntilMs, remote: undefined, sinceMs: createdMs };
-    let waitMs = firstWaitMs;
+    let waitMs = Math.min(firstWaitMs, review.pollMs);
     let unanswered: ServiceError | undefined;
     let wasOverdue = false;
-    for (let ceilingMs = review.poll.initialMs; ; ceilingMs *= GROWTH) {
+    for (let ceilingMs = FIRST_POLL_MS; ; ceilingMs *= GROWTH) {
       const wait = clock.sleep(waitMs, signal);
       if (unanswered === undefined) await wait;
       else await waits.while(reasonOf(unanswered), wait, undefined, waitMs);
@@ -126,7 +126,7 @@ export class Tracker {
       ({ unanswered } = again);
       const pauseMs = unanswered === undefined ? 0 : this.#pauseMs(unanswered);
       // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
-      const regularMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
+      const regularMs = Math.min(ceilingMs, review.pollMs) * (0.5 + random.next() * 0.5);
       // A grace ends with a poll, the only one at that time if it is not answered.
       const graceMs = state.remote === 'waiting_for_upload' ? uploadUntilMs - nowMs : 0;
       const pollMs = graceMs > 0 ? Math.min(regularMs, graceMs) : regularMs;

@@ -200,7 +200,7 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
     const failed = (error: NodeJS.ErrnoException) => {
       const cause =
         error.code === 'EADDRINUSE' ? 'the port is in use' : (error.code ?? error.message);
-      const remedy = 'change http.host or http.port, or set http.enabled to false';
+      const remedy = 'change http.host or http.port';
       reject(new Error(`cannot listen on ${host}:${port} (${cause}): ${remedy}`, { cause: error }));
     };
     server.once('error', failed);

@@ -31,7 +31,7 @@ export function waitsFor({ kind, service, running }: JobSituation): string {
         ? 'decisions that are not made yet, or that the service does not return in a usable form: `explain` requests that of a record'
         : 'unknown: the service was not called';
     case 'WAITING_FOR_UPLOAD':
-      return `its upload to take effect; replaced by a new batch after review.uploadGrace at most${then}`;
+      return `its upload to take effect; replaced by a new batch after review.grace at most${then}`;
     case 'PENDING':
       return 'the review';
     case 'IN_PROGRESS':
@@ -44,7 +44,7 @@ export function waitsFor({ kind, service, running }: JobSituation): string {
     case 'CANCELLED':
       return `${isLookup ? 'its decision to be published' : 'its next attempt: it has failed'}${then}`;
     case 'unknown_to_service':
-      return `the service to know it again; ${ABANDONED[kind] ?? 'replaced by a new batch'} after review.missingGrace${then}`;
+      return `the service to know it again; ${ABANDONED[kind] ?? 'replaced by a new batch'} after review.grace${then}`;
     case 'unreadable_answer':
       return `a readable response: ${service?.problem}`;
     default:

@@ -252,7 +252,7 @@ const POLICY = {
 const CHOICES = {
   resultColumn: 'Sandbox result',
   // Bounds contain the session; partitions are added while a fault lasts.
-  kafka: { sessionTimeout: `${SESSION_MS}ms`, heartbeat: '400ms', metadataMaxAge: '1s' },
+  kafka: { sessionTimeout: `${SESSION_MS}ms` },
 };
 /** One of so many runs shortens the waits of reviews, the others those of imports. */
 const HASTY_REVIEWS = 4;
@@ -285,12 +285,7 @@ function stackOptions(
       },
       service: {
         apiKey: API_KEY,
-        timeouts: {
-          connect: '2s',
-          headers: `${SERVICE_ANSWER_MS}ms`,
-          body: `${SERVICE_ANSWER_MS}ms`,
-        },
-        retry: { base: '100ms', cap: '1s' },
+        timeout: `${SERVICE_ANSWER_MS}ms`,
       },
     },
   };

@@ -24,24 +24,19 @@ interface Size {
   readonly shards: number;
   readonly maxRows: number;
   readonly maxAge: string;
-  /**
-   * Longest wait of an idle fetch: each pipeline has its own consumers, and all share two cores.
-   */
-  readonly maxWait: string;
 }
 
 /** Reviews are most of the work; their shards are of one and of two partitions. */
 const SIZES: Readonly<Record<Kind, Size>> = {
-  review: { partitions: 6, shards: 4, maxRows: 250, maxAge: '600ms', maxWait: '100ms' },
-  import: { partitions: 3, shards: 2, maxRows: 40, maxAge: '1500ms', maxWait: '300ms' },
-  lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms', maxWait: '300ms' },
+  review: { partitions: 6, shards: 4, maxRows: 250, maxAge: '600ms' },
+  import: { partitions: 3, shards: 2, maxRows: 40, maxAge: '1500ms' },
+  lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms' },
 };
 
 /** Shorter than some faults of the service last. */
 const HASTY = {
-  poll: { initial: '50ms', max: '500ms' },
-  uploadGrace: '3s',
-  missingGrace: '3s',
+  poll: '500ms',
+  grace: '3s',
   pause: '2s',
 };
 
@@ -72,7 +67,7 @@ function pipelineOf(
   { hasty, resultColumn, kafka }: Choices,
   format: string,
 ): PipelineSetup {
-  const { partitions, shards, maxRows, maxAge, maxWait } = SIZES[kind];
+  const { partitions, shards, maxRows, maxAge } = SIZES[kind];
   return {
     partitions,
     sourceSettings: ANY_TIMESTAMP,
@@ -87,12 +82,12 @@ function pipelineOf(
       review: {
         ...(kind === hasty ? HASTY : {}),
         // The end of an unknown id.
-        ...(kind === 'lookup' ? { missingGrace: HASTY.missingGrace } : {}),
+        ...(kind === 'lookup' ? { grace: HASTY.grace } : {}),
         // More than the faults of a run can use up for one record.
         attempts: 20,
         ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),
       },
-      kafka: { ...kafka, maxWait },
+      kafka,
     },
   };
 }

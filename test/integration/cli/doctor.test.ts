@@ -27,7 +27,7 @@ before(async () => {
     pipeline: {
       source: { types: ['post'] },
       batch: { maxAge: '200ms' },
-      review: { poll: { initial: '50ms', max: '200ms' } },
+      review: { poll: '200ms' },
     },
   });
 });

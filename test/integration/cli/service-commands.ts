@@ -53,7 +53,7 @@ export class Bench {
     // As few retries as can be: tests do not wait.
     this.#config = this.file(
       'service.yaml',
-      `service: {baseUrl: "${sandbox.baseUrl}", apiKey: ${KEY}, retry: {attempts: 2, base: 1ms}}\n`,
+      `service: {baseUrl: "${sandbox.baseUrl}", apiKey: ${KEY}}\n`,
     );
     this.env = { CONTENT_REVIEW_URL: sandbox.baseUrl, CONTENT_REVIEW_API_KEY: KEY };
   }

@@ -22,8 +22,8 @@ const begin = async (): Promise<Stack> => {
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 20, maxAge: '200ms' },
-      review: { poll: { initial: '100ms', max: '500ms' } },
-      kafka: { sessionTimeout: '30s', heartbeat: '500ms' },
+      review: { poll: '500ms' },
+      kafka: { sessionTimeout: '30s' },
     },
     config: { log: { level: 'debug' } },
     policy: {

@@ -23,7 +23,7 @@ test('what the example producer writes comes to the example consumer once, and w
     pipeline: {
       batch: { maxAge: '200ms' },
       output: { headers: ['trace-id'] },
-      review: { poll: { initial: '100ms', max: '500ms' } },
+      review: { poll: '500ms' },
     },
   });
   after(() => stack.stop());

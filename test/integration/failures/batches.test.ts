@@ -24,7 +24,7 @@ const { scene } = await run(
     },
     forgotten: {
       faults: [{ operation: 'get_batch', action: 'answer', status: 404, times: 'always' }],
-      pipeline: { review: { missingGrace: '1s' } },
+      pipeline: { review: { grace: '1s' } },
     },
     waited: {
       faults: [{ operation: 'review', action: 'stuck', for: '3s' }],
@@ -32,7 +32,7 @@ const { scene } = await run(
     },
     lost: {
       faults: [{ operation: 'upload', action: 'late_event', by: '1h' }],
-      pipeline: { review: { uploadGrace: '1s' } },
+      pipeline: { review: { grace: '1s' } },
     },
   },
   { policy: { review: { rules: [{ when: { contains: POISON }, failsBatch: true }] } } },

@@ -17,7 +17,7 @@ const { scene, sandbox } = await run(
     },
     unknown: {
       events: [{ value: 'nobody' }],
-      pipeline: lookup({ review: { missingGrace: '1s' } }),
+      pipeline: lookup({ review: { grace: '1s' } }),
     },
     waited: {
       events: [{ value: 'late' }],

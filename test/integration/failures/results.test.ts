@@ -63,7 +63,7 @@ const { scene } = await run(
           status: 503,
           code: 'SlowDown',
           retryAfter: '1s',
-          times: 4,
+          times: 7,
         },
       ],
     },
@@ -103,8 +103,8 @@ test('storage overloaded during a download: Retry-After is respected, and rows n
   const busy = scene('busy');
   await busy.endsWell();
   assert.equal(busy.batches.length, 1);
-  // Three tries of the client, and a fourth after the batch was asked for again: each no sooner than it was told.
-  await busy.untilLogged(/503 SlowDown.*tried 3 times|tried 3 times.*503 SlowDown/);
+  // Six tries of the client, and a seventh after the batch was asked for again: each no sooner than it was told.
+  await busy.untilLogged(/503 SlowDown.*tried 6 times|tried 6 times.*503 SlowDown/);
 });
 
 test('result rows missing: the file is downloaded again, then the records without a row are submitted again', async () => {

@@ -28,7 +28,7 @@ const DEADLINE_MS = 60_000;
 const PIPELINE = {
   batch: { maxRows: 8, maxAge: '150ms' },
   review: {
-    poll: { initial: '30ms', max: '150ms' },
+    poll: '150ms',
     attempts: 2,
     pause: '700ms',
   },
@@ -241,7 +241,6 @@ export async function run(
     service: {
       baseUrl: sandbox.baseUrl,
       apiKey: API_KEY,
-      retry: { attempts: 3, base: '20ms', cap: '100ms' },
     },
     http: { port: 0 },
     log: { level: 'debug' },

@@ -38,9 +38,8 @@ const { scene, replica, sandbox } = await run(
     config: {
       service: {
         apiKey: { file: keyFile },
-        timeouts: { headers: '1s' },
+        timeout: '1s',
         concurrency: { requests: 8, transfers: 4 },
-        retry: { attempts: 4, base: '20ms', cap: '100ms' },
       },
     },
   },

@@ -40,7 +40,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     assertSilent(JSON.stringify(logger.lines), 'the log', SECRETS);
   });
 
-  const TLS: TlsOptions = { ca: [caFile], minVersion: 'TLSv1.2', insecureSkipVerification: false };
+  const TLS: TlsOptions = { ca: [caFile], insecureSkipVerification: false };
   const login = (
     mechanism: PasswordMechanism,
     password: () => Promise<string> = async () => PASSWORD,
@@ -138,7 +138,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         assertSilent(allOf(error), 'an error', SECRETS);
         assert.match(
           error.message,
-          /does not accept the token \(invalid_token\): check scope, audience and extensions in kafka\.sasl\.oauth/,
+          /does not accept the token \(invalid_token\): check scope, parameters and extensions in kafka\.sasl\.oauth/,
         );
         assert.equal(requestFailure(error), 'refused');
         expired = false;

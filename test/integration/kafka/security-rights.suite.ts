@@ -34,7 +34,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         partitions: 2,
         pipeline: {
           batch: { maxAge: '200ms' },
-          review: { poll: { initial: '50ms', max: '200ms' } },
+          review: { poll: '200ms' },
         },
         config: { kafka: { brokers: [sasl], tls, sasl: user } },
       });
@@ -262,7 +262,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
     function asConnector(): { readonly connection: KafkaConnection } & AsyncDisposable {
       const security = new Security(
         {
-          tls: { ca: [caFile], minVersion: 'TLSv1.3', insecureSkipVerification: false },
+          tls: { ca: [caFile], insecureSkipVerification: false },
           sasl: {
             mechanism: 'scram-sha-256',
             username: 'connector',

@@ -22,12 +22,12 @@ async function begin(): Promise<{ stack: Stack; replica: Replica; terminal: Term
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 5, maxAge: '1s' },
-      review: { poll: { initial: '200ms', max: '1s' } },
+      review: { poll: '1s' },
     },
     config: {
       log: { level: 'debug' },
       kafka: { requestTimeout: '10s' },
-      service: { timeouts: { headers: '15s' } },
+      service: { timeout: '15s' },
     },
     policy: {
       faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],

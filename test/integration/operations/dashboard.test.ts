@@ -47,9 +47,9 @@ const stack = await startStack(kafka, directory, {
     source: { filter: "type != 'noise'" },
     batch: { maxRows: 20, maxAge: '200ms' },
     // A wait for the key is at least half of it, which a scrape meets.
-    review: { poll: { initial: '50ms', max: '200ms' }, pause: '4s' },
+    review: { poll: '200ms', pause: '4s' },
   },
-  config: { service: { timeouts: { headers: '1s' } } },
+  config: { service: { timeout: '1s' } },
   policy: {
     // A scrape meets each batch.
     timing: { reviewTime: '1200ms' },

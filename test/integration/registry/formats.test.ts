@@ -20,7 +20,7 @@ const PATIENCE = { deadlineMs: 60_000 };
 const EACH = 20;
 const SOON = {
   batch: { maxRows: 50, maxAge: '200ms' },
-  review: { poll: { initial: '50ms', max: '500ms' } },
+  review: { poll: '500ms' },
 };
 
 const [kafka, server] = await Promise.all([testKafka(), startRegistry()]);

@@ -26,8 +26,8 @@ const setup = {
   partitions: 1,
   pipeline: {
     batch: { maxRows: 10, maxAge: '300ms' },
-    review: { poll: { initial: '100ms', max: '300ms' } },
-    output: { traceHeaders: true },
+    review: { poll: '300ms' },
+    output: { headers: ['traceparent', 'tracestate'] },
   },
   config: { log: { level: 'info' }, shutdown: { timeout: '20s' } },
 };

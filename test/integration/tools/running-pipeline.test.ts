@@ -25,8 +25,7 @@ const stack = await startStack(kafka, temporaryDirectory(), {
   partitions: 2,
   pipeline: {
     batch: { maxRows: 20, maxAge: '200ms' },
-    review: { poll: { initial: '50ms', max: '200ms' } },
-    kafka: { progressInterval: '200ms' },
+    review: { poll: '200ms' },
   },
   policy: {
     faults: [{ operation: 'review', action: 'stuck', match: { type: 'slow' }, times: 'always' }],

@@ -6,7 +6,7 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { CONFIG_SCHEMA } from '../../../dev/docs/config-schema.ts';
-import { formatPath, type Path } from '../../../src/config/load/path.ts';
+import { formatPath, type Path } from '../../../src/config/load/problem.ts';
 import { readOptions } from '../../../src/config/load/read-options.ts';
 import type { Option } from '../../../src/config/option.ts';
 import { CONFIGURATION } from '../../../src/config/schema.ts';

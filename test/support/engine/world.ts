@@ -56,12 +56,11 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000 },
     review: {
-      poll: { initialMs: 500, maxMs: 5_000 },
+      pollMs: 5_000,
       maxReviewTimeMs: 86_400_000,
       onTimeout: 'wait',
       onRejectedType: 'pause',
-      uploadGraceMs: 60_000,
-      missingGraceMs: 60_000,
+      graceMs: 60_000,
       pauseMs: 10_000,
       attempts: 2,
       onFailure: 'error',
@@ -70,8 +69,6 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     kafka: {
       sessionTimeoutMs: 30_000,
       transactionTimeoutMs: 60_000,
-      progressIntervalMs: 10_000,
-      ownershipCheckIntervalMs: 60_000,
     },
     concurrency: { requests: 8, transfers: 4 },
     ...ENGINE_LIMITS,

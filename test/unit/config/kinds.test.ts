@@ -24,7 +24,6 @@ const OWN: readonly (readonly [string, string, readonly (typeof KINDS)[number][]
     'source: {topic: events, mapping: {expectedResult: wanted}}',
     ['review'],
   ],
-  ['source.maxMetadata', 'source: {topic: events, maxMetadata: 1KiB}', ['review']],
   ['review.columns', 'source: {topic: events}, review: {columns: [lang]}', ['review']],
   ['review.resultColumn', 'source: {topic: events}, review: {resultColumn: Decision}', ['review']],
   ['output.includeContent', 'source: {topic: events}, output: {includeContent: true}', ['review']],

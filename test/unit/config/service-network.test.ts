@@ -5,7 +5,6 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseHostPattern } from '../../../packages/client/src/http/host-pattern.ts';
-import { proxyRules } from '../../../packages/client/src/http/proxy.ts';
 import { transferPolicy } from '../../../packages/client/src/service/transfer-policy.ts';
 import { clientSettings } from '../../../src/app/clients/service.ts';
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
@@ -62,13 +61,12 @@ describe('baseUrl', () => {
 describe('hosts and networks', () => {
   it('are refused at check when they are none', () => {
     const wrong = problems(
-      `${HTTPS}, allowHttp: ["http://a"], transfer: {hosts: [a, "a.*"], allowPrivate: [10.0.0.0/33]}, proxy: {url: "http://p", noProxy: ["a/b"]}`,
+      `${HTTPS}, allowHttp: ["http://a"], transfer: {hosts: [a, "a.*"], allowPrivate: [10.0.0.0/33]}`,
     );
     assert.deepEqual(Object.keys(wrong), [
       'service.allowHttp',
       'service.transfer.hosts',
       'service.transfer.allowPrivate',
-      'service.proxy.noProxy',
     ]);
     assert.match(wrong['service.allowHttp'] ?? '', /entry 1: a host name alone/);
     assert.match(
@@ -82,7 +80,6 @@ describe('hosts and networks', () => {
     for (const zoned of ['fe80::1%eth0', '[fe80::1%eth0]:443'])
       assert.match(hostObjection(zoned) ?? '', /without a zone|not a host/);
     assert.match(networkObjection('.example.com') ?? '', /everything below/);
-    assert.deepEqual(problems(`${HTTPS}, proxy: {url: "http://p", noProxy: [".example.com"]}`), {});
   });
 
   it('that pass the check are taken by the client, whatever they are', () => {
@@ -128,8 +125,8 @@ describe('extra headers', () => {
       assert.deepEqual(Object.keys(wrong), ['service.transfer.uploadHeaders'], header);
       assert.doesNotMatch(JSON.stringify(wrong), /hunter22/);
     }
-    const twice = problems(`${HTTPS}, transfer: {downloadHeaders: {x-a: a, X-A: b}}`);
-    assert.match(twice['service.transfer.downloadHeaders'] ?? '', /X-A: the name is there twice/);
+    const twice = problems(`${HTTPS}, transfer: {uploadHeaders: {x-a: a, X-A: b}}`);
+    assert.match(twice['service.transfer.uploadHeaders'] ?? '', /X-A: the name is there twice/);
     const missing = problems(`${HTTPS}, transfer: {uploadHeaders: {x-sas: {env: NONE}}}`);
     assert.match(
       missing['service.transfer.uploadHeaders'] ?? '',
@@ -161,33 +158,7 @@ describe('extra headers', () => {
   });
 });
 
-describe('the proxy', () => {
-  it('is that of the environment, none, or an address with credentials of its own', async () => {
-    const env = { HTTPS_PROXY: 'http://env.example:1' };
-    const rules = (service: string) =>
-      proxyRules(clientSettings(load(service, { P: 'me:hunter22' })).proxy, env);
-    assert.equal(rules(HTTPS).https?.url.host, 'env.example:1');
-    assert.equal(rules(`${HTTPS}, proxy: {url: none}`).https, undefined);
-    const own = rules(
-      `${HTTPS}, proxy: {url: "http://own.example:3128", credentials: {env: P}, noProxy: [.corp, 10.0.0.0/8, "*"]}`,
-    );
-    assert.equal(own.https?.url.host, 'own.example:3128');
-    assert.equal(await own.https?.credentials?.(), 'me:hunter22');
-  });
-
-  it('is refused when it holds a user or is none, and options without effect are told', () => {
-    for (const url of ['http://me:hunter22@p', 'socks5://p', 'p:3128', 'http://p/path']) {
-      const wrong = problems(`${HTTPS}, proxy: {url: "${url}"}`);
-      assert.deepEqual(Object.keys(wrong), ['service.proxy.url'], url);
-    }
-    assert.deepEqual(Object.keys(problems(`${HTTPS}, proxy: {credentials: a, noProxy: [b]}`)), [
-      'service.proxy.credentials',
-      'service.proxy.noProxy',
-    ]);
-  });
-});
-
-it('a client certificate without its key, and results smaller than batches, are told', () => {
+it('a client certificate without its key is told', () => {
   const pem = path.join(temporaryDirectory(), 'client.pem');
   writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
   assert.deepEqual(problems(`${HTTPS}, tls: {certificate: ${JSON.stringify(pem)}}`), {
@@ -196,10 +167,6 @@ it('a client certificate without its key, and results smaller than batches, are 
   assert.match(
     problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '',
     /there is no such file/,
-  );
-  assert.match(
-    problems(`${HTTPS}, transfer: {maxResultBytes: 1MiB}`)['pipelines[0].batch.maxBytes'] ?? '',
-    /results repeat the content/,
   );
 });
 

@@ -14,7 +14,7 @@ import {
 const RULES: FollowRules = {
   maxReviewTimeMs: 1_000,
   onTimeout: 'wait',
-  missingGraceMs: 50,
+  graceMs: 50,
 };
 const ERROR_RULES: FollowRules = { ...RULES, onTimeout: 'error' };
 const CREATED: FollowState = {

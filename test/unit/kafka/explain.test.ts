@@ -77,7 +77,7 @@ describe('what a refusal of Kafka means', () => {
     ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', '', /check kafka\.tls\.certificate/],
     ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', /brokers trust who signed it/],
     ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', '', /renew the file of kafka\.tls\.certificate/],
-    ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', '', /kafka\.tls\.minVersion/],
+    ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', '', /supports neither TLS 1\.2 nor TLS 1\.3/],
     ['ERR_SSL_WRONG_VERSION_NUMBER', '', /kafka\.tls\.enabled to false/],
   ];
   for (const [code, message, expected] of handshakes)

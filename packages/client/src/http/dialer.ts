@@ -98,7 +98,7 @@ async function tunnel(
   authority: string,
   timeoutMs: number,
 ): Promise<Socket> {
-  const headers = { host: authority, ...(await proxyHeaders(proxy)) };
+  const headers = { host: authority, ...proxyHeaders(proxy) };
   const { origin, hostname: servername } = proxy.url;
   const signal = AbortSignal.timeout(timeoutMs);
   const request = { origin, path: authority, headers, servername, signal };
@@ -111,13 +111,8 @@ async function tunnel(
   throw new NetworkError('proxy_failed', `HTTP_${statusCode}`);
 }
 
-/** Credentials for a proxy. @throws NetworkError when they cannot be read */
-export async function proxyHeaders({ credentials }: ProxyServer): Promise<Record<string, string>> {
+/** Credentials for a proxy. */
+export function proxyHeaders({ credentials }: ProxyServer): Record<string, string> {
   if (credentials === undefined) return {};
-  try {
-    const basic = Buffer.from(await credentials()).toString('base64');
-    return { 'proxy-authorization': `Basic ${basic}` };
-  } catch {
-    throw new NetworkError('proxy_failed', 'NO_CREDENTIALS');
-  }
+  return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };
 }

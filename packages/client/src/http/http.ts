@@ -162,7 +162,7 @@ export class HttpPool {
       agent: this.#proxies,
       origin: proxy.url.origin,
       path: url.origin + path,
-      headers: { ...headers, host: url.host, ...(await proxyHeaders(proxy)) },
+      headers: { ...headers, host: url.host, ...proxyHeaders(proxy) },
       // The same for all requests: undici opens a new connection where it differs.
       servername: proxy.url.hostname,
     };

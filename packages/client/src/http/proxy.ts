@@ -1,4 +1,4 @@
-/** Proxies of requests: from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or an option. */
+/** Proxies of requests, from the environment: HTTPS_PROXY, HTTP_PROXY, NO_PROXY. */
 import { isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 import { addressSet, contains, problemWithCidr } from './address-ranges.ts';
@@ -7,8 +7,8 @@ import { hostOf, isLoopbackHost, matchesHost, parseHostPattern } from './host-pa
 export interface ProxyServer {
   /** http(s) address, without a user. */
   readonly url: URL;
-  /** `user:password`, read for each connection. */
-  readonly credentials?: (() => string | Promise<string>) | undefined;
+  /** `user:password`. */
+  readonly credentials?: string | undefined;
 }
 
 /** Proxies for https and for http addresses. */
@@ -22,35 +22,7 @@ export interface ProxyRules {
 /** undefined: without a proxy. */
 export type ProxyFor = (target: URL) => ProxyServer | undefined;
 
-/** `environment`: HTTPS_PROXY, HTTP_PROXY and NO_PROXY. An address is for http and https alike. */
-export type ProxySetting =
-  | 'environment'
-  | 'none'
-  | {
-      /** http:// or https:// address, without a user. */
-      readonly url: string;
-      /** `user:password`, or its source for each connection. */
-      readonly credentials?: string | (() => string | Promise<string>);
-      /** Hosts that are reached without the proxy, in the notation of NO_PROXY. */
-      readonly noProxy?: readonly string[];
-    };
-
 type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
-
-/** @throws TypeError that does not show the text: it may hold a password */
-export function proxyRules(setting: ProxySetting, env: ProxyEnvironment): ProxyRules {
-  if (setting === 'none') return { noProxy: [] };
-  if (setting === 'environment') return proxyFromEnvironment(env);
-  const proxy = parseProxy(setting.url);
-  if (!proxy.ok) throw new TypeError(`the address of the proxy: ${proxy.error}`);
-  const { url, credentials: user } = proxy.value;
-  if (user !== undefined) {
-    throw new TypeError('the address of the proxy: user and password go into its credentials');
-  }
-  const { credentials: given, noProxy = [] } = setting;
-  const credentials = typeof given === 'string' ? () => given : given;
-  return { https: { url, credentials }, http: { url, credentials }, noProxy };
-}
 
 /**
  * Reads the variables like curl and Go: the lower-case name wins; a proxy without scheme is an http
@@ -84,8 +56,10 @@ function parseProxy(written: string): Result<ProxyServer> {
   url.username = '';
   url.password = '';
   try {
-    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    return ok({ url, credentials: () => credentials });
+    return ok({
+      url,
+      credentials: `${decodeURIComponent(username)}:${decodeURIComponent(password)}`,
+    });
   } catch {
     return err('user and password must be escaped (%25 for %)');
   }

@@ -69,7 +69,6 @@ export class ServiceClient {
     this.#transfer = new Transfer(context, storage, {
       policy,
       uploadHeaders: checkedHeaders(options.uploadHeaders ?? {}),
-      downloadHeaders: checkedHeaders(options.downloadHeaders ?? {}),
     });
   }
 

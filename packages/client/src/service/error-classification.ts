@@ -102,13 +102,13 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   ['tls_failed', /./, 'check the certificate and the trusted authorities'],
   [
     'proxy_failed',
-    /^(HTTP_407|NO_CREDENTIALS)$/,
-    'it requires a user and a password: service.proxy.credentials, or user:password@ in its variable',
+    /^HTTP_407$/,
+    'it requires a user and a password: write user:password@ in its variable',
   ],
   [
     'proxy_failed',
     /./,
-    'check the proxy (service.proxy, HTTPS_PROXY), and whether NO_PROXY should name this host',
+    'check the proxy (HTTPS_PROXY, HTTP_PROXY), and whether NO_PROXY should name this host',
   ],
 ];
 
@@ -119,7 +119,7 @@ const BLOCKED: Readonly<Record<string, string>> = {
   ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
   UNKNOWN_CONTENT_ENCODING: 'sent a body in an encoding other than gzip, deflate, br and zstd',
   GREW_TOO_MUCH: 'sent a file that grows more than any honest one when it is decompressed',
-  RESULT_TOO_LARGE: 'sent a file that is larger than service.transfer.maxResultBytes',
+  RESULT_TOO_LARGE: 'sent a file that is larger than maxResultBytes, by default 1 GiB',
 };
 
 /** Meaning of a failure below HTTP. */

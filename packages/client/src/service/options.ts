@@ -34,8 +34,6 @@ interface ServiceClientSettings extends HttpTimeouts {
   readonly maxResultBytes: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
   readonly maxDecompressionRatio: number;
-  /** Sends traceparent with calls to base_url, and nowhere else, while traces are recorded. */
-  readonly traceHeaders: boolean;
   /** Path of an import's status below base_url; `{import_id}` stands for the id. */
   readonly importPath: string;
 }
@@ -52,7 +50,6 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   minDownloadBytesPerSecond: 4 * 1024,
   maxResultBytes: 1024 ** 3,
   maxDecompressionRatio: 200,
-  traceHeaders: true,
   importPath: DEFAULT_IMPORT_PATH,
 };
 
@@ -69,8 +66,6 @@ export interface NetworkOptions {
   readonly allowPrivate?: readonly string[];
   /** Added to every upload, as long as it stays on its first origin. */
   readonly uploadHeaders?: ExtraHeaders;
-  /** Added to every download, as long as it stays on its first origin. */
-  readonly downloadHeaders?: ExtraHeaders;
   /** Default: none. */
   readonly proxy?: ProxyRules;
   readonly tls?: TlsFiles;

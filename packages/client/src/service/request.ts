@@ -31,7 +31,7 @@ export interface ServiceRequest extends HttpRequest {
  * no failure of the service
  */
 export async function exchange<T>(
-  { clock, observer, settings }: ServiceContext,
+  { clock, observer }: ServiceContext,
   pool: HttpPool,
   request: ServiceRequest,
   signal: AbortSignal,
@@ -50,8 +50,8 @@ export async function exchange<T>(
     err({ ...problem, address: shownAddress(request.url) });
   let status: number | undefined;
   try {
-    const isContinued = settings.traceHeaders && request.template !== undefined;
-    const context = isContinued && span.ids !== undefined && traceHeadersOf(span.ids);
+    // Calls to base_url alone have a template: a storage must not receive the trace.
+    const context = request.template !== undefined && span.ids && traceHeadersOf(span.ids);
     const headers = context ? { ...request.headers, ...context } : request.headers;
     const answer = await pool.send({ ...request, headers }, signal);
     status = answer.status;

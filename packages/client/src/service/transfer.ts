@@ -60,7 +60,6 @@ export interface UploadCall extends TransferCall {
 interface TransferOptions {
   readonly policy: TransferPolicy;
   readonly uploadHeaders: ExtraHeaders;
-  readonly downloadHeaders: ExtraHeaders;
 }
 
 interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
@@ -205,7 +204,9 @@ export class Transfer {
     signal: AbortSignal,
   ): Promise<ServiceAttempt<OpenedTransfer>> {
     const { operation, url } = request;
-    const configured = await currentHeaders(this.#options[`${operation}Headers`]);
+    const configured = await currentHeaders(
+      operation === 'upload' ? this.#options.uploadHeaders : {},
+    );
     if (!configured.ok) return err({ ...noHeader(configured.error), address: shownAddress(url) });
     const startedMs = this.#context.clock.monotonic();
     const extra = { ...configured.value, ...request.extra };
@@ -302,7 +303,7 @@ function refused(what: string, status?: number): ServiceProblem {
 /** Transient: a file in rotation is no reason to give records up. */
 function noHeader(name: string): ServiceProblem {
   const what = `was not called: cannot read the extra header "${name}", or its value is invalid`;
-  const advice = 'check the sources of service.transfer.uploadHeaders and downloadHeaders';
+  const advice = 'check the source of service.transfer.uploadHeaders';
   return { failure: 'unavailable', what, reason: 'no_header', advice };
 }
 

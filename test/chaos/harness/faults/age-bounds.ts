@@ -27,9 +27,9 @@ const BOUNDS_MS: readonly (readonly [name: RegExp, ms: number])[] = [
 export const CALM_AGE_MS = 10_000;
 /** Longest wait for that: a pause of a content type ends meanwhile. */
 export const CALM_MS = 40_000;
-/** Longer than the default `review.uploadGrace`, so that the report has its length. */
+/** Longer than the default `review.grace`, so that the report has its length. */
 export const GIVE_UP_MS = 360_000;
-/** Bound on the age of a record under several faults at a time: none waits for `review.uploadGrace`. */
+/** Bound on the age of a record under several faults at a time: none waits for `review.grace`. */
 export const AGE_BOUND_MS = 300_000;
 
 export function ageBoundMs(fault: string): number {

@@ -55,7 +55,7 @@ function chaoticWorld(seed: number): { world: World; random: SeededRandom; calm:
       batch: { maxRows: 1 + random.below(8), maxAgeMs: 500 + random.below(2_000) },
       chunk: { maxRows: 1 + random.below(4) },
       journal: { partitions: 1 + random.below(2) },
-      review: { uploadGraceMs: 20_000, pauseMs: 5_000 },
+      review: { graceMs: 20_000, pauseMs: 5_000 },
     },
     hooks: {
       commitFate: () =>

@@ -14,7 +14,7 @@ import { Promises } from './judges/promises.ts';
 import { assertAtRest, assertNothingLeft } from './judges/rest.ts';
 import { Truth } from './judges/truth.ts';
 import { type Rule, Violation } from './judges/violation.ts';
-import { kindOfHistory, MISSING_GRACE_MS } from './kinds.ts';
+import { GRACE_MS, kindOfHistory } from './kinds.ts';
 import { Operator } from './operator.ts';
 import { type Action, kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
 import { addTo, type Coverage, coverageOf } from './search/coverage.ts';
@@ -296,18 +296,15 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
     journal: { partitions: shape.shards },
     review: {
       attempts: shape.attempts,
-      uploadGraceMs: 15_000,
-      missingGraceMs: MISSING_GRACE_MS,
+      graceMs: GRACE_MS,
       pauseMs: 4_000,
       onRejectedType: shape.rejectedToDeadLetters ? 'dead-letter' : 'pause',
       ...(shape.maxReviewTimeMs === undefined
         ? {}
         : { maxReviewTimeMs: shape.maxReviewTimeMs, onTimeout: 'error' as const }),
     },
-    kafka: {
-      sessionTimeoutMs: shape.sessionTimeoutMs,
-      ownershipCheckIntervalMs: 20_000,
-    },
+    kafka: { sessionTimeoutMs: shape.sessionTimeoutMs },
+    ownershipCheckIntervalMs: 20_000,
     uploadDrainMs: 20_000,
   };
 }

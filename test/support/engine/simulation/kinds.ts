@@ -19,7 +19,7 @@ export type SimulatedKind = (typeof SIMULATED_KINDS)[number];
 /** Part of every content: logs must never show it (I6). */
 export const CONTENT_MARK = 'classified';
 /** For how long an id may be unknown, or be refused. */
-export const MISSING_GRACE_MS = 6_000;
+export const GRACE_MS = 15_000;
 
 /** State of the item at the service. */
 export interface Remote {
@@ -125,7 +125,7 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
           decisionId: undefined,
           headers: RETURNED_HEADERS,
           nullValues: 'dead-letter',
-          missingGraceMs: MISSING_GRACE_MS,
+          graceMs: GRACE_MS,
           onFailure: 'error',
           monotonic: () => process.monotonic(),
           newId: ids(name),
@@ -174,7 +174,7 @@ function untruthOfLookup(
   const made = decisions.get(id);
   if (code === 'decision_unknown' || code === 'decision_refused') {
     const withoutMs = decisions.withoutMs(id) ?? -1;
-    return withoutMs < MISSING_GRACE_MS ? `${code} after ${withoutMs} ms` : undefined;
+    return withoutMs < GRACE_MS ? `${code} after ${withoutMs} ms` : undefined;
   }
   if (code === 'review_timeout') return undefined;
   if (code === 'decision_unreadable')

@@ -27,7 +27,6 @@ function newMaterial(more: Partial<TlsOptions> = {}) {
     ca: [place('ca')],
     certificate: place('certificate'),
     key: place('key'),
-    minVersion: 'TLSv1.2',
     insecureSkipVerification: false,
     ...more,
   };

@@ -39,7 +39,7 @@ async function failureOf(
 describe('a request for a token', () => {
   it('is the client credentials grant, with the login encoded as RFC 6749 says', async () => {
     server.answer = () => tokenAnswer('token-1', 3_600_000);
-    const more = { scope: 'kafka read', audience: 'brokers', parameters: { resource: 'urn:x' } };
+    const more = { scope: 'kafka read', parameters: { audience: 'brokers' } };
     assert.deepEqual(await requestToken(options(more), never), {
       value: 'token-1',
       lifetimeMs: 3_600_000,
@@ -49,7 +49,6 @@ describe('a request for a token', () => {
       grant_type: 'client_credentials',
       scope: 'kafka read',
       audience: 'brokers',
-      resource: 'urn:x',
     });
     assert.equal(last?.login, 'me%26you:secret%3Awith+%C3%BC');
   });

@@ -36,7 +36,7 @@ function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOption
     decisionId: undefined,
     headers: [],
     nullValues: 'dead-letter',
-    missingGraceMs: 1_000,
+    graceMs: 1_000,
     onFailure: 'error',
     monotonic: () => 0,
     newId: () => `id-${++ids}`,

@@ -85,7 +85,7 @@ test('a restart counts the grace from its claim: the upload may have been made b
 test('a kill between journal and upload delays its records by seconds, whatever the grace', async () => {
   const world = new World({
     partitions: 1,
-    options: { review: { uploadGraceMs: 300_000 } },
+    options: { review: { graceMs: 300_000 } },
     service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
   });
   const first = world.start();
@@ -104,7 +104,7 @@ for (const seed of [1, 2, 3, 4]) {
     const world = new World({
       seed,
       partitions: 1,
-      options: { review: { poll: { initialMs: 500, maxMs: 15_000 } } },
+      options: { review: { pollMs: 15_000 } },
       service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
     });
     const first = world.start();

@@ -53,7 +53,7 @@ test('a type whose batches fail for hours holds no content while it waits, other
   let failing = true;
   const it = world({
     options: {
-      review: { pauseMs: 10 * MINUTE, poll: { initialMs: 500, maxMs: 30_000 }, attempts: 100 },
+      review: { pauseMs: 10 * MINUTE, pollMs: 30_000, attempts: 100 },
     },
     service: {
       review: ({ type }) => (type === 'bad' && failing ? { afterMs: MINUTE, state: 'failed' } : {}),

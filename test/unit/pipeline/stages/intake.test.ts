@@ -149,7 +149,7 @@ test('intake pauses at maxInFlight, says so, and resumes when the watermark has 
     options: {
       source: { maxInFlight: 20 },
       batch: { maxRows: 5, maxAgeMs: 1_000 },
-      kafka: { progressIntervalMs: 60 * MINUTE },
+      progressIntervalMs: 60 * MINUTE,
     },
     hooks: { batchRecords: () => 4 },
     service: {

@@ -175,7 +175,7 @@ test('a lost shard lets an upload under way end, but no longer than the drain al
     const outcomes: string[] = [];
     const world = new World({
       partitions: 1,
-      options: { kafka: { ownershipCheckIntervalMs: 1_000 } },
+      options: { ownershipCheckIntervalMs: 1_000 },
       wrap: slowUploads(uploadMs, outcomes),
     });
     world.start();

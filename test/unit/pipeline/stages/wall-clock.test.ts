@@ -23,7 +23,7 @@ test('a buffer that waits when the wall clock is set back is sealed when it is o
 test('after the wall clock was set back progress without a job is committed, and an idle owner proves that it is one', async () => {
   const world = new World({
     partitions: 1,
-    options: { kafka: { progressIntervalMs: 10_000, ownershipCheckIntervalMs: MINUTE } },
+    options: { progressIntervalMs: 10_000, ownershipCheckIntervalMs: MINUTE },
   });
   const instance = world.start();
   await world.clock.advance(2_000);

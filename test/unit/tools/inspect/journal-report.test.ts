@@ -174,14 +174,14 @@ test('each state of a batch has a wait reason', () => {
   assert.equal(of('PENDING'), 'the review');
   assert.match(of('SUCCESS', false), /published, once a replica runs$/);
   assert.match(of('CANCELLED'), /next attempt/);
-  assert.match(of('unknown_to_service'), /new batch after review.missingGrace/);
+  assert.match(of('unknown_to_service'), /new batch after review.grace/);
   assert.match(
     of('unknown_to_service', true, 'import'),
-    /if service.importPath is right, after review.missingGrace/,
+    /if service.importPath is right, after review.grace/,
   );
   assert.match(
     of('unknown_to_service', true, 'lookup'),
-    /ends according to review.onFailure after review.missingGrace/,
+    /ends according to review.onFailure after review.grace/,
   );
   assert.deepEqual(
     [of('IN_PROGRESS'), of('unreadable_answer')],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { type ProxySetting, proxyRules } from '../../../src/http/proxy.ts';
+import { proxyFromEnvironment } from '../../../src/http/proxy.ts';
 import { clientFor, collect, deadAddress, NEVER } from './servers.ts';
 import { httpsServer, pem, proxyServer } from './tls-servers.ts';
 
@@ -13,9 +13,13 @@ const CSV = { contentType: 'text/csv', ...NEVER };
 const TLS = { tls: { ca: [pem('ca.pem')] } };
 const BASIC = `Basic ${Buffer.from('me:hunter22secret').toString('base64')}`;
 
-const through = (setting: ProxySetting, env: Record<string, string> = {}) => ({
-  proxy: proxyRules(setting, env),
-});
+const through = (env: Record<string, string>) => ({ proxy: proxyFromEnvironment(env) });
+
+/** Sends http and https through the proxy at `url`, with credentials where they are given. */
+const throughBoth = (url: string, credentials?: string) => {
+  const address = credentials ? url.replace('://', `://${credentials}@`) : url;
+  return through({ HTTPS_PROXY: address, HTTP_PROXY: address });
+};
 
 test('calls and transfers go through a tunnel, with the credentials of the proxy for the proxy alone', async (t) => {
   const proxy = await proxyServer(t, ({ authorization }) =>
@@ -31,7 +35,7 @@ test('calls and transfers go through a tunnel, with the credentials of the proxy
   const base = `https://review.example.com:${port}`;
   const { client } = clientFor(t, base, {
     ...TLS,
-    ...through({ url: proxy.url, credentials: () => 'me:hunter22secret' }),
+    ...throughBoth(proxy.url, 'me:hunter22secret'),
   });
   await client.createBatch('email', NEVER);
   await client.upload(
@@ -56,7 +60,7 @@ test('behind a proxy a literal address is still checked; names are resolved by t
   const { port } = await httpsServer(t, () => CREATED);
   const { client } = clientFor(t, 'https://review.example.com', {
     ...TLS,
-    ...through({ url: proxy.url }),
+    ...throughBoth(proxy.url),
   });
   for (const host of ['10.0.0.1', '169.254.169.254', '[::ffff:127.0.0.1]']) {
     await assert.rejects(client.upload(`https://${host}:${port}/x`, Buffer.from('x'), CSV), {
@@ -85,7 +89,7 @@ test('a proxy that refuses, requires credentials, is missing or hangs is named i
       const settings = {
         retry: { maxRetries: 1 },
         allowHttp: ['*.corp'],
-        ...through({ url, credentials: 'me:hunter22secret' }),
+        ...throughBoth(url, 'me:hunter22secret'),
       };
       const { client, observer } = clientFor(t, base, settings);
       await assert.rejects(
@@ -103,7 +107,7 @@ test('a proxy that refuses, requires credentials, is missing or hangs is named i
     }
     const { client } = clientFor(t, 'https://review.example.com', {
       retry: { maxRetries: 0 },
-      ...through({ url }),
+      ...throughBoth(url),
     });
     await assert.rejects(
       client.upload('https://files.example.com/?X-Amz-Signature=1', Buffer.from('x'), CSV),

@@ -181,7 +181,7 @@ test('a file larger than allowed is stopped: at once by its Content-Length, othe
     await assert.rejects(reading, {
       failure: 'blocked',
       sameAgain: true,
-      message: /larger than service\.transfer\.maxResultBytes/,
+      message: /larger than maxResultBytes/,
     });
     assert.ok(got <= most, `${got} bytes`);
   }
