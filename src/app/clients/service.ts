@@ -4,7 +4,6 @@ import type { Config } from '../../config/schema.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 import { HttpPool } from '../../http/http.ts';
-import { type ServiceObserver, SILENT_OBSERVER } from '../../http/observer.ts';
 import { type ProxySetting, proxyChooser, proxyRules } from '../../http/proxy.ts';
 import { tlsContext } from '../../http/tls-files.ts';
 import { ServiceClient } from '../../service/client.ts';
@@ -75,17 +74,13 @@ export function serviceClient(
 }
 
 /** Client for tools, with short timeouts. @throws as `serviceClient` */
-export function toolService(
-  { service }: Pick<Config, 'service'>,
-  observer: Partial<ServiceObserver> = {},
-): ServiceClient {
+export function toolService({ service }: Pick<Config, 'service'>): ServiceClient {
   const { connectMs, headersMs, bodyMs } = service.timeouts;
   return serviceClient(service, {
     connectTimeoutMs: Math.min(connectMs, TOOL_TIMEOUT_MS),
     headersTimeoutMs: Math.min(headersMs, TOOL_TIMEOUT_MS),
     bodyTimeoutMs: Math.min(bodyMs, TOOL_TIMEOUT_MS),
     retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },
-    observer: { ...SILENT_OBSERVER, ...observer },
   });
 }
 

@@ -9,7 +9,7 @@ import { newestOf, readAll, withOtherCommands } from './control.ts';
 import { type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { journalReader, type ShardJournal } from './shard-journal.ts';
 
-interface PartitionPosition {
+export interface PartitionPosition {
   readonly partition: number;
   /** W: every record below is settled or in a live job. null: never claimed. */
   readonly watermark: number | null;
@@ -17,6 +17,8 @@ interface PartitionPosition {
   readonly committed: number | null;
   /** The committed offset was set externally: the next claim of the shard continues from there. */
   readonly resetPending: boolean;
+  /** First offset still in the source, and its end. */
+  readonly start: number;
   readonly end: number;
   /** Offsets that are neither settled nor in a job. */
   readonly lag: number;
@@ -138,6 +140,7 @@ function positionOf(
     watermark: progress?.watermark ?? null,
     committed: offset,
     resetPending: offset !== null && !isOwnCommit(metadata),
+    start,
     end,
     lag: Math.max(0, end - from - claimed),
     replay: progress?.replay ?? 0,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import { EventPart } from '../../../../src/kinds/review/decision/event-part.ts';
 import { RowSeal } from '../../../../src/kinds/review/decision/row-seal.ts';
@@ -10,7 +11,6 @@ import {
   isResultColumn,
 } from '../../../../src/kinds/review/metadata/column-names.ts';
 import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import {
   collectRows,
   kindWithFile,

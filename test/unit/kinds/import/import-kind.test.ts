@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import { writtenText } from '../../../../src/base/json/json-text.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
@@ -7,7 +8,6 @@ import type { RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
 import { type ImportOptions, importKind } from '../../../../src/kinds/import/index.ts';
 import type { ImportService } from '../../../../src/kinds/service-ports.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { headerList } from '../../../support/records/headers.ts';
 import { unpooledBody } from '../../../support/review/unpooled-body.ts';

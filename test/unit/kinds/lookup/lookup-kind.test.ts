@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import { textOfString } from '../../../../src/base/json/json-text.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
@@ -12,7 +13,6 @@ import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
 import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
 import type { FoundDecision } from '../../../../src/kinds/service-ports.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 
