@@ -16,7 +16,6 @@ export const EXIT = {
   notTaken: 11,
   unwell: 12,
   superseded: 13,
-  failing: 14,
   interrupted: 130,
 } as const;
 
@@ -40,8 +39,6 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   notTaken: 'check --sample: the record would be skipped or dead-lettered',
   unwell: 'doctor: a check failed',
   superseded: 'pause, drain, resume: another command came meanwhile',
-  failing:
-    'dead-letters replay: ended early, since most replayed records became dead letters again',
   interrupted: 'ended by a signal; run: by a second one, at once',
 };
 

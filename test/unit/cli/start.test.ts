@@ -56,7 +56,6 @@ describe('exit codes', () => {
       notTaken: 11,
       unwell: 12,
       superseded: 13,
-      failing: 14,
       interrupted: 130,
     });
   });
