@@ -82,7 +82,6 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   const { item } = decoded;
   upload = (await bodyOf(kind, [item], ROW_KEY)).body.toString('utf8');
   const outgoing = await terminalOf(kind, item);
-  await noteOutputFormat(pipeline, notes);
   const published = publishedSample(pipeline.output.topic, outgoing);
   if (pipeline.kind === 'lookup')
     upload = `/v1/decisions/${encodeURIComponent(textOfString(item.content))}`;
@@ -165,18 +164,6 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
     );
   }
   throw new Error('the sample did not come back');
-}
-
-/** Notes the schema of a format whose schema id only the registry has. */
-async function noteOutputFormat(pipeline: PipelineConfig, notes: Set<string>): Promise<void> {
-  if (pipeline.output.format === 'json') return;
-  // Loaded late: few samples need the schema parsers.
-  const { outputFormatOf } = await import('../formats/output-formats.ts');
-  const format = outputFormatOf(pipeline);
-  if (format === undefined) return;
-  notes.add(
-    `The value would be published in the format ${format.name} (contracts/${format.codec.file}), under subject ${format.subject}. Its JSON is shown: the schema id in front of it is known to the registry only.`,
-  );
 }
 
 /** Service that returns every upload, decided. */

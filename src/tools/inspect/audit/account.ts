@@ -36,14 +36,6 @@ export interface OutputEvidence extends OutputGaps {
   readonly isSuspect: (offset: number) => boolean;
 }
 
-/** Terminal record of a source record, and of its partition. */
-export interface TerminalEvidence {
-  /** Smallest offset of the partition with a terminal record. */
-  readonly first: number | undefined;
-  /** Kind of the terminal record: a decision, if there are both. */
-  kindOf(offset: number): TerminalKind | undefined;
-}
-
 export interface JudgedRecord {
   readonly offset: number;
   readonly timestampMs: number;
@@ -53,14 +45,7 @@ export interface JudgedRecord {
 }
 
 /** Reasons not to call a record without a terminal record missing. */
-export type UnknownReason =
-  | 'retention'
-  | 'compaction'
-  | 'reset'
-  | 'start'
-  | 'journal'
-  | 'moving'
-  | 'filter';
+export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'journal' | 'moving' | 'filter';
 
 export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
   retention:
@@ -68,7 +53,6 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
   compaction:
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
   reset: 'the group was reset, and the journal no longer shows which records that passed over',
-  start: 'the journal does not show where the pipeline began: it was written by an older version',
   journal:
     'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: run the command again',
@@ -77,16 +61,17 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
 };
 
 /**
+ * @param kind of the terminal record: a decision, if there are both
+ *
  * A terminal record overrides the journal, because the outputs were read after it: what was live
  * then may have settled. A record is missing only if the journal calls it settled and no output has it.
  */
 export function accountOf(
   { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
-  terminals: TerminalEvidence,
+  kind: TerminalKind | undefined,
   journal: JournalEvidence,
   outputs: OutputEvidence,
 ): { readonly account: Account; readonly reason?: UnknownReason } {
-  const kind = terminals.kindOf(offset);
   if (kind !== undefined) return { account: kind === 'decision' ? 'decided' : 'deadLettered' };
   if (journal.live.has(offset)) return { account: 'live' };
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
@@ -97,14 +82,12 @@ export function accountOf(
   const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
   if (filtered === true) return { account: 'skipped' };
 
-  const beforeAll = terminals.first === undefined || offset < terminals.first;
   const doubts: readonly (readonly [UnknownReason, boolean])[] = [
     ['filter', filtered === undefined],
     ['reset', journal.hasForgottenResets],
     ['compaction', outputs.compacted],
     ['retention', timestampMs < outputs.completeSinceMs],
     ['journal', beforeStart],
-    ['start', journal.start === undefined && beforeAll],
     ['moving', !outputs.isSuspect(offset)],
   ];
   const reason = doubts.find(([, holds]) => holds)?.[0];

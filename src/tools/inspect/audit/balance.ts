@@ -7,7 +7,6 @@ import {
   type JournalEvidence,
   type JudgedRecord,
   type OutputEvidence,
-  type TerminalEvidence,
   type UnknownReason,
 } from './account.ts';
 
@@ -58,7 +57,7 @@ export const emptyCounts = (): Record<keyof BalanceCounts, number> => ({
 });
 
 /** Collects the terminal records of one source partition, then its records. A few bits per offset of the range. */
-export class BalanceBuilder implements TerminalEvidence {
+export class BalanceBuilder {
   readonly range: SourceRange;
   readonly missing = new OffsetSet();
   readonly reasons = new Set<UnknownReason>();
@@ -69,7 +68,6 @@ export class BalanceBuilder implements TerminalEvidence {
   readonly #seen = new Map([[0, new OffsetSet()]]);
   readonly #double = new OffsetSet();
   readonly #committed = new OffsetSet();
-  #first: number | undefined;
   #firstOpen: number | undefined;
 
   constructor(range: SourceRange, journal: JournalEvidence) {
@@ -78,7 +76,6 @@ export class BalanceBuilder implements TerminalEvidence {
   }
 
   addTerminal(kind: TerminalKind, offset: number, replay: number): void {
-    this.#first = Math.min(this.#first ?? offset, offset);
     if (offset < this.range.from || offset >= this.range.to) return;
     let seen = this.#seen.get(replay);
     if (seen === undefined && this.#seen.size < MAX_RESETS) {
@@ -94,19 +91,14 @@ export class BalanceBuilder implements TerminalEvidence {
     this.#settled[kind].add(offset);
   }
 
-  /** Smallest offset with a terminal record, inside the range or not. */
-  get first(): number | undefined {
-    return this.#first;
-  }
-
-  kindOf(offset: number): TerminalKind | undefined {
+  #kindOf(offset: number): TerminalKind | undefined {
     if (this.#settled.decision.has(offset)) return 'decision';
     return this.#settled.dead_letter.has(offset) ? 'dead_letter' : undefined;
   }
 
   /** Judges a record without counting it. */
   judge(record: JudgedRecord, outputs: OutputEvidence): ReturnType<typeof accountOf> {
-    return accountOf(record, this, this.#journal, outputs);
+    return accountOf(record, this.#kindOf(record.offset), this.#journal, outputs);
   }
 
   /** Counts the next committed record of the range. */

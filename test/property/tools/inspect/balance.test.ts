@@ -38,7 +38,6 @@ type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
 /** One account for each record of the range, by plain rules in their order. */
 function accountOf(at: number, given: Scene, settled: Map<number, boolean>): string {
   if (settled.has(at)) return settled.get(at) === true ? 'decided' : 'deadLettered';
-  const first = Math.min(...given.terminals.map((one) => one.offset));
   const rules: [string, boolean][] = [
     ['live', given.live.has(at)],
     ['waiting', at >= given.watermark && !given.claimed.has(at)],
@@ -47,7 +46,6 @@ function accountOf(at: number, given: Scene, settled: Map<number, boolean>): str
     ['skipped', given.nulls.has(at) && given.flags.skipsNull],
     ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
     ['unknown', given.start !== undefined && at < given.start],
-    ['unknown', given.start === undefined && at < first],
     ['unknown', !given.suspects.has(at)],
     ['missing', true],
   ];

@@ -5,22 +5,20 @@ import { type AuditReport, audit } from '../../../../src/tools/inspect/audit/aud
 import type { Inspection } from '../../../../src/tools/inspect/context.ts';
 import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
 import type { RecordState } from '../../../../src/tools/inspect/explain/explanation.ts';
-import { inspectionOf, rewriteReads } from '../../../support/engine/inspection.ts';
+import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 
 const MINUTE_MS = 60_000;
 
 const auditOf = (world: World, inspection = inspectionOf(world)): Promise<AuditReport> =>
-  world.through(audit(inspection, { partitions: [] }));
+  world.through(audit(inspection));
 
 async function stateOf(
   world: World,
   offset: number,
   inspection = inspectionOf(world),
 ): Promise<RecordState> {
-  return (
-    await world.through(explainRecord(inspection, { partition: 0, offset }, { thorough: false }))
-  ).state;
+  return (await world.through(explainRecord(inspection, { partition: 0, offset }))).state;
 }
 
 /** Verdict, and the columns that are not 0. */
@@ -42,20 +40,6 @@ function beforeRead(world: World, wanted: string, act: () => void): Inspection {
     }
     return read(topic, ...rest);
   };
-  return inspection;
-}
-
-/** The journal as a version wrote it that did not say where the pipeline began. */
-function withoutStart(world: World): Inspection {
-  const inspection = inspectionOf(world);
-  rewriteReads(inspection, (topic, records) =>
-    records.map((record) => {
-      if (topic !== TOPICS.journal || !record.key?.toString().startsWith('progress/'))
-        return record;
-      const { start: _, inherited: __, ...progress } = JSON.parse(String(record.value));
-      return { ...record, value: Buffer.from(JSON.stringify(progress)) };
-    }),
-  );
   return inspection;
 }
 
@@ -88,12 +72,6 @@ test('records before an offset that the group had before the first start are unk
     assert.equal(await stateOf(world, 3), 'decided');
     journalOf(world).compact();
   }
-  const old = withoutStart(world);
-  const report = await auditOf(world, old);
-  assert.deepEqual(told(report), unknown);
-  assert.match(report.notes.join(), /does not show where the pipeline began/);
-  assert.equal(await stateOf(world, 1, old), 'unknown');
-  assert.equal(await stateOf(world, 3, old), 'decided');
 });
 
 test('a first claim between reading the journal and the committed offsets does not look like a lost journal', async () => {
@@ -115,26 +93,6 @@ test('a first claim between reading the journal and the committed offsets does n
   const report = await auditOf(world, inspection);
   assert.equal(instance().gauge('shards_owned'), 1);
   assert.deepEqual(told(report), ['balanced', { records: 3, waiting: 3 }]);
-});
-
-test('without a known start, records after the first terminal record can still be missing', async () => {
-  const world = new World({ partitions: 1 });
-  world.start();
-  for (let n = 0; n < 3; n++) world.event(0);
-  await world.untilSettled(MINUTE_MS);
-  journalOf(world).compact();
-  const old = withoutStart(world);
-  const lose = (value: Buffer | null) => JSON.parse(String(value)).offset !== 1;
-  rewriteReads(old, (topic, all) =>
-    topic === 'decisions' ? all.filter(({ value }) => lose(value)) : all,
-  );
-  assert.deepEqual(told(await auditOf(world, old)), [
-    'missing',
-    { records: 3, decided: 2, missing: 1 },
-  ]);
-  assert.equal(await stateOf(world, 1, old), 'missing');
-  const report = await world.through(audit(old, { partitions: [], from: 1 }));
-  assert.deepEqual(report.partitions[0]?.missingOffsets, [[1, 1]], 'a range that begins with it');
 });
 
 test('a job that moves to its next attempt while the journal is read and compacted is still found', async () => {

@@ -29,12 +29,6 @@ test('the start is that of the newest record', () => {
   );
 });
 
-test('without a recorded start it is the first watermark, unknown from later records alone', () => {
-  assert.equal(historyOf(progress(5, { last: null }), progress(9)).start, 5);
-  assert.equal(historyOf(progress(9)).start, undefined);
-  assert.equal(historyOf(progress(5, { last: null, replay: 1 })).start, undefined);
-});
-
 test('a reset to a later offset passes over records that were neither settled nor in a job', () => {
   const history = historyOf(
     progress(5, { claimed: [6, 8] }),
