@@ -61,10 +61,9 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
 };
 
 /**
- * @param kind of the terminal record: a decision, if there are both
- *
  * A terminal record overrides the journal, because the outputs were read after it: what was live
  * then may have settled. A record is missing only if the journal calls it settled and no output has it.
+ * @param kind of the terminal record: a decision, if there are both
  */
 export function accountOf(
   { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
