@@ -1,6 +1,6 @@
 /** Opens the connections that the doctor and the creation of topics need, and closes them. */
-import { abortable } from '../../base/abortable.ts';
-import { systemClock } from '../../base/system-clock.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import { systemClock } from '../../../packages/client/src/base/system-clock.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import type { ConnectOptions } from '../../kafka/index.ts';
 import type { DoctorParts } from '../../tools/doctor/check.ts';

@@ -1,5 +1,5 @@
 /** All checks of a configuration, in the order in which they run. */
-import { ServiceError } from '../../core/outcome/service-error.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { DoctorParts, KafkaParts, PipelineParts } from './check.ts';
 import {
   type Diagnosis,

@@ -1,6 +1,6 @@
 /** Evaluation of published decisions: their results are compared with the expected results of their events. */
-import { FirstNames } from '../../base/first-names.ts';
-import { isObject } from '../../base/json/is-object.ts';
+import { FirstNames } from '../../../packages/client/src/base/first-names.ts';
+import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
 import { InspectError, type Inspection } from '../inspect/context.ts';
 import { decisionMembers } from '../inspect/decision-value.ts';
 import { type ReadProgress, rangesBetween, scanTerminals } from '../inspect/outputs.ts';

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse, stringify } from 'yaml';
+import { parsePolicy } from '../../../packages/sandbox/src/policy/schema.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { parsePolicy } from '../../../src/sandbox/policy/schema.ts';
 import { blocksOf } from '../../support/docs/blocks.ts';
 import { PAGES, ROOT } from '../../support/docs/pages.ts';
 
