@@ -14,7 +14,6 @@ import { redactText } from '../telemetry/logging/redact.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
-import { completionCommand } from './commands/completion.ts';
 import { controlCommands } from './commands/control.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -97,7 +96,7 @@ ${exitCodeTable()}`,
   for (const add of [
     ...[runCommand, checkCommand, doctorCommand, topicsCommand, journalCommand, explainCommand],
     ...[auditCommand, evaluateCommand, deadLettersCommand, controlCommands, schemasCommand],
-    ...[resourceCommands, sandboxCommand, completionCommand],
+    ...[resourceCommands, sandboxCommand],
   ])
     add(program, io);
   return program;

@@ -1,10 +1,6 @@
 /** Client of the Content Review Service, and HTTP by the same proxy, from a configuration. */
 import { systemClock, systemRandom } from '../../../packages/client/src/base/system-clock.ts';
 import { HttpPool } from '../../../packages/client/src/http/http.ts';
-import {
-  type ServiceObserver,
-  SILENT_OBSERVER,
-} from '../../../packages/client/src/http/observer.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../../packages/client/src/http/tls-files.ts';
 import { ServiceClient } from '../../../packages/client/src/service/client.ts';
@@ -73,14 +69,10 @@ export function serviceClient(
 }
 
 /** Client for tools, with short timeouts. @throws as `serviceClient` */
-export function toolService(
-  { service }: Pick<Config, 'service'>,
-  observer: Partial<ServiceObserver> = {},
-): ServiceClient {
+export function toolService({ service }: Pick<Config, 'service'>): ServiceClient {
   return serviceClient(service, {
     ...timeouts(Math.min(service.timeoutMs, TOOL_TIMEOUT_MS)),
     retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },
-    observer: { ...SILENT_OBSERVER, ...observer },
   });
 }
 

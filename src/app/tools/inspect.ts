@@ -6,20 +6,15 @@ import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { FramedReader } from '../../events/formats/output/index.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
-import { connectKafka, requestFailure } from '../../kafka/index.ts';
-import { createLogger } from '../../telemetry/logging/logger.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/dead-letters/replay.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
-import { schemaRegistry } from '../clients/schema-registry.ts';
 import { toolService } from '../clients/service.ts';
-import { sourceLimits } from '../pipeline-options.ts';
 import { remoteState } from './remote-state.ts';
 import { plainDecoder } from './sample.ts';
+import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
-/** Short, because a person waits. */
-const KAFKA_CONNECT_MS = 3_000;
 /**
  * A killed replay leaves its transaction open for this long, and readers of the target wait for it; that
  * of a killed command keeps owners from reading their journals on.
@@ -34,8 +29,6 @@ interface InspectOptions {
   /** Allows requests to the service for the state of batches. */
   readonly service: boolean;
   readonly notice: (text: string) => void;
-  /** Ends reading. */
-  readonly signal?: AbortSignal;
 }
 
 export interface Tools extends ControlTools {
@@ -49,77 +42,52 @@ export interface Tools extends ControlTools {
  */
 export async function withPipeline<T>(
   config: Config,
-  options: InspectOptions,
+  { pipeline: name, service: isAsked, notice }: InspectOptions,
   work: (tools: Tools) => Promise<T>,
 ): Promise<T> {
-  const chosen = choosePipeline(config, options.pipeline);
+  const chosen = choosePipeline(config, name);
   if (!chosen.ok) throw new InspectError('usage', chosen.error);
   const pipeline = chosen.value;
-  // Standard output belongs to the answer; failures are thrown.
-  const logger = createLogger({ level: 'silent' });
-  const service = options.service ? serviceOf(config) : undefined;
-  const kafka = connectKafka(
-    { ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS },
-    logger,
-  );
-  const scan = kafka.scan(sourceLimits(config));
-  const registry = schemaRegistry(config, {
-    request() {},
-    unavailable: options.notice,
-    available() {},
-  });
-  const { signal = new AbortController().signal } = options;
+  const service = isAsked ? serviceOf(config) : undefined;
+  const { signal } = new AbortController();
+  const connect = kafkaConnection(config, 'tools', { logger: SILENT_LOGGER });
   try {
-    await kafka.admin.brokerCount();
-    const view = inspectedPipeline(config, pipeline);
-    for (const [role, topic] of Object.entries(view.topics)) {
-      if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
-      const hint =
-        role === 'journal'
-          ? 'this pipeline has never run, or under another name, or its journal is lost'
-          : 'check its name';
-      throw new InspectError(
-        'refused',
-        `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
-      );
-    }
-    const { source: sourceTopic, journal: journalTopic, deadLetters } = view.topics;
-    const producer = { pool: new BufferPool(0), transactionTimeoutMs: TRANSACTION_MS };
-    const tools: Tools = {
-      pipeline: view,
-      scan,
-      admin: kafka.admin,
-      clock: systemClock,
-      signal,
-      notice: options.notice,
-      ...(service === undefined
-        ? { remoteBatch: undefined }
-        : remoteState(pipeline, service, signal)),
-      readFramed: registry && framedReader(registry, signal, options.notice),
-      openControl: (shards) =>
-        kafka.controlProducer(
-          { ...producer, groupId: view.group, sourceTopic, journalTopic },
-          shards,
-        ),
-      openReplay: (groupId) => kafka.replayProducer({ ...producer, groupId, deadLetters }),
-    };
-    return await work(tools);
-  } catch (error) {
-    throw inspectFailure(error, config);
+    return await withClients(config, connect, notice, async ({ kafka, scan, registry }) => {
+      await kafka.admin.brokerCount();
+      const view = inspectedPipeline(config, pipeline);
+      for (const [role, topic] of Object.entries(view.topics)) {
+        if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
+        const hint =
+          role === 'journal'
+            ? 'this pipeline has never run, or under another name, or its journal is lost'
+            : 'check its name';
+        throw new InspectError(
+          'refused',
+          `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
+        );
+      }
+      const { source: sourceTopic, journal: journalTopic, deadLetters } = view.topics;
+      const producer = { pool: new BufferPool(0), transactionTimeoutMs: TRANSACTION_MS };
+      return await work({
+        pipeline: view,
+        scan,
+        admin: kafka.admin,
+        clock: systemClock,
+        signal,
+        notice,
+        remoteBatch: service && remoteState(pipeline, service, signal),
+        readFramed: registry && framedReader(registry, signal, notice),
+        openControl: (shards) =>
+          kafka.controlProducer(
+            { ...producer, groupId: view.group, sourceTopic, journalTopic },
+            shards,
+          ),
+        openReplay: (groupId) => kafka.replayProducer({ ...producer, groupId, deadLetters }),
+      });
+    });
   } finally {
-    await Promise.all([scan.close(), service?.close(), registry?.close()]);
-    await kafka.close();
+    await service?.close();
   }
-}
-
-/** Returns the failure of a request to Kafka as an InspectError; another error as it is. */
-export function inspectFailure(error: unknown, { kafka: { brokers } }: Config): unknown {
-  const failure = error instanceof InspectError ? undefined : requestFailure(error);
-  if (failure === undefined) return error;
-  const { message } = error as Error;
-  const where =
-    failure === 'unreachable' ? `Kafka at ${brokers.join(',')} cannot be reached: ` : '';
-  return new InspectError(failure, where + message, { cause: error });
 }
 
 /** Decodes the parts of a value that the tools show. */
@@ -174,19 +142,10 @@ export function inspectedPipeline(
       one.output.topic,
       one.deadLetters.topic,
     ]),
-    types: typesOf(pipeline),
     skipsNullValues: source.nullValues === 'skip',
     isFiltered: filterOf(pipeline),
     transactionTimeoutMs: tuning.transactionTimeoutMs,
   };
-}
-
-function typesOf({ kind, source: { mapping } }: PipelineConfig): readonly string[] | undefined {
-  if (kind === 'lookup') return [];
-  const { type } = mapping;
-  if ('constant' in type) return [type.constant];
-  const { map, otherwise } = type;
-  return map && [...new Set([...Object.values(map), ...(otherwise ? [otherwise] : [])])];
 }
 
 /**

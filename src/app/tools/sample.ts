@@ -2,10 +2,11 @@
 
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
-import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
+import { BufferPool } from '../../core/bytes/buffer-pool.ts';
+import type { EncodedBody } from '../../core/bytes/row-sink.ts';
+import type { JobContext, KindSteps, PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type {
   ContentItem,
-  Decoded,
   OutgoingRecord,
   RecordHeaders,
   SourceRecord,
@@ -13,7 +14,6 @@ import type {
 import { type EventFormat, jsonFormat } from '../../events/format.ts';
 import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
-import { bodyOf } from '../../tools/doctor/body-of.ts';
 import { type KindServices, kindOf } from '../kinds.ts';
 
 /** Result in the invented answers of the service. */
@@ -82,7 +82,6 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   const { item } = decoded;
   upload = (await bodyOf(kind, [item], ROW_KEY)).body.toString('utf8');
   const outgoing = await terminalOf(kind, item);
-  await noteOutputFormat(pipeline, notes);
   const published = publishedSample(pipeline.output.topic, outgoing);
   if (pipeline.kind === 'lookup')
     upload = `/v1/decisions/${encodeURIComponent(textOfString(item.content))}`;
@@ -90,13 +89,19 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   return answer({ outcome: 'accepted', ...type, upload, published });
 }
 
-/** Returns the decoder of many samples, which are not submitted. @param notes receives assumptions, in sentences */
-export function sampleDecoder(
-  pipeline: PipelineConfig,
-  notes: Set<string>,
-): (sample: Sample) => Decoded {
-  const { decode } = unconnectedKind(pipeline, formatOf(pipeline, notes), () => '');
-  return (sample) => decode(recordOf(pipeline, sample, notes), 0);
+/**
+ * Encodes items as one upload, without a shared pool.
+ * @param rowKey see KindSteps.rows
+ * @throws when the kind fails on an item
+ */
+export function bodyOf(
+  kind: Pick<KindSteps, 'rows'>,
+  items: Iterable<ContentItem>,
+  rowKey?: string,
+): Promise<EncodedBody> {
+  const sink = kind.rows(new BufferPool(0), rowKey);
+  for (const item of items) sink.add(item);
+  return sink.finish();
 }
 
 /** Decoder of the pipeline's records; undefined when it needs a schema registry. */
@@ -159,18 +164,6 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
     );
   }
   throw new Error('the sample did not come back');
-}
-
-/** Notes the schema of a format whose schema id only the registry has. */
-async function noteOutputFormat(pipeline: PipelineConfig, notes: Set<string>): Promise<void> {
-  if (pipeline.output.format === 'json') return;
-  // Loaded late: few samples need the schema parsers.
-  const { outputFormatOf } = await import('../formats/output-formats.ts');
-  const format = outputFormatOf(pipeline);
-  if (format === undefined) return;
-  notes.add(
-    `The value would be published in the format ${format.name} (contracts/${format.codec.file}), under subject ${format.subject}. Its JSON is shown: the schema id in front of it is known to the registry only.`,
-  );
 }
 
 /** Service that returns every upload, decided. */

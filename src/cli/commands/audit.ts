@@ -1,57 +1,34 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { counted, sentence, type TableCell, table } from '../../../packages/client/src/cli/text.ts';
 import type { Tools } from '../../app/tools/inspect.ts';
 import type { AuditReport } from '../../tools/inspect/audit/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/audit/balance.ts';
-import {
-  pointInTime,
-  runTool,
-  several,
-  type ToolFlags,
-  toolOptions,
-  wholeNumber,
-} from '../tool-options.ts';
+import { pointInTime, runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 /** Runs of offsets that the text lists. */
 const MAX_RUNS = 20;
 
 interface AuditFlags extends ToolFlags {
   readonly position?: string;
-  readonly partition?: number[];
-  readonly from?: number;
   readonly since?: number;
-  readonly to?: number;
 }
 
 export function auditCommand(program: Command, io: Io): void {
   toolOptions(program.command('audit'))
     .summary('prove that every source record has exactly one terminal record')
     .description(
-      'Counts the fate of each source record in a range of the topic, and lists missing and duplicate terminal records. Safe beside a running connector: records in flight are not reported as missing.',
+      'Counts the fate of each source record, and lists missing and duplicate terminal records. Safe beside a running connector: records in flight are not reported as missing.',
     )
     .option(
-      '--partition <partition>',
-      'only this partition; repeatable',
-      several(wholeNumber('A partition')),
-    )
-    .option('--from <offset>', 'first offset', wholeNumber('An offset'))
-    .addOption(
-      new Option('--since <time>', 'first timestamp: ISO 8601, or an age (15m, 2h, 1d)')
-        .argParser(pointInTime)
-        .conflicts('from'),
+      '--since <time>',
+      'first timestamp: ISO 8601, or an age (15m, 2h, 1d); default: all records',
+      pointInTime,
     )
     .option(
-      '--to <offset>',
-      'one past the last offset (default: the end)',
-      wholeNumber('An offset'),
-    )
-    .addOption(
-      new Option(
-        '--position <file>',
-        'begin where the last audit with this file ended; unless records are missing or double, write the new position to it',
-      ).conflicts(['partition', 'from', 'to']),
+      '--position <file>',
+      'begin where the last audit with this file ended; unless records are missing or double, write the new position to it',
     )
     .addHelpText(
       'after',
@@ -59,7 +36,6 @@ export function auditCommand(program: Command, io: Io): void {
         [
           'audit -c connector.yaml --since 1d',
           'audit -c connector.yaml --since 1d --position posts.position',
-          'audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json',
         ],
         'docs/tools.md explains the columns.',
         'ok',
@@ -78,13 +54,13 @@ export function auditCommand(program: Command, io: Io): void {
 }
 
 async function audited(tools: Tools, flags: AuditFlags): Promise<AuditReport> {
-  const { partition: partitions = [], since: sinceMs, position: file } = flags;
+  const { since: sinceMs, position: file } = flags;
   const { auditFrom } = await import('../../tools/inspect/audit/audit.ts');
   const { readPosition, writePosition } = await import('../files/audit-position.ts');
   const { name: pipeline, topics } = tools.pipeline;
   const subject = { pipeline, topic: topics.source };
   const last = file === undefined ? undefined : await readPosition(file, subject);
-  const { report, progress } = await auditFrom(tools, { ...flags, sinceMs, partitions }, last);
+  const { report, progress } = await auditFrom(tools, { sinceMs }, last);
   const isSound = report.verdict === 'balanced' || report.verdict === 'unknown';
   if (file !== undefined && isSound) await writePosition(file, subject, progress);
   return report;

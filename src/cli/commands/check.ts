@@ -26,7 +26,7 @@ export function checkCommand(program: Command, io: Io): void {
     .option('-q, --quiet', 'print nothing when the configuration is valid')
     .option(
       '--sample <file>',
-      'show the outcome of one event, whose value is in this file, or of each line of a .jsonl file; nothing is sent',
+      'show the outcome of the event whose value is in this file; nothing is sent',
     )
     .option(
       '--source <file>',
@@ -47,11 +47,10 @@ export function checkCommand(program: Command, io: Io): void {
         [
           'check -q -c connector.yaml && echo deploy',
           'check -c connector.yaml --sample event.json --key user-7 --header lang=en',
-          'check --sample events.jsonl --source source.yaml',
+          'check --sample event.json --source source.yaml',
         ],
         `With --sample it shows the CSV row and the decision of the event, with an invented result; or the reason for which it would be
-skipped or become a dead letter, with exit code 5. Of a .jsonl file it shows the number of events that would be accepted, and the
-lines of the others; the exit code is 5 if one would become a dead letter, or none would be accepted.`,
+skipped or become a dead letter, with exit code 5.`,
       ),
     )
     .action(async ({ config: file, source, quiet, sample, ...record }: CheckFlags) => {
@@ -124,11 +123,6 @@ interface SampleFlags {
 async function showSample(io: Io, config: Config, flags: SampleFlags): Promise<void> {
   const { sample, key, header: headers = [], timestamp: timestampMs = Date.now() } = flags;
   const pipeline = pipelineNamed(config, flags.pipeline);
-  if (/\.(?:jsonl|ndjson)$/i.test(sample)) {
-    const { showSamples } = await import('./check-samples.ts');
-    await showSamples(io, pipeline, flags, { key, headers, timestampMs });
-    return;
-  }
   const bytes = await readFile(sample).catch((error) => {
     throw new CommandFailed(`the sample ${sample} cannot be read: ${systemReason(error)}`);
   });

@@ -36,7 +36,6 @@ interface ReplayFlags extends LetterFlags {
   readonly yes?: true;
   readonly again?: true;
   readonly rate?: number;
-  readonly watch: boolean;
 }
 
 export function deadLettersCommand(program: Command, io: Io): void {
@@ -69,7 +68,6 @@ export function deadLettersCommand(program: Command, io: Io): void {
     .option('-y, --yes', 'replay, rather than a dry run')
     .option('--again', 'include letters whose record was replayed before and failed again')
     .option('--rate <records>', 'most records per second', wholeNumber('The rate', 1))
-    .option('--no-watch', 'do not wait for outcomes, nor end when most records fail again')
     .addHelpText(
       'after',
       helpText(
@@ -77,8 +75,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
           'dead-letters replay --config connector.yaml --reason no_type --since 2d --to source --yes',
           'dead-letters replay 2:1371 2:1390 --since 2d -c connector.yaml --to content-retry --yes',
         ],
-        'Remove the cause before you replay to the source. There, records go out in portions of 100, 200, 400, ...; before each further one, the outcomes of the last are awaited for at most 30 s.',
-        'problems',
+        'Remove the cause before you replay to the source, and try a few named records first.',
       ),
     )
     .action((at: SourceCoordinate[], flags: ReplayFlags) => replay(io, at, flags));
@@ -115,7 +112,6 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       open: stop === undefined ? undefined : (group) => tools.openReplay(group),
       again: flags.again,
       rate: flags.rate,
-      watch: flags.watch,
       stop,
     });
   // An open transaction would block the readers of its topics, so the first signal only requests the stop.
@@ -127,8 +123,8 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       return await write(tools, stop);
     });
   const work = flags.yes === true ? writeUntilStopped : (tools: Tools) => write(tools);
-  await runTool(io, flags, work, replayText, ({ interrupted, failing }) =>
-    interrupted ? EXIT.interrupted : failing === null ? EXIT.ok : EXIT.problems,
+  await runTool(io, flags, work, replayText, ({ interrupted }) =>
+    interrupted ? EXIT.interrupted : EXIT.ok,
   );
 }
 
@@ -160,13 +156,9 @@ function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: nu
 }
 
 function replayText(report: ReplayReport, nowMs: number): string {
-  const { dryRun, to, deadLetters, counts, interrupted, failing, unmatched } = report;
-  const missing =
-    unmatched.length === 0
-      ? ''
-      : `Without a dead letter: ${unmatched.map(({ partition, offset }) => `${partition}:${offset}`).join(' ')}.\n`;
+  const { dryRun, to, deadLetters, counts, interrupted } = report;
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  if (all === 0 && !interrupted) return `No dead letters match: nothing to replay.\n${missing}`;
+  if (all === 0 && !interrupted) return 'No dead letters match: nothing to replay.\n';
 
   const statuses: Readonly<Record<ReplayStatus, readonly [string, string]>> = {
     replayed: [dryRun ? 'would be replayed' : 'replayed', ''],
@@ -192,14 +184,11 @@ function replayText(report: ReplayReport, nowMs: number): string {
       : `${interrupted ? 'Interrupted: ' : ''}${counted(replayed, 'record')} published to ${to}.`,
     skipped.length === 0 ? '' : `Skipped: ${skipped.join(', ')}.`,
     dryRun && replayed > 0 ? 'Add --yes to replay.' : '',
-    failing === null
-      ? ''
-      : `Ended early: ${failing.failed} of the last ${failing.published} became dead letters again, for the reasons that dead-letters list shows. Remove the cause, then run it again for the rest; add --again for those that failed.`,
     interrupted ? 'Run it again to continue.' : '',
   ].filter(Boolean);
   const cut = report.listCut ? `The first ${deadLetters.length} are shown.\n` : '';
   return [
     table('RECORD REASON AGE BYTES STATUS'.split(' '), rows),
-    `${cut}${missing}${sentences.join(' ')}\n`,
+    `${cut}${sentences.join(' ')}\n`,
   ].join('\n');
 }

@@ -12,18 +12,16 @@ import {
   table,
 } from '../../../packages/client/src/cli/text.ts';
 import type {
-  ClassFigures,
   ClassName,
-  EvaluationFigures,
-} from '../../tools/evaluate/confusion-matrix.ts';
-import type { EvaluationCounts, EvaluationReport } from '../../tools/evaluate/evaluate.ts';
+  EvaluationCounts,
+  EvaluationReport,
+} from '../../tools/evaluate/evaluate.ts';
 import { configOption, pointInTime, runTool, type ToolFlags } from '../tool-options.ts';
 
 const WEEK_MS = 7 * 86_400_000;
-const COLUMNS = 100;
 /** Rows of a table. */
 const MAX_ROWS = 40;
-const MAX_NAME = 18;
+const MAX_NAME = 30;
 
 interface EvaluateFlags extends ToolFlags {
   readonly from?: number;
@@ -36,7 +34,7 @@ export function evaluateCommand(program: Command, io: Io): void {
   configOption(program.command('evaluate'))
     .summary('measure how often decisions agree with expected results')
     .description(
-      'Compares the results of published decisions with the expected results of their events: precision, recall, F1 and the confusion matrix, in total, by content type and by label.',
+      'Compares the results of published decisions with the expected results of their events: precision, recall and F1 of each result, and the confusion matrix.',
     )
     .addArgument(
       new Argument('[pipeline]', 'pipeline; required when the configuration has several'),
@@ -73,8 +71,8 @@ export function evaluateCommand(program: Command, io: Io): void {
         io,
         pipeline === undefined ? flags : { ...flags, pipeline },
         (tools, progress) =>
-          evaluate(tools, { fromMs, toMs, type, label }, ({ done, total, evaluated }) =>
-            progress.show(() => `${bar(done, total)}  ${counted(evaluated, 'decision')} evaluated`),
+          evaluate(tools, { fromMs, toMs, type, label }, ({ done, total }) =>
+            progress.show(() => bar(done, total)),
           ),
         evaluationText,
         ({ unreadable }) => (unreadable > 0 ? EXIT.problems : EXIT.ok),
@@ -82,80 +80,32 @@ export function evaluateCommand(program: Command, io: Io): void {
     });
 }
 
-/** Returns the answer for people, at most 100 columns wide. */
-export function evaluationText(report: EvaluationReport): string {
-  const { overall, types, labels } = report;
-  if (overall.evaluated === 0) return lastLines(report);
-  return [
-    table(FIGURES, figureRows(overall)),
-    matrixText(overall),
-    groupTable(
-      'TYPE',
-      types.map(({ type, ...figures }) => [type, figures]),
-    ),
-    ...(labels.length === 0
-      ? []
-      : [
-          groupTable(
-            'LABEL',
-            labels.map(({ label, ...figures }) => [label, figures]),
-          ),
-        ]),
-    lastLines(report),
-  ].join('\n');
-}
-
-const FIGURES = ['RESULT', 'SUPPORT', 'DECIDED', 'PRECISION', 'RECALL', 'F1'];
 const percentCell = (share: number | null): TableCell => (share === null ? null : percent(share));
 const nameCell = (name: ClassName): string =>
   name === null ? '(others)' : printable(name, MAX_NAME);
 
-/** Rows of the classes, and of all together: each share of all is the agreement. */
-function figureRows({ classes, evaluated, agreement }: EvaluationFigures): TableCell[][] {
-  const all = { support: evaluated, decided: evaluated };
-  const shares = { precision: agreement, recall: agreement, f1: agreement };
+/** Returns the answer for people. */
+export function evaluationText(report: EvaluationReport): string {
+  if (report.evaluated === 0) return lastLines(report);
   return [
-    ...classes.map((one) => [nameCell(one.name), one] as const),
-    ['(all)', { ...all, ...shares }] as const,
-  ].map(([name, one]: readonly [string, Omit<ClassFigures, 'name'>]) => [
-    name,
-    one.support,
-    one.decided,
-    percentCell(one.precision),
-    percentCell(one.recall),
-    percentCell(one.f1),
-  ]);
-}
-
-/** Matrix with a column per class, or, if that is too wide, its cells. */
-function matrixText({ classes, matrix }: EvaluationFigures): string {
-  const counts = new Map(
-    matrix.map(({ expected, result, count }) => [JSON.stringify([expected, result]), count]),
-  );
-  const names = classes.map(({ name }) => name);
-  const wide = table(
-    ['EXPECTED \\ DECIDED', ...names.map(nameCell)],
-    names.map((expected) => [
-      nameCell(expected),
-      ...names.map((result) => counts.get(JSON.stringify([expected, result])) ?? 0),
-    ]),
-  );
-  if (wide.split('\n').every(({ length }) => length <= COLUMNS)) return wide;
-  const cells = [...matrix].sort((a, b) => b.count - a.count);
-  return cutTable(
-    ['EXPECTED', 'DECIDED', 'COUNT'],
-    cells.map(({ expected, result, count }) => [nameCell(expected), nameCell(result), count]),
-  );
-}
-
-function groupTable(
-  head: string,
-  groups: readonly (readonly [name: string | null, figures: EvaluationFigures])[],
-): string {
-  const rows = groups.flatMap(([name, figures]) =>
-    figureRows(figures).map((row) => [nameCell(name), ...row]),
-  );
-  return cutTable([head, ...FIGURES], rows);
+    cutTable(
+      'RESULT SUPPORT DECIDED PRECISION RECALL F1'.split(' '),
+      report.classes.map(({ name, support, decided, precision, recall, f1 }) => [
+        nameCell(name),
+        ...[support, decided],
+        ...[precision, recall, f1].map(percentCell),
+      ]),
+    ),
+    cutTable(
+      'EXPECTED DECIDED COUNT'.split(' '),
+      report.matrix.map(({ expected, result, count }) => [
+        nameCell(expected),
+        nameCell(result),
+        count,
+      ]),
+    ),
+    lastLines(report),
+  ].join('\n');
 }
 
 function cutTable(heads: readonly string[], rows: readonly (readonly TableCell[])[]): string {
@@ -168,13 +118,11 @@ const APART: readonly (readonly [keyof EvaluationCounts, string])[] = [
   ['withoutExpected', 'without an expected result'],
   ['errors', 'with status ERROR'],
   ['withoutResult', 'without a result'],
-  ['superseded', 'replaced by a later decision'],
   ['unreadable', 'unreadable'],
 ];
 
 function lastLines(report: EvaluationReport): string {
-  const { overall, topic, fromMs, toMs } = report;
-  const { evaluated, agreement } = overall;
+  const { evaluated, agreement, topic, fromMs, toMs } = report;
   const apart = APART.filter(([key]) => report[key] > 0);
   return [
     agreement === null

@@ -27,14 +27,10 @@ import {
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 10;
-/** Each match is explained from journal and outputs. */
-const MAX_LIMIT = 1_000;
 
 interface ExplainFlags extends ToolFlags {
-  readonly thorough?: true;
   readonly key?: string;
   readonly since?: number;
-  readonly until?: number;
   readonly limit: number;
 }
 
@@ -56,14 +52,12 @@ export function explainCommand(program: Command, io: Io): void {
       'begin of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
       pointInTime,
     )
-    .option('--until <time>', 'end of the search (default: the end of the topic)', pointInTime)
     .option(
       '--limit <number>',
       'matches to show: the newest',
-      wholeNumber('The limit', 1, MAX_LIMIT),
+      wholeNumber('The limit', 1),
       DEFAULT_LIMIT,
     )
-    .option('--thorough', 'one record: read the outputs to their ends, to find duplicates')
     .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
       'after',
@@ -79,42 +73,34 @@ export function explainCommand(program: Command, io: Io): void {
     )
     .action(async (record: string | undefined, flags: ExplainFlags) => {
       if (record === undefined) await explainMatches(io, flags);
-      else await explainOne(io, record, flags);
+      else if (flags.key === undefined) await explainOne(io, record, flags);
+      else throw new CommandFailed('name a record, or search with --key, not both');
     });
 }
 
 async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<void> {
-  const extra = (['key', 'since', 'until'] as const).find((name) => flags[name] !== undefined);
-  if (extra !== undefined)
-    throw new CommandFailed(`--${extra} belongs to a search: leave out the record, or --${extra}`);
   const { explainRecord, namedRecord } = await import('../../tools/inspect/explain/explain.ts');
-  const options = { thorough: flags.thorough === true };
   await runTool(
     io,
     flags,
-    (tools) => explainRecord(tools, namedRecord(tools.pipeline, record), options),
+    (tools) => explainRecord(tools, namedRecord(tools.pipeline, record)),
     explainText,
     (record) => codeOf([record]),
   );
 }
 
 async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
-  const { key, until: untilMs, since: sinceMs = Date.now() - DAY_MS, limit } = flags;
+  const { key, since: sinceMs = Date.now() - DAY_MS, limit } = flags;
   if (key === undefined)
     throw new CommandFailed(
       'name a record (PARTITION:OFFSET or an event id), or search with --key',
-    );
-  if (flags.thorough) throw new CommandFailed('--thorough takes one record: leave it out');
-  if (untilMs !== undefined && untilMs <= sinceMs)
-    throw new CommandFailed(
-      `the time from ${instant(sinceMs)} to ${instant(untilMs)} is empty: change --since or --until`,
     );
   const { search } = await import('../../tools/inspect/explain/search.ts');
   await runTool(
     io,
     flags,
     (tools, progress) =>
-      search(tools, { key, sinceMs, untilMs, limit }, ({ done, total, matching }) =>
+      search(tools, { key, sinceMs, limit }, ({ done, total, matching }) =>
         progress.show(() => `${bar(done, total)}  ${counted(matching, 'match', 'matches')}`),
       ),
     searchText,
@@ -132,9 +118,8 @@ function isSound({ state, terminals }: Explanation): boolean {
 }
 
 function searchText(report: SearchReport, nowMs: number): string {
-  const { topic, sinceMs, untilMs, searched, matching, records } = report;
-  const to = untilMs === null ? 'now' : instant(untilMs);
-  const where = `${counted(searched, 'record')} of ${topic} read, ${instant(sinceMs)} to ${to}`;
+  const { topic, sinceMs, searched, matching, records } = report;
+  const where = `${counted(searched, 'record')} of ${topic} read, from ${instant(sinceMs)} on`;
   const newest = matching > records.length ? `, the newest ${records.length} shown` : '';
   const last =
     matching === 0

@@ -1,6 +1,6 @@
 /**
  * Diagnosis of a cluster and of this client's rights, without a consumer or a producer. Nothing here
- * joins a group, and only `openTransactionalId` changes the cluster: the id remains known to it.
+ * joins a group or changes the cluster.
  */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -8,7 +8,6 @@ import { ClusterConnection, coordinatorOf, describeGroup } from '../client/clust
 import type { ConnectOptions } from '../client/connect.ts';
 import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
 import { explain, protocolErrorOf } from '../errors.ts';
-import type { KafkaBroker } from '../kafkajs/shapes.ts';
 import { createTopic, partitionsOf } from './topic-requests.ts';
 
 export interface BrokerAnswer {
@@ -125,7 +124,10 @@ export class KafkaClusterInspector {
    */
   async tryTransactionalId(id: string): Promise<void> {
     const what = `use the transactional id ${id}`;
-    await this.#onCoordinator(id, what, async (coordinator) => {
+    // An id here is `<journal>-…`, and rights are granted by that prefix.
+    const access = { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
+    await this.#connection.request(what, access, async (cluster) => {
+      const coordinator = await coordinatorOf(cluster, 'transaction', id);
       try {
         // Brokers check the right before they look for the transaction.
         await coordinator.endTxn({
@@ -140,14 +142,6 @@ export class KafkaClusterInspector {
     });
   }
 
-  /** Initialises a transactional id, as a producer does: Kafka remembers it until transactional.id.expiration.ms. */
-  async openTransactionalId(id: string, transactionTimeout: number): Promise<void> {
-    const what = `initialise the transactional id ${id}`;
-    await this.#onCoordinator(id, what, (coordinator) =>
-      coordinator.initProducerId({ transactionalId: id, transactionTimeout }),
-    );
-  }
-
   /** Checks whether the topic could be created, without creating it. */
   async tryCreate(topic: string, spec: TopicSpec): Promise<void> {
     const access = { topic, operation: 'CREATE' };
@@ -158,18 +152,6 @@ export class KafkaClusterInspector {
 
   async close(): Promise<void> {
     await this.#connection.close();
-  }
-
-  async #onCoordinator(
-    id: string,
-    what: string,
-    run: (coordinator: KafkaBroker) => Promise<unknown>,
-  ): Promise<void> {
-    // An id here is `<journal>-…`, and rights are granted by that prefix.
-    const access = { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
-    await this.#connection.request(what, access, async (cluster) =>
-      run(await coordinatorOf(cluster, 'transaction', id)),
-    );
   }
 }
 

@@ -1,88 +1,106 @@
 /** All checks of a configuration, in the order in which they run. */
-
-import type { DoctorParts, PipelineParts } from './check.ts';
-import { type Diagnosis, type DoctorCheck, failed, ok, together, warning } from './check.ts';
-import { groupChecks, journalChecks } from './journal-checks.ts';
-import { kafkaChecks } from './kafka-checks.ts';
-import { roundTripCheck } from './round-trip.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import type { DoctorParts, KafkaParts, PipelineParts } from './check.ts';
+import {
+  type Diagnosis,
+  type DoctorCheck,
+  failed,
+  messageOf,
+  ok,
+  together,
+  warning,
+} from './check.ts';
+import { groupChecks, journalCheck } from './journal-checks.ts';
 import { sampleCheck } from './sample-check.ts';
-import { serviceChecks } from './service-checks.ts';
 import { topicChecks } from './topic-checks.ts';
 
-export function checksOf(parts: DoctorParts): DoctorCheck[] {
+export function checksOf({ kafka, service, pipelines }: DoctorParts): DoctorCheck[] {
+  const kinds = new Set(pipelines.map(({ inspection }) => inspection.pipeline.kind));
   return [
-    memoryCheck(parts.memory),
-    ...kafkaChecks(parts.kafka),
-    ...serviceChecks(parts),
-    certificateCheck(parts),
-    ...parts.pipelines.flatMap((pipeline) =>
-      pipelineChecks(parts, pipeline).map((check) => ({ ...check, pipeline: pipeline.name })),
+    ...kafkaChecks(kafka),
+    ...[...kinds].map((kind) => serviceCheck(service, kind)),
+    ...pipelines.flatMap((pipeline) =>
+      pipelineChecks(pipeline, kafka).map((check) => ({ ...check, pipeline: pipeline.name })),
     ),
   ];
 }
 
-function pipelineChecks(parts: DoctorParts, pipeline: PipelineParts): DoctorCheck[] {
-  const sampled: { type?: string } = {};
+const pipelineChecks = (pipeline: PipelineParts, kafka: KafkaParts): DoctorCheck[] => [
+  ...topicChecks(pipeline, kafka),
+  journalCheck(pipeline, kafka),
+  ...groupChecks(pipeline, kafka),
+  ...pipeline.registryChecks,
+  sampleCheck(pipeline),
+];
+
+function kafkaChecks({ addresses, inspector, login }: KafkaParts): DoctorCheck[] {
   return [
-    ...topicChecks(pipeline, parts.kafka),
-    ...journalChecks(pipeline, parts.kafka),
-    ...groupChecks(pipeline, parts),
-    ...pipeline.registryChecks,
-    sampleCheck(pipeline, sampled),
-    ...(parts.roundTrip === undefined
-      ? []
-      : [roundTripCheck(pipeline, parts.clock, parts.roundTrip, sampled)]),
+    {
+      name: 'kafka.connect',
+      about: `kafka.brokers ${addresses.join(',')}`,
+      async run() {
+        const failures = await Promise.all(
+          addresses.map(async (address) => {
+            try {
+              return void (await inspector.connect(address));
+            } catch (error) {
+              return addresses.length === 1 ? messageOf(error) : `${address}: ${messageOf(error)}`;
+            }
+          }),
+        );
+        const found = failures.filter((failure) => failure !== undefined);
+        if (found.length === addresses.length) return failed([...new Set(found)].join('; '));
+        return together(
+          `connected by ${login()}`,
+          found.map((one) => warning(one, 'correct kafka.brokers, or start that broker')),
+        );
+      },
+    },
+    {
+      name: 'kafka.brokers',
+      about: 'the brokers of the cluster',
+      needs: ['kafka.connect'],
+      async run() {
+        const all = await inspector.brokers();
+        const named = all.map(({ id, address }) => `${id} at ${address}`);
+        const problems = all.map(
+          ({ id, address, failure }) =>
+            failure !== undefined &&
+            failed(
+              `broker ${id} at ${address}: ${failure}`,
+              'make its advertised.listeners address reachable from here, and name the listener for this network in kafka.brokers',
+            ),
+        );
+        return together(`${named.join(', ')}: all respond`, problems);
+      },
+    },
   ];
 }
 
-const MIB = 1024 * 1024;
-/** Need of the process without and with its memory budget: docs/operating.md, Memory. */
-const BASE_BYTES = 200 * MIB;
-const PER_BUDGET = 1.5;
+/** Object that the pipelines of a kind create or read at the service. */
+const OBJECTS: Readonly<Record<string, string>> = { import: 'import', lookup: 'decision' };
 
-function memoryCheck({ budgetBytes, containerBytes }: DoctorParts['memory']): DoctorCheck {
-  const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
-  const neededBytes = BASE_BYTES + PER_BUDGET * budgetBytes;
-  const needed = `memory.budget ${mib(budgetBytes)} needs up to ${mib(neededBytes)}`;
+function serviceCheck({ address, ask }: DoctorParts['service'], kind: string): DoctorCheck {
+  const object = OBJECTS[kind] ?? 'batch';
   return {
-    name: 'process.memory',
-    about: 'memory of this machine',
-    async run() {
-      if (containerBytes === undefined) return ok(`no container limit; ${needed}`);
-      const found = `the container limit is ${mib(containerBytes)}, ${needed}`;
-      if (containerBytes >= neededBytes) return ok(found);
-      const fits = Math.floor((containerBytes - BASE_BYTES) / PER_BUDGET / MIB);
-      const lower = fits < 1 ? '' : `, or set memory.budget to ${fits}MiB`;
-      return warning(found, `raise the limit to ${mib(neededBytes)}${lower}`);
+    name: `service.${object}`,
+    about: `service ${address}, request for an unknown ${object}`,
+    async run(signal): Promise<Diagnosis> {
+      try {
+        await ask(kind, signal);
+        return warning('it returned one for a random id', 'check that service.baseUrl is right');
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const { failure, status, message } = error;
+        if (failure === 'not_found') {
+          const path = kind === 'import' ? ' or service.importPath' : '';
+          return ok(
+            `answered ${status ?? 404} as expected; a wrong path in service.baseUrl${path} would look the same`,
+          );
+        }
+        // The message ends with the remedy.
+        return failure === 'rejected' && status !== undefined ? warning(message) : failed(message);
+      }
     },
   };
 }
-
-const DAY_MS = 24 * 3_600_000;
-/** The connector itself warns as early (src/kafka/security/expiry.ts). */
-const SOON_MS = 14 * DAY_MS;
-
-function certificateCheck({ certificates, clock }: DoctorParts): DoctorCheck {
-  return {
-    name: 'certificates',
-    about: 'TLS certificates',
-    async run() {
-      const all = [...(await certificates())].sort((a, b) => a.endsMs - b.endsMs);
-      const [first] = all;
-      if (first === undefined) return ok('none in use');
-      const nowMs = clock.now();
-      const problems = all.map(({ whose, endsMs }): Diagnosis | false => {
-        if (endsMs <= nowMs) return failed(`${whose} expired on ${day(endsMs)}`, 'replace it');
-        if (endsMs > nowMs + SOON_MS) return false;
-        const days = Math.ceil((endsMs - nowMs) / DAY_MS);
-        return warning(`${whose} expires in ${days} days`, 'replace it');
-      });
-      return together(
-        `the first of ${all.length} to expire is ${first.whose}, on ${day(first.endsMs)}`,
-        problems,
-      );
-    },
-  };
-}
-
-const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);

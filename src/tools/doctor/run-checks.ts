@@ -1,7 +1,7 @@
 /** Runs checks in order, each within its time limit. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
-import { type Diagnosis, type DoctorCheck, failed, messageOf, notTried } from './check.ts';
+import { type Diagnosis, type DoctorCheck, failed, messageOf } from './check.ts';
 
 export interface CheckReport extends Diagnosis {
   readonly check: DoctorCheck;
@@ -48,7 +48,8 @@ function blocked(
   if (blocker === undefined) return undefined;
   // A skipped check already names the first cause.
   const { check, status, found } = blocker;
-  return status === 'failed' ? notTried(`${titleOf(check)} failed`) : { status, found };
+  if (status === 'skipped') return { status, found };
+  return { status: 'skipped', found: `not tried, because ${titleOf(check)} failed` };
 }
 
 /** Subject of a check as its line shows it. */

@@ -16,7 +16,7 @@ interface TopicState {
 
 /** @returns undefined when the topic does not exist */
 export async function topicState(
-  { inspector }: KafkaParts,
+  inspector: KafkaParts['inspector'],
   admin: ClusterAdmin,
   topic: string,
 ): Promise<TopicState | undefined> {
@@ -50,7 +50,7 @@ export async function topicDiagnosis(
   topic: string,
 ): Promise<Diagnosis> {
   const { admin } = pipeline.inspection;
-  const found = await topicState(kafka, admin, topic);
+  const found = await topicState(kafka.inspector, admin, topic);
   if (found === undefined) return failed('it does not exist', CREATE_TOPICS);
   const { partitions, replicationFactor } = found.description;
   const brokers = await admin.brokerCount();
@@ -67,31 +67,20 @@ export async function topicDiagnosis(
 const refused = (problem: string | undefined) => problem !== undefined && failed(problem);
 
 async function outputProblems(
-  { engine, inspection, maxContentBytes, includesContent }: PipelineParts,
+  { engine, inspection }: PipelineParts,
   found: TopicDescription,
   role: 'output' | 'dead-letter',
 ): Promise<Problems> {
-  const accepted = maxMessageBytes(found);
+  if (role === 'output') return [refused(outputProblem(found, engine.output.topic))];
   const source = await inspection.admin.describeTopic(engine.source.topic).catch(() => undefined);
-  const largest = maxMessageBytes(source);
-  if (role === 'dead-letter')
-    return [
-      refused(outputProblem(found, engine.deadLetters.topic)),
-      accepted < largest &&
-        largest < Infinity &&
-        warning(
-          `max.message.bytes is ${accepted}, that of the source ${largest}: a dead letter of a larger record has no value, and cannot be replayed`,
-          `raise max.message.bytes to ${largest} or more`,
-        ),
-    ];
-  const content = Math.min(maxContentBytes, largest);
+  const [accepted, largest] = [maxMessageBytes(found), maxMessageBytes(source)];
   return [
-    refused(outputProblem(found, engine.output.topic)),
-    includesContent &&
-      accepted < content &&
+    refused(outputProblem(found, engine.deadLetters.topic)),
+    accepted < largest &&
+      largest < Infinity &&
       warning(
-        `max.message.bytes is ${accepted}, but with output.includeContent decisions repeat contents of up to ${content} bytes: larger ones become dead letters (too_large)`,
-        `raise max.message.bytes above ${content}, or lower source.maxContent`,
+        `max.message.bytes is ${accepted}, that of the source ${largest}: a dead letter of a larger record has no value, and cannot be replayed`,
+        `raise max.message.bytes to ${largest} or more`,
       ),
   ];
 }

@@ -1,31 +1,12 @@
-/**
- * Evaluation of published decisions: the results of events with an expected result are compared
- * with it.
- *
- * After a reset of the group an event has another decision. Each event counts once, by its newest
- * decision of the range: if a first reading finds events with several, a second one passes over
- * the earlier ones. The memory is a bit per event, and the classes and groups below.
- */
+/** Evaluation of published decisions: their results are compared with the expected results of their events. */
 import { FirstNames } from '../../../packages/client/src/base/first-names.ts';
-import { CoordinateSet } from '../../core/journal/job.ts';
-import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
-import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';
+import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
 import { InspectError, type Inspection } from '../inspect/context.ts';
 import { decisionMembers } from '../inspect/decision-value.ts';
-import {
-  headerText,
-  MAX_RESETS,
-  parseEventId,
-  type ReadProgress,
-  rangesBetween,
-  readRanges,
-} from '../inspect/outputs.ts';
-import { ConfusionMatrix, type EvaluationFigures } from './confusion-matrix.ts';
-import { type EvaluatedDecision, evaluatedDecision } from './evaluated-decision.ts';
+import { type ReadProgress, rangesBetween, scanTerminals } from '../inspect/outputs.ts';
 
-/** Classes, content types and labels that are told apart; longer names are not. */
+/** Results that are told apart; longer ones are not. */
 export const MAX_CLASSES = 50;
-export const MAX_GROUPS = 50;
 const MAX_NAME = 200;
 
 export interface EvaluationRequest {
@@ -38,16 +19,35 @@ export interface EvaluationRequest {
   readonly label?: string | undefined;
 }
 
-/** Decisions of the range and of the chosen type and label, by what becomes of them. */
+/** Result; null: the results beyond the limit, together. */
+export type ClassName = string | null;
+
+/** A figure that is undefined, such as a precision without decisions, is null. */
+export interface ClassFigures {
+  readonly name: ClassName;
+  /** Decisions with this expected result, and decisions with this result. */
+  readonly support: number;
+  readonly decided: number;
+  /** Share of `decided` with this expected result. */
+  readonly precision: number | null;
+  /** Share of `support` with this result. */
+  readonly recall: number | null;
+  readonly f1: number | null;
+}
+
+interface Cell {
+  readonly expected: ClassName;
+  readonly result: ClassName;
+  readonly count: number;
+}
+
+/** Decisions of the range and of the chosen type and label that have no part in the figures. */
 export interface EvaluationCounts {
   /** Status ERROR. */
   errors: number;
-  /** Without an expected result. */
   withoutExpected: number;
   /** With an expected result, status SUCCESS and no result. */
   withoutResult: number;
-  /** Earlier decisions of events that were decided again, or copies. */
-  superseded: number;
   /** Not readable, or not a decision of this connector. */
   unreadable: number;
 }
@@ -56,22 +56,20 @@ export interface EvaluationReport extends EvaluationCounts {
   readonly topic: string;
   readonly fromMs: number;
   readonly toMs: number | null;
-  readonly type: string | null;
-  readonly label: string | null;
-  readonly overall: EvaluationFigures;
-  /** null: the types beyond the limit. */
-  readonly types: readonly (EvaluationFigures & { readonly type: string | null })[];
-  /** Decisions to which a label applies; a decision counts for each of its labels. */
-  readonly labels: readonly (EvaluationFigures & { readonly label: string | null })[];
+  readonly evaluated: number;
+  readonly agreeing: number;
+  readonly agreement: number | null;
+  /** By support, the largest first. */
+  readonly classes: readonly ClassFigures[];
+  /** Cells above 0 of the confusion matrix, the largest first. */
+  readonly matrix: readonly Cell[];
 }
-
-type OnProgress = (state: ReadProgress & { readonly evaluated: number }) => void;
 
 /** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
 export async function evaluate(
   inspection: Inspection,
-  request: EvaluationRequest,
-  progress: OnProgress = () => {},
+  { fromMs, toMs, type, label }: EvaluationRequest,
+  onProgress: (state: ReadProgress) => void = () => {},
 ): Promise<EvaluationReport> {
   const { name, kind, topics } = inspection.pipeline;
   if (kind !== 'review')
@@ -79,161 +77,76 @@ export async function evaluate(
       'usage',
       `pipeline ${name} is of kind ${kind}: only the decisions of reviews have expected results`,
     );
-  const { fromMs, toMs, type = null, label = null } = request;
-  const sources = await inspection.scan.bounds(topics.source);
-  const ranges = await rangesBetween(inspection, topics.decisions, fromMs, toMs);
-  let reading = new Reading(inspection, request, sources, undefined);
-  await reading.read(ranges, progress);
-  if (reading.newest.size > 1) {
-    inspection.notice('some events were decided again after a reset: reading once more');
-    reading = new Reading(inspection, request, sources, reading.newest);
-    await reading.read(ranges, progress);
-  }
-  const about = { topic: topics.decisions, fromMs, toMs: toMs ?? null, type, label };
-  return { ...about, ...reading.report() };
-}
-
-/** Decided events by the number of resets before the decision. */
-type ByResets = Map<number, CoordinateSet>;
-
-class Reading {
-  readonly #inspection: Inspection;
-  readonly #request: EvaluationRequest;
-  readonly #sources: ReadonlyMap<number, PartitionBounds>;
-  readonly #before: ByResets | undefined;
-  readonly newest: ByResets = new Map();
-  readonly #classes = new FirstNames(MAX_CLASSES, isShort);
-  readonly #overall = new ConfusionMatrix();
-  readonly #types = new Groups();
-  readonly #labels = new Groups();
-  readonly #counts: EvaluationCounts = {
-    ...{ errors: 0, withoutExpected: 0, withoutResult: 0, superseded: 0, unreadable: 0 },
-  };
-
-  /** @param before events of an earlier reading of the same ranges */
-  constructor(
-    inspection: Inspection,
-    request: EvaluationRequest,
-    sources: ReadonlyMap<number, PartitionBounds>,
-    before: ByResets | undefined,
-  ) {
-    this.#inspection = inspection;
-    this.#request = request;
-    this.#sources = sources;
-    this.#before = before;
-  }
-
-  read(ranges: Awaited<ReturnType<typeof rangesBetween>>, progress: OnProgress): Promise<void> {
-    return readRanges(
-      this.#inspection,
-      ranges,
-      async ({ records, unreadable }) => {
-        if (unreadable !== undefined) this.#counts.unreadable += unreadable.to - unreadable.from;
-        for (const record of records) {
-          const taken = this.#take(record);
-          // Awaiting each would cost more than the rest: few are promises.
-          if (taken instanceof Promise) await taken;
-        }
-      },
-      (state) => progress({ ...state, evaluated: this.#overall.evaluated }),
-    );
-  }
-
-  report() {
-    return {
-      ...this.#counts,
-      overall: this.#overall.figures(),
-      types: this.#types.figures('type'),
-      labels: this.#labels.figures('label'),
-    };
-  }
-
-  #take(record: SourceRecord): Promise<void> | undefined {
-    const { source } = this.#inspection.pipeline.topics;
-    const at = parseEventId(headerText(record, 'eventId'), source);
-    // A record of another pipeline or application.
-    if (at === undefined || !this.#exists(at)) return undefined;
-    const isNew = this.#isNewest(at);
-    const members = decisionMembers(record.value, this.#inspection.readFramed);
-    const add = (read: object | null | undefined) =>
-      this.#add(read == null ? undefined : evaluatedDecision(read), isNew);
-    if (members instanceof Promise) return members.then(add);
-    add(members);
-    return undefined;
-  }
-
-  #exists({ partition, offset }: SourceCoordinate): boolean {
-    const bounds = this.#sources.get(partition);
-    return bounds !== undefined && offset < bounds.end;
-  }
-
-  /** Returns true for a decision that is not repeated, and not replaced as far as is known. */
-  #isNewest(at: SourceCoordinate & { readonly replay: number }): boolean {
-    const { partition, offset, replay } = at;
-    let events = this.newest.get(replay);
-    if (events === undefined) {
-      if (this.newest.size === MAX_RESETS) return false;
-      events = new CoordinateSet();
-      this.newest.set(replay, events);
-    }
-    if (!events.add(partition, offset)) return false;
-    for (const [resets, later] of this.#before ?? [])
-      if (resets > replay && later.has(partition, offset)) return false;
-    return true;
-  }
-
-  #add(decision: EvaluatedDecision | undefined, isNewest: boolean): void {
-    const counts = this.#counts;
-    if (decision === undefined) {
-      counts.unreadable++;
-      return;
-    }
-    const { status, type, labels, result, expected } = decision;
-    const request = this.#request;
-    if (request.type !== undefined && type !== request.type) return;
-    if (request.label !== undefined && !labels.has(request.label)) return;
-    if (!isNewest) counts.superseded++;
-    else if (status !== 'SUCCESS') counts.errors++;
-    else if (expected === undefined) counts.withoutExpected++;
-    else if (result === undefined) counts.withoutResult++;
+  const names = new FirstNames(MAX_CLASSES, ({ length }) => length <= MAX_NAME);
+  const cells = new Map<string, Cell>();
+  const counts = { errors: 0, withoutExpected: 0, withoutResult: 0, unreadable: 0 };
+  let [evaluated, agreeing] = [0, 0];
+  const add = (members: object | null | undefined): undefined => {
+    const { status, result, expected_result, labels, batch } = (members ?? {}) as Record<
+      string,
+      unknown
+    >;
+    if ((status !== 'SUCCESS' && status !== 'ERROR') || !isObject(batch)) counts.unreadable++;
+    else if (type !== undefined && batch.type !== type) return;
+    else if (label !== undefined && !applies(labels, label)) return;
+    else if (status === 'ERROR') counts.errors++;
+    else if (!isText(expected_result)) counts.withoutExpected++;
+    else if (!isText(result)) counts.withoutResult++;
     else {
-      const cell = [this.#class(expected), this.#class(result), expected === result] as const;
-      this.#overall.add(...cell);
-      this.#types.of(type).add(...cell);
-      for (const matrix of new Set(Array.from(labels, (label) => this.#labels.of(label))))
-        matrix.add(...cell);
+      const cell = {
+        expected: names.take(expected_result) ?? null,
+        result: names.take(result) ?? null,
+      };
+      const key = JSON.stringify(cell);
+      cells.set(key, { ...cell, count: (cells.get(key)?.count ?? 0) + 1 });
+      evaluated++;
+      if (expected_result === result) agreeing++;
     }
-  }
-
-  #class(result: string): string | null {
-    return this.#classes.take(result) ?? null;
-  }
+  };
+  const ranges = await rangesBetween(inspection, topics.decisions, fromMs, toMs);
+  await scanTerminals(
+    inspection,
+    ranges.map((range) => ({ ...range, kind: 'decision', start: range.from })),
+    ({ record }) => {
+      const members = decisionMembers(record.value, inspection.readFramed);
+      return members instanceof Promise ? members.then(add) : add(members);
+    },
+    onProgress,
+  );
+  const matrix = [...cells.values()].sort((a, b) => b.count - a.count);
+  return {
+    ...{ topic: topics.decisions, fromMs, toMs: toMs ?? null, ...counts },
+    ...{ evaluated, agreeing, agreement: share(agreeing, evaluated) },
+    ...{ classes: figuresOf(matrix), matrix },
+  };
 }
 
-/** Matrices by content type, or by label. */
-class Groups {
-  readonly #names = new FirstNames(MAX_GROUPS, isShort);
-  readonly #matrices = new Map<string | null, ConfusionMatrix>();
+/** An empty text counts as missing. */
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-  of(name: string): ConfusionMatrix {
-    const known = this.#names.take(name) ?? null;
-    let matrix = this.#matrices.get(known);
-    if (matrix === undefined) {
-      matrix = new ConfusionMatrix();
-      this.#matrices.set(known, matrix);
-    }
-    return matrix;
-  }
+/** Another application may have written anything. */
+const applies = (labels: unknown, name: string): boolean =>
+  Array.isArray(labels) &&
+  labels.some((label) => isObject(label) && label.applied === true && label.name === name);
 
-  /** @param member that has the name */
-  figures<K extends string>(member: K) {
-    return [...this.#matrices]
-      .sort(([, a], [, b]) => b.evaluated - a.evaluated)
-      .map(([name, matrix]) => ({
-        ...({ [member]: name } as Record<K, string | null>),
-        ...matrix.figures(),
-      }));
-  }
+function figuresOf(matrix: readonly Cell[]): ClassFigures[] {
+  const names = new Set(matrix.flatMap(({ expected, result }) => [expected, result]));
+  const sum = (counts: (cell: Cell) => boolean) =>
+    matrix.reduce((total, cell) => total + (counts(cell) ? cell.count : 0), 0);
+  return Array.from(names, (name) => {
+    const support = sum(({ expected }) => expected === name);
+    const decided = sum(({ result }) => result === name);
+    // Results beyond the limit are equal in name alone.
+    const correct = sum(({ expected, result }) => expected === name && result === name);
+    const shares = [
+      [correct, decided],
+      [correct, support],
+      [2 * correct, support + decided],
+    ] as const;
+    const [precision = null, recall = null, f1 = null] =
+      name === null ? [] : shares.map(([part, whole]) => share(part, whole));
+    return { name, support, decided, precision, recall, f1 };
+  }).sort((a, b) => b.support - a.support || b.decided - a.decided);
 }
 
-const isShort = ({ length }: string): boolean => length <= MAX_NAME;
+const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);

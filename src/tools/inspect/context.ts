@@ -24,8 +24,6 @@ export interface InspectedPipeline {
     readonly decisions: string;
     readonly deadLetters: string;
   };
-  /** Content types that the mapping can give; undefined: any. */
-  readonly types?: readonly string[] | undefined;
   /** Topics that the pipelines of the configuration write. */
   readonly reservedTopics: readonly string[];
   /** Null values are skipped, not dead-lettered. */
@@ -49,10 +47,6 @@ export interface Inspection {
   readonly notice: (text: string) => void;
   /** Requests the state of a batch or an import; undefined: the service is not called. Rejects when it is unreachable. */
   readonly remoteBatch: ((remoteId: string) => Promise<RemoteBatch>) | undefined;
-  /** Requests the decision that a record of a lookup names; undefined: it names none. Rejects as `remoteBatch`. */
-  readonly remoteDecision?:
-    | ((record: SourceRecord) => Promise<RemoteBatch | undefined>)
-    | undefined;
   /** Reads a value whose schema is in a registry as its JSON form; undefined when that is not possible. */
   readonly readFramed?: ((value: Buffer) => Promise<object | undefined>) | undefined;
 }

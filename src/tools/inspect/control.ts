@@ -95,7 +95,11 @@ async function write(
     await producer.fence();
     const journals = await readAll(readers, 'end');
     const before = newestOf(journals);
-    const isReadEverywhere = withOtherCommands(journals).length === 0;
+    // Something else may have written to the journal.
+    const isReadEverywhere = journals.every(
+      ({ state: { control, isControlSpoilt } }) =>
+        !isControlSpoilt && JSON.stringify(control) === JSON.stringify(before),
+    );
     const nowMs = tools.clock.now();
     const control =
       commanded(before, given, nowMs) ??
@@ -189,17 +193,3 @@ export async function readAll(readers: Readers, to: 'stable' | 'end'): Promise<S
 export const newestOf = (journals: readonly ShardJournal[]): Control =>
   journals.map(({ state }) => state).sort((a, b) => b.control.revision - a.control.revision)[0]
     ?.control ?? NO_CONTROL;
-
-/**
- * Shards whose command cannot be read or is not the newest, since something else has written to the journal.
- * @param newest of an earlier reading, if commands may have been written during this one
- */
-export const withOtherCommands = (
-  journals: readonly ShardJournal[],
-  newest = newestOf(journals),
-): readonly number[] =>
-  journals.flatMap(({ shard, state: { control, isControlSpoilt }, isAtEnd }) => {
-    const isKnown = isAtEnd && control.revision <= newest.revision;
-    const isOther = isKnown && JSON.stringify(control) !== JSON.stringify(newest);
-    return isOther || isControlSpoilt ? shard : [];
-  });

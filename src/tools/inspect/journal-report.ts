@@ -5,11 +5,11 @@ import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { CommittedOffset } from '../../core/ports/kafka.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
-import { newestOf, readAll, withOtherCommands } from './control.ts';
+import { newestOf, readAll } from './control.ts';
 import { type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { journalReader, type ShardJournal } from './shard-journal.ts';
 
-interface PartitionPosition {
+export interface PartitionPosition {
   readonly partition: number;
   /** W: every record below is settled or in a live job. null: never claimed. */
   readonly watermark: number | null;
@@ -17,6 +17,8 @@ interface PartitionPosition {
   readonly committed: number | null;
   /** The committed offset was set externally: the next claim of the shard continues from there. */
   readonly resetPending: boolean;
+  /** First offset still in the source, and its end. */
+  readonly start: number;
   readonly end: number;
   /** Offsets that are neither settled nor in a job. */
   readonly lag: number;
@@ -65,14 +67,7 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
   const { scan, admin, pipeline } = inspection;
   const numbers = [...(await scan.bounds(pipeline.topics.journal)).keys()];
   const readers = numbers.map((shard) => journalReader(inspection, shard));
-  let journals = await readAll(readers, 'stable');
-  let others = withOtherCommands(journals);
-  if (others.length > 0) {
-    // Perhaps a command was written when some shards had been read and others had not.
-    const newest = newestOf(journals);
-    journals = await readAll(readers, 'stable');
-    others = withOtherCommands(journals, newest);
-  }
+  const journals = await readAll(readers, 'stable');
   // After the journals: a W beyond the end would look like a recreated topic.
   const bounds = await scan.bounds(pipeline.topics.source);
   const committed = await admin.committed(pipeline.group, pipeline.topics.source, [
@@ -116,12 +111,7 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
       unsettled: [...state.jobs.values()].reduce((sum, { left }) => sum + left.size, 0),
     }),
   );
-  const newest = newestOf(journals);
-  if (others.length > 0)
-    notes.push(
-      `the command of shard(s) ${others.join(', ')} cannot be read or is not the newest, since something else has written to the journal: give the newest again`,
-    );
-  return { group, control: newest, shards, jobs, notes };
+  return { group, control: newestOf(journals), shards, jobs, notes };
 }
 
 function positionOf(
@@ -138,6 +128,7 @@ function positionOf(
     watermark: progress?.watermark ?? null,
     committed: offset,
     resetPending: offset !== null && !isOwnCommit(metadata),
+    start,
     end,
     lag: Math.max(0, end - from - claimed),
     replay: progress?.replay ?? 0,

@@ -101,7 +101,7 @@ export async function rangesBetween(
   { scan }: Inspection,
   topic: string,
   sinceMs: number,
-  untilMs: number | undefined,
+  untilMs?: number,
 ): Promise<RangeOfTopic[]> {
   const bounds = await scan.bounds(topic);
   const first = await scan.firstAt(topic, sinceMs);
@@ -128,18 +128,12 @@ export async function scanTerminals(
   inspection: Inspection,
   ranges: readonly OutputRange[],
   onTerminal: OnTerminal,
+  onProgress: (state: ReadProgress) => void = () => {},
 ): Promise<number> {
-  const { pipeline, notice } = inspection;
+  const { pipeline } = inspection;
   const enough = new AbortController();
   let offsets = 0;
-  const onPiece = async (
-    { records, unreadable }: RecordPiece,
-    { kind, topic, partition }: OutputRange,
-  ) => {
-    if (unreadable !== undefined)
-      notice(
-        `${topic}-${partition}: offsets ${unreadable.from} to ${unreadable.to - 1} cannot be read and are not counted: ${unreadable.poison.message}`,
-      );
+  const onPiece = async ({ records }: RecordPiece, { kind, topic }: OutputRange) => {
     for (const record of records) {
       const eventId = headerText(record, 'eventId');
       const at = parseEventId(eventId, pipeline.topics.source);
@@ -151,7 +145,11 @@ export async function scanTerminals(
     }
   };
   try {
-    await readRanges(inspection, ranges, onPiece, ({ done }) => (offsets = done), enough.signal);
+    const progressed = (state: ReadProgress) => {
+      offsets = state.done;
+      onProgress(state);
+    };
+    await readRanges(inspection, ranges, onPiece, progressed, enough.signal);
   } catch (error) {
     if (!enough.signal.aborted) throw error;
   }
@@ -187,6 +185,12 @@ export async function readRanges<R extends RangeOfTopic>(
         range,
         async (piece) => {
           guard.stop();
+          if (piece.unreadable !== undefined) {
+            const { from, to, poison } = piece.unreadable;
+            inspection.notice(
+              `${topic}-${partition}: offsets ${from} to ${to - 1} cannot be read and are not counted: ${poison.message}`,
+            );
+          }
           await onPiece(piece, range);
           guard.restart();
           const next = Math.min(piece.nextOffset, until);

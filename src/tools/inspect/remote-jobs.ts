@@ -28,7 +28,7 @@ export function waitsFor({ kind, service, running }: JobSituation): string {
   switch (service?.status) {
     case undefined:
       return isLookup
-        ? 'decisions that are not made yet, or that the service does not return in a usable form: `explain` requests that of a record'
+        ? 'decisions that are not made yet, or that the service does not return in a usable form'
         : 'unknown: the service was not called';
     case 'WAITING_FOR_UPLOAD':
       return `its upload to take effect; replaced by a new batch after review.grace at most${then}`;

@@ -20,8 +20,6 @@ export interface ShardJournal {
   readonly histories: ReadonlyMap<number, ProgressHistory>;
   /** Time of the newest record; undefined for an empty journal. */
   readonly writtenMs: number | undefined;
-  /** False if records behind an open transaction could not be read. */
-  readonly isAtEnd: boolean;
 }
 
 /** Called with every record that is still in the journal, in order. */
@@ -83,7 +81,7 @@ export function journalReader(
         );
         const state = view.finish();
         checkMeta(inspection, state, all.size);
-        return { shard, state, histories, writtenMs, isAtEnd: bounds[to] === bounds.end };
+        return { shard, state, histories, writtenMs };
       } catch (error) {
         if (!(error instanceof JournalFormatError)) throw error;
         // Compaction may have removed a record in favour of one written meanwhile: read on to that.

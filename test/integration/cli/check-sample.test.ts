@@ -29,16 +29,6 @@ pipelines:
   - {name: events, source: {topic: ce, format: cloudevents, mapping: {content: data.text, type: {field: type}, metadata: "{id: id}"}}}
 `;
 
-const OUTPUTS = `
-kafka: {brokers: "127.0.0.1:1"}
-service: {baseUrl: "https://review.example", apiKey: {env: NOT_SET}}
-schemaRegistry: {urls: ["http://127.0.0.1:1"]}
-pipelines:
-  - {name: avro, source: {topic: c}, output: {format: avro}}
-  - {name: protobuf, kind: import, source: {topic: d}, output: {format: protobuf, subject: receipts}}
-  - {name: framed, kind: lookup, source: {topic: e}, output: {format: json-schema, subject: mine}}
-`;
-
 type Run = (
   args: readonly string[],
 ) => Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
@@ -60,10 +50,7 @@ async function checkedBy(
   ...more: string[]
 ) {
   const [config, sample] = [join(DIRECTORY, 'c.yaml'), join(DIRECTORY, `${Math.random()}.json`)];
-  await writeFile(
-    config,
-    pipeline !== undefined && OUTPUTS.includes(`{name: ${pipeline},`) ? OUTPUTS : CONFIG,
-  );
+  await writeFile(config, CONFIG);
   await writeFile(sample, typeof value === 'string' ? value : JSON.stringify(value));
   const name = pipeline === undefined ? [] : ['--pipeline', pipeline];
   return run(['check', '--config', config, '--sample', sample, ...name, ...more]);
@@ -142,60 +129,56 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
     assert.equal(lookedUp.published.value.decision_id, 'decision/7');
   });
 
-  it('counts the events of a .jsonl file and names the lines of the others, by defaults or by options of the source', async () => {
-    const file = join(DIRECTORY, 'events.jsonl');
-    const lines = [
-      '{"type":"comment","content":"SECRET"}',
-      '',
-      '{"type":"comment"}',
-      '{"type":"article","content":"x"}\r',
-      'SECRET',
-    ];
-    await writeFile(file, `\ufeff${lines.join('\n')}`);
-    const plain = await runCliProcess(['check', '--sample', file]);
-    assert.deepEqual([plain.code, plain.err], [EXIT.problems, '']);
-    assert.match(
-      plain.out,
-      /: 2 events accepted \(1 comment, 1 article\), 0 skipped, 2 dead letters \(1 no_content, 1 not_json\)\.\n {2}line 3: dead letter, no_content: .+\n {2}line 5: dead letter, not_json: /,
+  it('reads a text as the content, and JSON as a structured CloudEvent', async () => {
+    const text = JSON.parse((await checked('texts', 'two\nlines\n', '--json')).out);
+    assert.match(text.upload, /^Content,connector_ref\r\n"two\nlines","/);
+    const event = {
+      specversion: '1.0',
+      id: 'e-1',
+      source: '/x',
+      type: 'post',
+      data: { text: 'hi' },
+    };
+    const structured = await checked('events', event);
+    assert.match(structured.out, /as type post\.\nThe sample is taken for a structured CloudEvent/);
+    const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap(
+      (header) => ['--header', header],
     );
-    assert.doesNotMatch(plain.out, /SECRET/);
+    assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
+  });
 
-    const source = join(DIRECTORY, 'source.yaml');
+  it('takes options of the source alone, or the defaults', async () => {
+    const [file, source] = [join(DIRECTORY, 'own.json'), join(DIRECTORY, 'source.yaml')];
     await writeFile(
       source,
       "mapping: {content: post.body, type: {constant: post}}\nfilter: lang == 'en'\n",
     );
-    const own = join(DIRECTORY, 'own.jsonl');
-    const event = (lang: string) => JSON.stringify({ lang, post: { body: 'x' } });
-    await writeFile(own, `${event('en')}\n${event('de')}\n`);
-    const mapped = await here(['check', '--sample', own, '--source', source, '--json']);
-    assert.equal(mapped.code, EXIT.ok);
-    assert.deepEqual(JSON.parse(mapped.out), {
-      ...{ pipeline: 'sample', kind: 'review', notes: [], accepted: 1, types: { post: 1 } },
-      ...{ skipped: { filter: 1 }, dead_letters: {} },
-      problems: [{ line: 2, message: 'skipped: filter' }],
-    });
-    await writeFile(own, event('de'));
-    const none = await here(['check', '--sample', own, '--source', source]);
-    assert.equal(none.code, EXIT.problems);
+    const outcome = async (event: unknown, ...more: string[]) => {
+      await writeFile(file, JSON.stringify(event));
+      const { code, out } = await here(['check', '--sample', file, '--json', ...more]);
+      return [code, JSON.parse(out).outcome];
+    };
+    const event = (lang: string) => ({ lang, post: { body: 'x' } });
+    const own = ['--source', source];
+    assert.deepEqual(await outcome(event('en'), ...own), [EXIT.ok, 'accepted']);
+    assert.deepEqual(await outcome(event('de'), ...own), [EXIT.problems, 'skipped']);
+    assert.deepEqual(await outcome({ type: 'comment', content: 'x' }), [EXIT.ok, 'accepted']);
 
     // Neither form of the answer may move, colour or turn a terminal.
-    await writeFile(own, '{"type":"a\\u009b31m\\u202eb","content":"x"}\n');
+    await writeFile(file, '{"type":"a\\u009b31m\\u202eb","content":"x"}\n');
     for (const flags of [[], ['--json']]) {
-      const { out } = await here(['check', '--sample', own, ...flags]);
+      const { out } = await here(['check', '--sample', file, ...flags]);
       assert.match(out, /a\\u009b31m\\u202eb/);
       assert.doesNotMatch(out, /[\u009b\u202e]/);
     }
 
-    const one = await here(['check', '--sample', join(DIRECTORY, 'none.jsonl')]);
-    assert.match(one.err, /none\.jsonl cannot be read: no such file or directory/);
     await writeFile(source, 'mapping: {contents: x}\n');
-    const wrong = await here(['check', '--sample', own, '--source', source]);
+    const wrong = await here(['check', '--sample', file, ...own]);
     assert.equal(wrong.code, EXIT.usage);
     assert.match(wrong.err, /mapping\.contents/);
-    const both = await here(['check', '--sample', own, '--source', source, '-c', source]);
+    const both = await here(['check', '--sample', file, ...own, '-c', source]);
     assert.match(both.err, /--config and --source exclude each other/);
     assert.match((await here(['check'])).err, /required option '-c, --config <file>'/);
-    assert.match((await here(['check', '--source', source])).err, /--source requires --sample/);
+    assert.match((await here(['check', ...own])).err, /--source requires --sample/);
   });
 });

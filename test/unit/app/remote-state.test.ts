@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import { remoteState } from '../../../src/app/tools/remote-state.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { SIGNAL, sourceRecord } from '../kinds/review/sample.ts';
+import { SIGNAL } from '../kinds/review/sample.ts';
 
 const COUNTS = { total: 9, success: 4, pending: 3, error: 2, cancelled: undefined };
 const NOTHING = { finished: undefined, total: undefined };
@@ -22,8 +22,8 @@ pipelines: [{name: p, kind: ${kind}, source: {topic: in}, output: {topic: out}}]
     return answer();
   };
   const getBatch = async (id: string) => ({ ...(await call('batch')(id)), counts: COUNTS });
-  const service = { getBatch, getImport: call('import'), getDecision: call('decision') };
-  return { ...remoteState(pipeline, service, SIGNAL), calls };
+  const service = { getBatch, getImport: call('import') };
+  return { remoteBatch: remoteState(pipeline, service, SIGNAL), calls };
 }
 
 const pending = () => ({ status: 'PENDING', rawStatus: 'pending' });
@@ -41,12 +41,8 @@ test('a batch is asked for as a batch, with its counts, an import as an import, 
   assert.deepEqual([review.calls, imports.calls], [['batch b-1'], ['import i-1']]);
 });
 
-test('a lookup has no batch to ask for, only the decision that a record names', async () => {
-  const { remoteBatch, remoteDecision, calls } = stateOf('lookup', pending);
-  assert.equal(remoteBatch, undefined);
-  assert.deepEqual(await remoteDecision?.(sourceRecord('d-1')), { status: 'PENDING', ...NOTHING });
-  assert.equal(await remoteDecision?.(sourceRecord(null)), undefined);
-  assert.deepEqual(calls, ['decision d-1']);
+test('a lookup has no batch to ask for', () => {
+  assert.equal(stateOf('lookup', pending).remoteBatch, undefined);
 });
 
 test('an unknown id and an answer that makes no sense are answers; a service that cannot be asked is none', async () => {

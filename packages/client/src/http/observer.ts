@@ -18,8 +18,6 @@ export interface ServiceObserver {
   limit(target: ServiceTarget, limit: number): void;
   /** A host of presigned addresses is about to be used for the first time. */
   transferHost(host: string): void;
-  /** Times of an answer: its Date header, to the second, and the clock of this machine, both ms. */
-  answeredAt?(dateMs: number, hereMs: number): void;
   /** A create may have made a resource of unknown id. It has no upload, so it costs nothing. */
   orphanPossible(): void;
 }

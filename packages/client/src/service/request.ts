@@ -55,8 +55,6 @@ export async function exchange<T>(
     const headers = context ? { ...request.headers, ...context } : request.headers;
     const answer = await pool.send({ ...request, headers }, signal);
     status = answer.status;
-    const dateMs = Date.parse(answer.header('date') ?? '');
-    if (!Number.isNaN(dateMs)) observer.answeredAt?.(dateMs, clock.now());
     const result = await read(answer);
     report(String(status));
     return result.ok ? result : failed(result.error);

@@ -36,12 +36,6 @@ export interface OutputEvidence extends OutputGaps {
   readonly isSuspect: (offset: number) => boolean;
 }
 
-/** Terminal record of a source record. */
-export interface TerminalEvidence {
-  /** Kind of the terminal record: a decision, if there are both. */
-  kindOf(offset: number): TerminalKind | undefined;
-}
-
 export interface JudgedRecord {
   readonly offset: number;
   readonly timestampMs: number;
@@ -69,14 +63,14 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
 /**
  * A terminal record overrides the journal, because the outputs were read after it: what was live
  * then may have settled. A record is missing only if the journal calls it settled and no output has it.
+ * @param kind of the terminal record: a decision, if there are both
  */
 export function accountOf(
   { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
-  terminals: TerminalEvidence,
+  kind: TerminalKind | undefined,
   journal: JournalEvidence,
   outputs: OutputEvidence,
 ): { readonly account: Account; readonly reason?: UnknownReason } {
-  const kind = terminals.kindOf(offset);
   if (kind !== undefined) return { account: kind === 'decision' ? 'decided' : 'deadLettered' };
   if (journal.live.has(offset)) return { account: 'live' };
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };

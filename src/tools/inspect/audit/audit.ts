@@ -17,7 +17,7 @@
  * before 3: it is missing. A record in flight at 2 is in flight, or settled by 4; never missing.
  */
 
-import { InspectError, type Inspection, isCompacted } from '../context.ts';
+import { type Inspection, isCompacted } from '../context.ts';
 import {
   firstTimestamp,
   NO_GAPS,
@@ -36,13 +36,8 @@ import {
 } from './balance.ts';
 
 export interface AuditRequest {
-  /** Empty: all. */
-  readonly partitions: readonly number[];
-  /** First offset, or first timestamp (ms); neither: from the beginning. */
-  readonly from?: number;
+  /** First timestamp, ms; default: from the beginning. */
   readonly sinceMs?: number | undefined;
-  /** One past the last offset; default: the end when the audit begins. */
-  readonly to?: number;
 }
 
 export interface AuditReport {
@@ -67,7 +62,10 @@ export interface AuditProgress {
 }
 
 /** Audits a range. @throws InspectError */
-export async function audit(inspection: Inspection, request: AuditRequest): Promise<AuditReport> {
+export async function audit(
+  inspection: Inspection,
+  request: AuditRequest = {},
+): Promise<AuditReport> {
   return (await auditFrom(inspection, request)).report;
 }
 
@@ -82,7 +80,8 @@ export async function auditFrom(
   request: AuditRequest,
   resumed?: AuditProgress,
 ): Promise<{ report: AuditReport; progress: AuditProgress }> {
-  const { ranges, notes, progress } = await rangesOf(inspection, request, resumed);
+  const { ranges, progress } = await rangesOf(inspection, request, resumed);
+  const notes: string[] = [];
   const { builders, balances, offsets, late, ends } = await readUntilProven<
     Awaited<ReturnType<typeof readRanges>>
   >(inspection, (whole, before) => readRanges(inspection, ranges, progress, whole, before));
@@ -122,14 +121,11 @@ export async function auditFrom(
 
 /** Step 1. */
 async function rangesOf(
-  { scan, pipeline }: Inspection,
-  { from: first, to: last, sinceMs, partitions }: AuditRequest,
+  { scan, pipeline: { topics } }: Inspection,
+  { sinceMs }: AuditRequest,
   resumed: AuditProgress | undefined,
-): Promise<{ ranges: readonly SourceRange[]; notes: string[]; progress: typeof resumed }> {
-  const { source } = pipeline.topics;
-  if (first !== undefined && last !== undefined && first >= last)
-    throw new InspectError('usage', `the range from ${first} to ${last} (not included) is empty`);
-  const bounds = await scan.bounds(source);
+): Promise<{ ranges: readonly SourceRange[]; progress: AuditProgress | undefined }> {
+  const bounds = await scan.bounds(topics.source);
   // Beyond the end: the topic was deleted and created again.
   const isResumed = (partition: number, next: number) => next <= (bounds.get(partition)?.end ?? 0);
   const progress = resumed && {
@@ -138,42 +134,15 @@ async function rangesOf(
   };
   const since =
     progress === undefined && sinceMs !== undefined
-      ? await scan.firstAt(source, sinceMs)
+      ? await scan.firstAt(topics.source, sinceMs)
       : undefined;
-  const wanted = partitions.length === 0 ? bounds.keys() : new Set(partitions);
-
-  const cut: string[] = [];
-  const ends: number[] = [];
-  const ranges = [...wanted]
-    .sort((a, b) => a - b)
-    .map((partition): SourceRange => {
-      const range = bounds.get(partition);
-      if (range === undefined) throw noPartition(source, partition, bounds.size);
-      ends.push(range.stable);
-      const next = progress?.sources.get(partition)?.next ?? 0;
-      const from = Math.max(first ?? since?.get(partition) ?? next, range.start);
-      const to = Math.max(from, Math.min(last ?? range.stable, range.stable));
-      if ((first ?? from) < from || (last ?? to) > to)
-        cut.push(`partition ${partition} to [${from}, ${to})`);
-      return { partition, from, to };
-    });
-  if (first !== undefined && first > 0 && ends.every((end) => first >= end))
-    throw new InspectError(
-      'usage',
-      `offset ${first} does not exist yet: the chosen partitions of ${source} end at ${ends.join(', ')}`,
-    );
-  return {
-    ranges,
-    progress,
-    notes: cut.length === 0 ? [] : [`limited to the offsets of the source: ${cut.join(', ')}`],
-  };
+  const ranges = Array.from(bounds, ([partition, { start, stable }]): SourceRange => {
+    const next = progress?.sources.get(partition)?.next ?? 0;
+    const from = Math.max(since?.get(partition) ?? next, start);
+    return { partition, from, to: Math.max(from, stable) };
+  });
+  return { ranges, progress };
 }
-
-export const noPartition = (topic: string, partition: number, count: number): InspectError =>
-  new InspectError(
-    'usage',
-    `topic ${topic} has no partition ${partition}: it has ${count}, from 0 to ${count - 1}`,
-  );
 
 /** Steps 2 to 5. */
 async function readRanges(

@@ -7,7 +7,6 @@ import {
   type JournalEvidence,
   type JudgedRecord,
   type OutputEvidence,
-  type TerminalEvidence,
   type UnknownReason,
 } from './account.ts';
 
@@ -58,7 +57,7 @@ export const emptyCounts = (): Record<keyof BalanceCounts, number> => ({
 });
 
 /** Collects the terminal records of one source partition, then its records. A few bits per offset of the range. */
-export class BalanceBuilder implements TerminalEvidence {
+export class BalanceBuilder {
   readonly range: SourceRange;
   readonly missing = new OffsetSet();
   readonly reasons = new Set<UnknownReason>();
@@ -92,14 +91,14 @@ export class BalanceBuilder implements TerminalEvidence {
     this.#settled[kind].add(offset);
   }
 
-  kindOf(offset: number): TerminalKind | undefined {
+  #kindOf(offset: number): TerminalKind | undefined {
     if (this.#settled.decision.has(offset)) return 'decision';
     return this.#settled.dead_letter.has(offset) ? 'dead_letter' : undefined;
   }
 
   /** Judges a record without counting it. */
   judge(record: JudgedRecord, outputs: OutputEvidence): ReturnType<typeof accountOf> {
-    return accountOf(record, this, this.#journal, outputs);
+    return accountOf(record, this.#kindOf(record.offset), this.#journal, outputs);
   }
 
   /** Counts the next committed record of the range. */

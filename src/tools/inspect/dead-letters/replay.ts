@@ -5,12 +5,7 @@ import { BATCH_HEADER_BYTES, sizeInBatch } from '../../../core/bytes/batch-size.
 import { EncodedRecords } from '../../../core/bytes/encoded-records.ts';
 import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../../core/outcome/dead-letter.ts';
 import { type Transaction, TransactionError } from '../../../core/ports/kafka.ts';
-import {
-  type OutgoingRecord,
-  placeOf,
-  type SourceCoordinate,
-  type SourceRecord,
-} from '../../../core/record.ts';
+import type { OutgoingRecord, SourceRecord } from '../../../core/record.ts';
 import { InspectError, type Inspection } from '../context.ts';
 import {
   type DeadLetterEntry,
@@ -19,7 +14,6 @@ import {
   scanDeadLetters,
 } from './dead-letters.ts';
 import { type ChosenLetter, ReplayPositions } from './replay-positions.ts';
-import { type ReplayOutcomes, ReplayWatch } from './replay-watch.ts';
 
 /** Originals of one transaction, and bytes of their values. */
 const MAX_ROWS = 500;
@@ -44,12 +38,8 @@ export interface ReplayReport {
   readonly deadLetters: readonly (DeadLetterEntry & { readonly status: ReplayStatus })[];
   /** `counts` cover more than the list. */
   readonly listCut: boolean;
-  /** Chosen source records that have no dead letter. */
-  readonly unmatched: readonly SourceCoordinate[];
   /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
-  /** The portion after which the replay ended, because most of it became dead letters again. */
-  readonly failing: ReplayOutcomes | null;
 }
 
 /** Transactional producer of the replays of a pipeline. */
@@ -73,8 +63,6 @@ export interface ReplayRequest {
   readonly again?: boolean | undefined;
   /** Records per second. */
   readonly rate?: number | undefined;
-  /** Watches the outcomes of what goes to the source, and ends when most of it fails again. */
-  readonly watch?: boolean | undefined;
   /** Stops after the transaction under way. */
   readonly stop?: AbortSignal | undefined;
 }
@@ -107,9 +95,7 @@ type ListedEntry = DeadLetterEntry & { status?: ReplayStatus };
 class Replay {
   readonly #inspection: Inspection;
   readonly #request: ReplayRequest;
-  readonly #failing = new AbortController();
   readonly #stop: AbortSignal;
-  readonly #watch: ReplayWatch | undefined;
   readonly #positions: ReplayPositions;
   readonly #matches: (entry: DeadLetterEntry) => boolean;
   readonly #maxBytes: number;
@@ -121,7 +107,6 @@ class Replay {
     too_large_for_target: 0,
   };
   readonly #listed: ListedEntry[] = [];
-  readonly #matched = new Set<string>();
   #producer: ReplayProducer | undefined;
   #chunk: Replayable[] = [];
   #bytes = 0;
@@ -132,10 +117,7 @@ class Replay {
   constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
     this.#inspection = inspection;
     this.#request = request;
-    const { stop, watch, open, to } = request;
-    this.#stop = AbortSignal.any([this.#failing.signal, ...(stop ? [stop] : [])]);
-    if (watch === true && open !== undefined && to === inspection.pipeline.topics.source)
-      this.#watch = new ReplayWatch(inspection, this.#stop);
+    this.#stop = request.stop ?? new AbortController().signal;
     this.#positions = new ReplayPositions(inspection);
     this.#matches = matcherOf(request.filter);
     this.#maxBytes = maxBytes;
@@ -143,7 +125,7 @@ class Replay {
   }
 
   async run(): Promise<ReplayReport> {
-    const { filter, to, open, stop: interrupt } = this.#request;
+    const { to, open } = this.#request;
     const stop = this.#stop;
     const signal = AbortSignal.any([this.#inspection.signal, stop]);
     try {
@@ -171,11 +153,7 @@ class Replay {
       counts: this.#counts,
       deadLetters,
       listCut: deadLetters.length < all,
-      unmatched: stop.aborted
-        ? []
-        : filter.sources.filter((source) => !this.#matched.has(placeOf(source))),
-      interrupted: interrupt?.aborted ?? false,
-      failing: this.#failing.signal.aborted ? (this.#watch?.outcomes ?? null) : null,
+      interrupted: stop.aborted,
     };
   }
 
@@ -208,7 +186,6 @@ class Replay {
       if (isOpen) this.#positions.leave(entry);
       return undefined;
     }
-    this.#matched.add(placeOf(entry));
     const listed: ListedEntry = { ...entry };
     if (this.#listed.length < this.#request.listLimit) this.#listed.push(listed);
     const obstacle = this.#obstacle(entry, isOpen);
@@ -249,27 +226,22 @@ class Replay {
     return this.#writing;
   }
 
-  /** Writes what the rate and the outcomes so far allow, then the rest. */
+  /** Writes what the rate allows, then the rest. */
   async #publish(chunk: Replayable[]): Promise<void> {
     const { clock, signal } = this.#inspection;
     const { rate, open } = this.#request;
     while (chunk.length > 0 && !this.#stop.aborted) {
-      const room = (await this.#watch?.room()) ?? MAX_ROWS;
-      if (room === 0 && !this.#stop.aborted) this.#failing.abort();
-      const part = chunk.splice(0, Math.min(room, rate ?? MAX_ROWS));
+      const part = chunk.splice(0, Math.min(MAX_ROWS, rate ?? MAX_ROWS));
       await this.#write(part);
-      const published = part.filter(({ entry }) => entry.status === 'replayed');
-      this.#watch?.published(published.map(({ original }) => original));
       this.#report();
       if (rate === undefined || open === undefined) continue;
-      const waitMs = (1_000 * published.length) / rate;
+      const waitMs = (1_000 * part.length) / rate;
       await clock.sleep(waitMs, this.#stop).catch(() => signal.throwIfAborted());
     }
   }
 
-  /** Writes in one transaction; once stopped, nothing. */
+  /** Writes in one transaction. */
   async #write(chunk: readonly Replayable[]): Promise<void> {
-    if (this.#stop.aborted) return;
     if (this.#producer !== undefined) {
       const records = EncodedRecords.of(chunk.map(({ original }) => original));
       const offsets = this.#positions.add(chunk);

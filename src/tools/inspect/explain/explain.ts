@@ -2,7 +2,6 @@
 import { coordinatesOf, type JobRecord } from '../../../core/journal/job.ts';
 import type { SourceCoordinate } from '../../../core/record.ts';
 import { type Account, UNKNOWN_REASONS } from '../audit/account.ts';
-import { noPartition } from '../audit/audit.ts';
 import { BalanceBuilder } from '../audit/balance.ts';
 import {
   InspectError,
@@ -32,11 +31,6 @@ import {
   summarise,
 } from './explanation.ts';
 
-interface ExplainOptions {
-  /** Read the outputs to their ends, to find further terminal records, also when one is found early. */
-  readonly thorough: boolean;
-}
-
 /**
  * Returns the source record that `partition:offset` or an event id names.
  * @throws InspectError `usage` for the event id of another topic
@@ -56,19 +50,14 @@ export function namedRecord({ name, topics }: InspectedPipeline, text: string): 
 export async function explainRecord(
   inspection: Inspection,
   at: SourceCoordinate,
-  options: ExplainOptions,
 ): Promise<Explanation> {
   const { explanation } = await readUntilProven(inspection, (whole) =>
-    readRecord(inspection, at, { ...options, whole }),
+    readRecord(inspection, at, whole),
   );
   return explanation;
 }
 
-async function readRecord(
-  inspection: Inspection,
-  at: SourceCoordinate,
-  { thorough, whole }: ExplainOptions & { readonly whole: boolean },
-) {
+async function readRecord(inspection: Inspection, at: SourceCoordinate, whole: boolean) {
   const { scan, pipeline } = inspection;
   const { partition, offset } = at;
   const source = await sourceRecord(inspection, at);
@@ -86,18 +75,17 @@ async function readRecord(
   const isRecord =
     source.record !== 'none' || (await isCompacted(inspection, pipeline.topics.source));
   const isSettled = claimed && live === undefined && isRecord;
-  const toTheEnd = thorough || wasReset;
   const builder = new BalanceBuilder({ partition, from: offset, to: offset + 1 }, evidence);
   const found: TerminalRecord[] = [];
   const sinceMs = whole ? undefined : (source.timestampMs ?? naming[0]?.record.createdMs);
   const outputs =
-    toTheEnd || isSettled
+    wasReset || isSettled
       ? await readOutputs(inspection, sinceMs, (terminal) => {
           if (terminal.partition !== partition) return undefined;
           builder.addTerminal(terminal.kind, terminal.offset, terminal.replay);
           if (terminal.offset !== offset) return undefined;
           found.push(terminal);
-          return toTheEnd ? undefined : 'enough';
+          return wasReset ? undefined : 'enough';
         })
       : { offsets: 0, whole: true, gaps: NO_GAPS };
 
@@ -117,12 +105,7 @@ async function readRecord(
   const isRead = offset < (position?.read ?? 0);
   const state = stateOf(source.record, account, found.at(-1)?.kind, live !== undefined, isRead);
   if (state === 'unknown' && reason !== undefined) notes.push(UNKNOWN_REASONS[reason]);
-  const { described, failure } = await describeJobs(
-    inspection,
-    naming,
-    live?.record.id,
-    source.decision,
-  );
+  const { described, failure } = await describeJobs(inspection, naming, live?.record.id);
   if (failure !== undefined) notes.push(failure);
   const report = {
     partition,
@@ -142,7 +125,9 @@ async function readRecord(
         : { watermark: position.watermark, read: position.read, claimed, replay: position.replay },
     jobs: described,
     blockedBy: IN_FLIGHT.has(state)
-      ? await impediment(inspection, source.decision, failure, live !== undefined)
+      ? (await scan.group(pipeline.group)).members === 0
+        ? 'no replica is running'
+        : (failure ?? null)
       : null,
     terminals: await Promise.all(found.map((one) => describeTerminal(inspection, one))),
     outputOffsets: outputs.offsets,
@@ -162,18 +147,20 @@ interface SourceFacts {
   readonly timestampMs?: number;
   readonly valueBytes?: number | null;
   readonly isFiltered?: (() => boolean | undefined) | undefined;
-  /** Requests the decision that the record names. */
-  readonly decision?: (() => Promise<RemoteBatch | undefined>) | undefined;
 }
 
 async function sourceRecord(
-  { scan, pipeline, remoteDecision, signal }: Inspection,
+  { scan, pipeline, signal }: Inspection,
   { partition, offset }: SourceCoordinate,
 ): Promise<SourceFacts> {
   const { isFiltered, topics } = pipeline;
   const bounds = await scan.bounds(topics.source);
   const range = bounds.get(partition);
-  if (range === undefined) throw noPartition(topics.source, partition, bounds.size);
+  if (range === undefined)
+    throw new InspectError(
+      'usage',
+      `topic ${topics.source} has no partition ${partition}: it has ${bounds.size}, from 0 to ${bounds.size - 1}`,
+    );
   if (offset >= range.end)
     throw new InspectError(
       'usage',
@@ -194,7 +181,6 @@ async function sourceRecord(
           timestampMs: record.timestampMs,
           valueBytes: record.value?.length ?? null,
           isFiltered: isFiltered && (() => isFiltered(record)),
-          decision: remoteDecision && (() => remoteDecision(record)),
         };
       if (unreadable !== undefined) {
         const { timestampMs, poison } = unreadable;
@@ -231,7 +217,6 @@ async function describeJobs(
   { remoteBatch, signal }: Inspection,
   naming: readonly TracedJob[],
   liveId: string | undefined,
-  decision: SourceFacts['decision'],
 ): Promise<{ readonly described: NamingJob[]; readonly failure: string | undefined }> {
   const described: NamingJob[] = [];
   let request = remoteBatch;
@@ -240,7 +225,7 @@ async function describeJobs(
     const isLive = record.id === liveId;
     let service: RemoteBatch | undefined;
     try {
-      service = await (isLive && decision ? decision() : request?.(record.remoteId));
+      service = await request?.(record.remoteId);
     } catch (error) {
       signal.throwIfAborted();
       request = undefined;
@@ -257,28 +242,6 @@ async function describeJobs(
 }
 
 const IN_FLIGHT: ReadonlySet<RecordState> = new Set(['not_read', 'buffered', 'in_review']);
-
-/** A batch that does not exist: any answer shows that the service responds. */
-const NO_BATCH = '00000000-0000-0000-0000-000000000000';
-
-/** Returns the reason why a record in flight does not proceed; null if none is known. */
-async function impediment(
-  { scan, pipeline, remoteBatch, signal }: Inspection,
-  decision: SourceFacts['decision'],
-  failure: string | undefined,
-  isLive: boolean,
-): Promise<string | null> {
-  const { members } = await scan.group(pipeline.group);
-  if (members === 0) return 'no replica is running';
-  if (failure !== undefined || isLive) return failure ?? null;
-  try {
-    await (remoteBatch?.(NO_BATCH) ?? decision?.());
-    return null;
-  } catch (error) {
-    signal.throwIfAborted();
-    return unreachable(error);
-  }
-}
 
 const STATES: Readonly<Record<Account, RecordState>> = {
   decided: 'decided',

@@ -9,8 +9,6 @@ export interface SearchRequest {
   readonly key: string;
   /** First timestamp, ms. */
   readonly sinceMs: number;
-  /** Timestamp at which the search ends, ms; default: the end of the topic. */
-  readonly untilMs?: number | undefined;
   /** Number of matches that are explained: the newest. */
   readonly limit: number;
 }
@@ -18,7 +16,6 @@ export interface SearchRequest {
 export interface SearchReport {
   readonly topic: string;
   readonly sinceMs: number;
-  readonly untilMs: number | null;
   /** Number of records read. */
   readonly searched: number;
   readonly matching: number;
@@ -33,7 +30,7 @@ interface Match extends SourceCoordinate {
 /** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
 export async function search(
   inspection: Inspection,
-  { key, sinceMs, untilMs, limit }: SearchRequest,
+  { key, sinceMs, limit }: SearchRequest,
   progress: (state: ReadProgress & { readonly matching: number }) => void = () => {},
 ): Promise<SearchReport> {
   const topic = inspection.pipeline.topics.source;
@@ -43,15 +40,9 @@ export async function search(
   let matching = 0;
   await readRanges(
     inspection,
-    await rangesBetween(inspection, topic, sinceMs, untilMs),
-    async ({ records, unreadable }, { partition }) => {
+    await rangesBetween(inspection, topic, sinceMs),
+    async ({ records }, { partition }) => {
       searched += records.length;
-      if (unreadable !== undefined) {
-        const { from, to, poison } = unreadable;
-        inspection.notice(
-          `${topic}-${partition}: offsets ${from} to ${to - 1} cannot be read: ${poison.message}`,
-        );
-      }
       for (const record of records) {
         if (record.key?.equals(wanted) !== true) continue;
         matching++;
@@ -62,33 +53,9 @@ export async function search(
     },
     (state) => progress({ ...state, matching }),
   );
-  const explaining = withOneFailure(inspection);
   const records: Explanation[] = [];
-  for (const match of newestOf(newest, limit))
-    records.push(await explainRecord(explaining, match, { thorough: false }));
-  return { topic, sinceMs, untilMs: untilMs ?? null, searched, matching, records };
-}
-
-/** A service that does not respond is called once, not for every match. */
-function withOneFailure(inspection: Inspection): Inspection {
-  let failed: { readonly error: unknown } | undefined;
-  const once =
-    <A, R>(call: (argument: A) => Promise<R>) =>
-    async (argument: A): Promise<R> => {
-      if (failed !== undefined) throw failed.error;
-      try {
-        return await call(argument);
-      } catch (error) {
-        failed = { error };
-        throw error;
-      }
-    };
-  const { remoteBatch, remoteDecision } = inspection;
-  return {
-    ...inspection,
-    remoteBatch: remoteBatch && once(remoteBatch),
-    remoteDecision: remoteDecision && once(remoteDecision),
-  };
+  for (const match of newestOf(newest, limit)) records.push(await explainRecord(inspection, match));
+  return { topic, sinceMs, searched, matching, records };
 }
 
 function newestOf(matches: readonly Match[], limit: number): Match[] {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import { importKind } from '../../../../src/kinds/import/index.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { sourceRecord } from '../../../unit/kinds/review/sample.ts';
 import { decimals } from '../review/decimals.ts';
 import { hostileText, metadataText } from '../review/hostile.ts';

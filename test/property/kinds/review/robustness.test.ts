@@ -8,9 +8,9 @@ import {
   isResultColumn,
 } from '../../../../packages/client/src/results/column-names.ts';
 import { readLabels } from '../../../../packages/client/src/results/labels.ts';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import { EventPart } from '../../../../src/kinds/review/decision/event-part.ts';
 import { RowSeal } from '../../../../src/kinds/review/decision/row-seal.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import {
   collectRows,
   kindWithFile,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import type { RecordHeaders, SourceRecord } from '../../../../src/core/record.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { headerOf, headersAsBytes } from '../../../support/records/headers.ts';
 import {

@@ -98,7 +98,7 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
       // Of the whole topic, or from where the last one ended.
       const auditing = auditFrom(
         inspectionOf(world, { fetchRecords: 3 + random.below(30) }),
-        { partitions: [] },
+        {},
         random.next() < 0.7 ? progress : undefined,
       );
       // More comes while it reads.
@@ -114,10 +114,7 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
     world.start();
     await world.untilSettled(1_800_000);
     await world.clock.advance(5_000);
-    const report = await world.through(
-      audit(inspectionOf(world, WHOLE), { partitions: [] }),
-      600_000,
-    );
+    const report = await world.through(audit(inspectionOf(world, WHOLE)), 600_000);
     assertBalanced(report, `seed ${seed}, at the end`);
     assert.equal(report.totals.records, world.produced);
     assert.equal(report.totals.waiting + report.totals.live, 0);
@@ -136,7 +133,7 @@ test('exactly the records without a terminal record and those with two are found
     const { cluster } = world.kafka;
     const lost = new Set<string>();
     const twice = new Set<string>();
-    const whole = auditFrom(inspectionOf(world, WHOLE), { partitions: [] });
+    const whole = auditFrom(inspectionOf(world, WHOLE), {});
     const { progress } = await world.through(whole, 600_000);
     const settled = world.decisions().map(({ partition, offset }) => ({ partition, offset }));
     for (const decision of world.published('decisions')) {
@@ -160,10 +157,10 @@ test('exactly the records without a terminal record and those with two are found
         ? records.filter((one) => !hidden.has(`${one.partition}/${one.offset}`))
         : records,
     );
-    const report = await world.through(audit(inspection, { partitions: [] }), 600_000);
+    const report = await world.through(audit(inspection), 600_000);
     assert.deepEqual(listed(report, 'missingOffsets'), lost);
     assert.deepEqual(listed(report, 'doubleOffsets'), twice);
-    const next = auditFrom(inspection, { partitions: [] }, progress);
+    const next = auditFrom(inspection, {}, progress);
     assert.equal((await world.through(next, 600_000)).report.totals.double, twice.size);
     assert.equal(
       report.verdict,
@@ -172,7 +169,7 @@ test('exactly the records without a terminal record and those with two are found
     for (const of of lost) {
       const [partition, offset] = of.split(':').map(Number) as [number, number];
       const explained = await world.through(
-        explainRecord(inspection, { partition, offset }, { thorough: false }),
+        explainRecord(inspection, { partition, offset }),
         600_000,
       );
       assert.equal(explained.state, 'missing');
@@ -200,15 +197,12 @@ test('explain and audit agree on each record', async () => {
     for (const { process } of world.instances) process.kill();
     world.produce(5);
     await world.clock.advance(120_000);
-    const { totals } = await world.through(
-      audit(inspectionOf(world, WHOLE), { partitions: [] }),
-      600_000,
-    );
+    const { totals } = await world.through(audit(inspectionOf(world, WHOLE)), 600_000);
     const states: Record<string, number> = {};
     for (let partition = 0; partition < world.kafka.cluster.partitions('content'); partition++) {
       for (const { offset } of world.kafka.cluster.log('content', partition).committed()) {
         const { state } = await world.through(
-          explainRecord(inspectionOf(world, WHOLE), { partition, offset }, { thorough: true }),
+          explainRecord(inspectionOf(world, WHOLE), { partition, offset }),
           600_000,
         );
         states[state] = (states[state] ?? 0) + 1;

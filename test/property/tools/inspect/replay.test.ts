@@ -55,7 +55,6 @@ test('whatever happens to replays and their commits, each original is finally pu
     });
     const { cluster } = world.kafka;
     cluster.createTopic('retry', 2);
-    // To the source its outcomes are awaited, in vain; to another topic not.
     const to = seed % 2 === 0 ? TOPICS.source : 'retry';
     for (let offset = 0; offset < LETTERS; offset++) putDeadLetter(world, offset % 2, offset);
     const begin = (
@@ -65,7 +64,6 @@ test('whatever happens to replays and their commits, each original is finally pu
       const request = {
         filter: { reasons: [], sources: [], sinceMs: 0 },
         to,
-        watch: true,
         rate: seed % 3 === 0 ? 1_000 : undefined,
         listLimit: 10,
         open: (group: string) =>
@@ -95,7 +93,6 @@ test('whatever happens to replays and their commits, each original is finally pu
       // The next one begins while this one may still be at work.
       await world.clock.advance(random.below(600));
       if (process.state === 'running' && random.next() < 0.5) {
-        // Portions to the source are awaited.
         await world.clock.advance(300_000);
         if (process.state === 'running' && (await outcome) === 'InspectError') failed++;
       }

@@ -5,6 +5,7 @@ import {
   ServiceError,
   type ServiceFailure,
 } from '../../../../packages/client/src/base/service-error.ts';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import type {
   JobContext,
@@ -15,7 +16,6 @@ import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
 import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
 import type { FoundDecision } from '../../../../src/kinds/service-ports.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 

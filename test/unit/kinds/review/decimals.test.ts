@@ -1,9 +1,9 @@
 /** Decimals of Avro and Protobuf on their whole way through a review: record, row, result, decision. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import type { EventFormat } from '../../../../src/events/format.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
-import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { readAvro } from '../../../support/records/avro.ts';
 import { protobufReader } from '../../../support/records/protobuf.ts';
 import {

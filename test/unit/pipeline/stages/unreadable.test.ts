@@ -143,14 +143,12 @@ test('audit counts the offsets that cannot be read as dead letters, and explain 
   source(world).spoil(2, 4, BATCH);
   world.start();
   await world.untilSettled(MINUTE);
-  const { verdict, totals } = await world.through(audit(inspectionOf(world), { partitions: [] }));
+  const { verdict, totals } = await world.through(audit(inspectionOf(world)));
   assert.deepEqual(
     [verdict, totals.records, totals.decided, totals.deadLettered],
     ['balanced', 6, 4, 2],
   );
-  const said = await world.through(
-    explainRecord(inspectionOf(world), { partition: 0, offset: 3 }, { thorough: false }),
-  );
+  const said = await world.through(explainRecord(inspectionOf(world), { partition: 0, offset: 3 }));
   assert.deepEqual([said.state, said.source.record], ['dead_lettered', 'unreadable']);
   assert.match(said.summary, /unreadable_batch/);
   assert.deepEqual(said.notes, [`the source record cannot be read: ${BATCH.message}`]);
@@ -167,7 +165,7 @@ test('tools report the offsets of an output that they could not read', async () 
   log?.spoil(0, 1, BATCH);
   const notices: string[] = [];
   const inspection = { ...inspectionOf(world), notice: (text: string) => void notices.push(text) };
-  const { totals } = await world.through(audit(inspection, { partitions: [] }));
+  const { totals } = await world.through(audit(inspection));
   assert.equal(totals.decided, 2);
   assert.ok(
     notices.some((text) => text.includes('offsets 0 to 0 cannot be read and are not counted')),

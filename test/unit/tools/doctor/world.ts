@@ -16,11 +16,7 @@ import type {
   GroupDescription,
   TopicReplicas,
 } from '../../../../src/kafka/admin/cluster-inspector.ts';
-import type {
-  CertificateEnd,
-  CheckStatus,
-  DoctorParts,
-} from '../../../../src/tools/doctor/check.ts';
+import type { CheckStatus, DoctorParts } from '../../../../src/tools/doctor/check.ts';
 import { checksOf } from '../../../../src/tools/doctor/checks.ts';
 import {
   type CreateTopicsOptions,
@@ -30,8 +26,6 @@ import {
 import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 import { engineOptions } from '../../../support/engine/world.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
-
-export const MIB = 1024 * 1024;
 
 export const NOW_MS: number = Date.UTC(2026, 10, 21, 12);
 /** Longer than the limits of all checks. */
@@ -67,13 +61,6 @@ export class FakeWorld {
   journal: { key: string; value: string }[] = [];
   records: { timestampMs: number; decoded: Decoded }[] = [];
   answer: ServiceFailure | undefined = 'not_found';
-  aheadMs: number | undefined = 0;
-  memory: DoctorParts['memory'] = { budgetBytes: 64 * MIB, containerBytes: undefined };
-  certificates: readonly CertificateEnd[] = [];
-  includesContent = false;
-  types: string[] = ['post'];
-  remote: PipelineKind | undefined;
-  roundTrip: DoctorParts['roundTrip'];
   readonly tried: string[] = [];
   mayCreate = false;
 
@@ -119,7 +106,6 @@ export class FakeWorld {
     return {
       clock,
       kafka: { inspector: this.#inspector(), addresses: ['a:1', 'b:1'], login: () => 'TLS' },
-      certificates: async () => this.certificates,
       service: {
         address: 'https://api.example',
         ask: async () => {
@@ -129,7 +115,6 @@ export class FakeWorld {
               status: 400,
             });
         },
-        clockAheadMs: () => this.aheadMs,
       },
       pipelines: [
         {
@@ -152,16 +137,10 @@ export class FakeWorld {
             notice: () => {},
             remoteBatch: undefined,
           },
-          maxContentBytes: 4 * MIB,
-          includesContent: this.includesContent,
-          types: this.types,
           decoder: this.#decoder(),
-          remote: this.remote,
           registryChecks: [],
         },
       ],
-      memory: this.memory,
-      roundTrip: this.roundTrip,
     };
   }
 
@@ -186,7 +165,6 @@ export class FakeWorld {
         return this.group;
       },
       tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
-      openTransactionalId: async (id, timeoutMs) => void this.tried.push(`open ${id} ${timeoutMs}`),
       tryCreate: async (topic, { partitions }) =>
         void this.tried.push(`create ${topic} ${partitions}`),
       close: async () => {},
@@ -213,7 +191,7 @@ export class FakeWorld {
         this.tried.push(`made ${topic} ${partitions}`);
         this.settings.set(topic, Object.fromEntries(settings));
       },
-      ranges: async () => new Map([[0, this.range]]),
+      ranges: never,
       ends: never,
       committed: async () => this.committed,
       silentMs: () => 0,
@@ -222,11 +200,16 @@ export class FakeWorld {
   }
 
   #scan(): TopicScan {
-    const lengthOf = (topic: string) =>
-      topic === 'journal' ? this.journal.length : this.records.length;
+    const boundsOf = (topic: string) => {
+      const { start, end } = this.range;
+      const length = topic === 'journal' ? this.journal.length : this.records.length;
+      // Without records to decode the source has offsets alone.
+      return topic === 'journal' || length > 0
+        ? { start: 0, stable: length, end: length }
+        : { start, stable: start, end };
+    };
     return {
-      bounds: async (topic) =>
-        new Map([[0, { start: 0, stable: lengthOf(topic), end: lengthOf(topic) }]]),
+      bounds: async (topic) => new Map([[0, boundsOf(topic)]]),
       firstAt: async () => new Map(),
       read: async (topic, { from, until }, onPiece) => {
         const records = Array.from({ length: until - from }, (_, n): SourceRecord => {

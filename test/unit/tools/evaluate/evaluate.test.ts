@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { printableLines } from '../../../../packages/client/src/cli/text.ts';
 import { evaluationText } from '../../../../src/cli/commands/evaluate.ts';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
-import { codecOf } from '../../../../src/events/formats/output/contract.ts';
 import {
   type EvaluationRequest,
   evaluate,
   MAX_CLASSES,
-  MAX_GROUPS,
 } from '../../../../src/tools/evaluate/evaluate.ts';
-import { evaluatedDecision } from '../../../../src/tools/evaluate/evaluated-decision.ts';
 import { InspectError } from '../../../../src/tools/inspect/context.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
@@ -23,8 +19,6 @@ interface Written {
   readonly status?: string;
   readonly type?: string;
   readonly labels?: unknown;
-  /** Offset of its event. */
-  readonly event?: number;
   readonly id?: string;
   readonly value?: string;
 }
@@ -38,19 +32,17 @@ async function evaluated(
   const world = new World({ partitions: 1 });
   for (let n = 0; n < decisions.length; n++) world.event(0);
   for (const [at, one] of decisions.entries()) {
-    const { expected = null, result = null, status = 'SUCCESS', type = 'post', event = at } = one;
+    const { expected = null, result = null, status = 'SUCCESS', type = 'post' } = one;
     const labels = one.labels ?? [];
     const value =
       one.value ??
       JSON.stringify({ status, result, expected_result: expected, labels, batch: { type } });
-    const headers: RecordHeaders = [['event-id', one.id ?? `${TOPICS.source}-0-${event}`]];
+    const headers: RecordHeaders = [['event-id', one.id ?? `${TOPICS.source}-0-${at}`]];
     const record = { key: null, value: Buffer.from(value), headers, timestampMs: 1_000 + at };
     world.kafka.cluster.produce('decisions', 0, [record]);
   }
-  const notices: string[] = [];
   const inspection = {
     ...inspectionOf(world, { pipeline: { kind } }),
-    notice: (text: string) => notices.push(text),
     readFramed: async (framed: Buffer) => {
       await setImmediate();
       if (framed[4] !== 7) return undefined;
@@ -59,7 +51,7 @@ async function evaluated(
   };
   const report = await world.through(evaluate(inspection, { fromMs: 0, ...request }));
   const text = printableLines(evaluationText(report));
-  return { report, text, notices };
+  return { report, text };
 }
 
 const applied = (...names: string[]) => names.map((name) => ({ name, applied: true }));
@@ -78,48 +70,18 @@ const SAMPLE: readonly Written[] = [
 
 test('decisions with an expected result are evaluated, and the others counted apart', async () => {
   const { report, text } = await evaluated(SAMPLE);
-  const { overall, types, labels } = report;
-  assert.deepEqual([overall.evaluated, overall.agreeing], [5, 3]);
-  assert.deepEqual(
-    types.map(({ type, evaluated, agreeing }) => [type, evaluated, agreeing]),
-    [
-      ['post', 3, 2],
-      ['comment', 2, 1],
-    ],
-  );
-  assert.deepEqual(
-    labels.map(({ label, evaluated, agreeing }) => [label, evaluated, agreeing]),
-    [
-      ['free', 3, 2],
-      ['prize', 1, 1],
-    ],
-    'a label that does not apply counts nothing, and one that is there twice counts once',
-  );
+  assert.deepEqual([report.evaluated, report.agreeing], [5, 3]);
   assert.equal(
     text,
     `RESULT     SUPPORT   DECIDED   PRECISION   RECALL       F1
 rejected         3         3      66.7 %   66.7 %   66.7 %
 approved         2         2      50.0 %   50.0 %   50.0 %
-(all)            5         5      60.0 %   60.0 %   60.0 %
 
-EXPECTED \\ DECIDED   rejected   approved
-rejected                    2          1
-approved                    1          1
-
-TYPE      RESULT     SUPPORT   DECIDED   PRECISION   RECALL       F1
-post      rejected         3         2     100.0 %   66.7 %   80.0 %
-post      approved         0         1       0.0 %        -    0.0 %
-post      (all)            3         3      66.7 %   66.7 %   66.7 %
-comment   approved         2         1     100.0 %   50.0 %   66.7 %
-comment   rejected         0         1       0.0 %        -    0.0 %
-comment   (all)            2         2      50.0 %   50.0 %   50.0 %
-
-LABEL   RESULT     SUPPORT   DECIDED   PRECISION    RECALL        F1
-free    rejected         2         3      66.7 %   100.0 %    80.0 %
-free    approved         1         0           -     0.0 %     0.0 %
-free    (all)            3         3      66.7 %    66.7 %    66.7 %
-prize   rejected         1         1     100.0 %   100.0 %   100.0 %
-prize   (all)            1         1     100.0 %   100.0 %   100.0 %
+EXPECTED   DECIDED    COUNT
+rejected   rejected       2
+rejected   approved       1
+approved   rejected       1
+approved   approved       1
 
 60.0 % of 5 decisions agree with the expected result.
 Topic decisions, 1970-01-01T00:00:00.000Z to now.
@@ -131,43 +93,25 @@ Not evaluated:
   );
 });
 
+test('a figure without decisions is left open', async () => {
+  const { report } = await evaluated([{ expected: 'spam', result: 'ham' }]);
+  const figures = { precision: null, recall: 0, f1: 0 };
+  assert.deepEqual(report.classes, [
+    { name: 'spam', support: 1, decided: 0, ...figures },
+    { name: 'ham', support: 0, decided: 1, precision: 0, recall: null, f1: 0 },
+  ]);
+});
+
 test('a type, a label and a time choose the decisions', async () => {
   const counts = async (request: Partial<EvaluationRequest>) => {
     const { report } = await evaluated(SAMPLE, request);
-    return [report.overall.evaluated, report.withoutExpected, report.errors];
+    return [report.evaluated, report.withoutExpected, report.errors];
   };
   assert.deepEqual(await counts({ type: 'comment' }), [2, 0, 0]);
   assert.deepEqual(await counts({ label: 'free' }), [3, 0, 0]);
   assert.deepEqual(await counts({ label: 'free', type: 'comment' }), [1, 0, 0]);
   assert.deepEqual(await counts({ fromMs: 1_003, toMs: 1_006 }), [2, 1, 0]);
   assert.deepEqual(await counts({ type: 'none' }), [0, 0, 0]);
-});
-
-test('an event that was decided again counts once, by its newest decision', async () => {
-  const spam = { expected: 'spam', result: 'spam' };
-  const { report, notices } = await evaluated([
-    { ...spam, event: 0, id: `${TOPICS.source}-0-0` },
-    { ...spam, event: 0, id: `${TOPICS.source}-0-0` },
-    { ...spam, id: `${TOPICS.source}-0-1#2` },
-    { expected: 'spam', result: 'ham', id: `${TOPICS.source}-0-0#1` },
-    { expected: 'spam', result: 'ham', id: `${TOPICS.source}-0-1` },
-    { ...spam, event: 2 },
-  ]);
-  const { overall, superseded } = report;
-  assert.deepEqual([overall.evaluated, overall.agreeing, superseded], [3, 2, 3]);
-  assert.equal(notices.length, 1);
-  assert.equal((await evaluated(SAMPLE)).notices.length, 0, 'one reading is enough');
-});
-
-test('decisions after any number of resets are evaluated; a thousand numbers are told apart', async () => {
-  const { report } = await evaluated(
-    Array.from({ length: 1_001 }, (_, n) => ({
-      ...{ expected: 'spam', result: n < 1_000 ? 'spam' : 'ham' },
-      id: `${TOPICS.source}-0-0#${1_001 + n}`,
-    })),
-  );
-  const { overall, superseded } = report;
-  assert.deepEqual([overall.evaluated, overall.agreeing, superseded], [1, 1, 1_000]);
 });
 
 test('whatever another application writes is counted or passed over', async () => {
@@ -179,40 +123,37 @@ test('whatever another application writes is counted or passed over', async () =
     { value: '{"status":{"toString":1},"batch":{"type":"post"}}' },
     { expected: { a: 1 }, result: ['spam'], labels: [null, 1, { name: 7, applied: true }] },
     { expected: 'a', result: 'a', id: 'other-0-1' },
-    { expected: 'a', result: 'a', id: `${TOPICS.source}-0-99999999999999999999` },
-    { expected: 'a', result: 'a', id: `${TOPICS.source}-77-0` },
     { expected: 'a', result: 'a', id: `${TOPICS.source}-0-0#9999999999999999` },
   ]);
-  assert.deepEqual(
-    [report.unreadable, report.withoutExpected, report.overall.evaluated, report.superseded],
-    [5, 1, 0, 0],
-  );
+  assert.deepEqual([report.unreadable, report.withoutExpected, report.evaluated], [5, 1, 0]);
   assert.match(text, /^No decision has an expected result: --from extends the time\.$/m);
   assert.match(text, /^ {2}5 unreadable$/m);
 });
 
-test('many and long names are one class, type or label, and the text stays narrow', async () => {
+test('many and long results are one class', async () => {
   const many = Array.from({ length: 120 }, (_, n) => ({
     expected: `class ${n} ${'long '.repeat(10)}`,
-    result: `class ${n % 7 === 0 ? n : n + 1} ${'long '.repeat(10)}`,
-    type: `type ${n} ${'x'.repeat(n === 3 ? 500 : 30)}`,
-    labels: applied(`label ${n}`, `\u001b[31mred ${n}`),
+    result: `\u001b[31mclass ${n % 7 === 0 ? n : n + 1} ${'long '.repeat(n === 3 ? 50 : 10)}`,
   }));
   const { report, text } = await evaluated(many);
-  const { overall, types, labels } = report;
-  assert.equal(overall.agreeing, 18, 'agreement is known beyond the limit as well');
-  assert.equal(overall.classes.length, MAX_CLASSES + 1);
+  assert.equal(report.classes.length, MAX_CLASSES + 1);
+  const others = report.classes.find(({ name }) => name === null);
+  assert.deepEqual([others?.precision, others?.recall, others?.f1], [null, null, null]);
   assert.equal(
-    overall.matrix.reduce((sum, { count }) => sum + count, 0),
+    report.matrix.reduce((sum, { count }) => sum + count, 0),
     120,
   );
-  assert.deepEqual([types.length, labels.length], [MAX_GROUPS + 1, MAX_GROUPS + 1]);
-  assert.equal(types.find(({ type }) => type === null)?.evaluated, 70);
-  const lines = text.split('\n');
-  for (const line of lines) assert.ok(line.length <= 100, line);
   assert.ok(!text.includes('\u001b'));
   assert.match(text, /^\(others\) /m);
   assert.match(text, /^… [\d,]+ rows more \(--json lists all\)$/m);
+});
+
+test('agreement is exact beyond the limit of results', async () => {
+  const many = Array.from({ length: 120 }, (_, n) => ({
+    expected: `class ${n}`,
+    result: `class ${n % 7 === 0 ? n : n + 1}`,
+  }));
+  assert.equal((await evaluated(many)).report.agreeing, 18);
 });
 
 test('decisions in a format with a schema are read by their schema', async () => {
@@ -221,27 +162,7 @@ test('decisions in a format with a schema are read by their schema', async () =>
     { value: '\0\0\0\0\u0007schema' },
     { value: '\0\0\0\0\u0008unknown' },
   ]);
-  assert.deepEqual(
-    [report.overall.evaluated, report.overall.agreeing, report.unreadable],
-    [2, 1, 1],
-  );
-});
-
-test('a decision has the same members in every output format', () => {
-  const json = readFileSync(
-    new URL('../../../../contracts/examples/decision.json', import.meta.url),
-    'utf8',
-  );
-  const members = evaluatedDecision(JSON.parse(json));
-  assert.deepEqual([members?.expected, [...(members?.labels ?? [])]], ['spam', ['scam']]);
-  for (const format of ['avro', 'protobuf', 'json-schema'] as const) {
-    const codec = codecOf('decision', format);
-    assert.deepEqual(
-      evaluatedDecision(codec.decode(Buffer.from(codec.encode(json)))),
-      members,
-      format,
-    );
-  }
+  assert.deepEqual([report.evaluated, report.agreeing, report.unreadable], [2, 1, 1]);
 });
 
 test('only reviews are evaluated', async () => {

@@ -6,7 +6,7 @@ import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { World } from '../../../support/engine/world.ts';
 
 const pass = (world: World, progress?: AuditProgress) =>
-  world.through(auditFrom(inspectionOf(world), { partitions: [] }, progress));
+  world.through(auditFrom(inspectionOf(world), {}, progress));
 
 type Pass = Awaited<ReturnType<typeof pass>>;
 const outcome = ({ report: { verdict, totals } }: Pass) => [verdict, totals.records, totals.double];

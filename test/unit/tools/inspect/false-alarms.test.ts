@@ -11,16 +11,14 @@ import { TOPICS, World } from '../../../support/engine/world.ts';
 const MINUTE_MS = 60_000;
 
 const auditOf = (world: World, inspection = inspectionOf(world)): Promise<AuditReport> =>
-  world.through(audit(inspection, { partitions: [] }));
+  world.through(audit(inspection));
 
 async function stateOf(
   world: World,
   offset: number,
   inspection = inspectionOf(world),
 ): Promise<RecordState> {
-  return (
-    await world.through(explainRecord(inspection, { partition: 0, offset }, { thorough: false }))
-  ).state;
+  return (await world.through(explainRecord(inspection, { partition: 0, offset }))).state;
 }
 
 /** Verdict, and the columns that are not 0. */

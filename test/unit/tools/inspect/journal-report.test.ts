@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import type { RemoteBatch } from '../../../../src/tools/inspect/context.ts';
-import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
 import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
 import { parseEventId } from '../../../../src/tools/inspect/outputs.ts';
 import { waitsFor } from '../../../../src/tools/inspect/remote-jobs.ts';
@@ -102,7 +101,7 @@ test('of many batches the oldest hundred are requested from the service, with a 
   );
 });
 
-test('the report names what imports wait for, and refers to `explain` for lookups', async () => {
+test('the report names what imports wait for, and what lookups wait for', async () => {
   const waits = async (name: string, status?: string) => {
     const wrap = (ports: PipelinePorts) => ({ ...ports, kind: changed(ports.kind, { name }) });
     const world = new World({
@@ -126,36 +125,7 @@ test('the report names what imports wait for, and refers to `explain` for lookup
     await waits('import', 'unknown_to_service'),
     /^the service to know it again; .* service\.importPath is right/,
   );
-  assert.match(await waits('lookup'), /`explain` requests that of a record$/);
-});
-
-test('explain requests the decision that the record of a lookup names, and nothing else', async () => {
-  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
-  world.start();
-  world.event(0);
-  world.event(0);
-  await world.clock.advance(30_000);
-  const problem =
-    'get_decision at h/v1/decisions/d-1 answered 200, but metadata is not a JSON object';
-  const asked: number[] = [];
-  const explained = await world.through(
-    explainRecord(
-      {
-        ...inspectionOf(world),
-        remoteDecision: async ({ offset }) => {
-          asked.push(offset);
-          return { status: 'unreadable_answer', problem, finished: undefined, total: undefined };
-        },
-      },
-      { partition: 0, offset: 1 },
-      { thorough: false },
-    ),
-  );
-  assert.deepEqual(asked, [1]);
-  assert.ok(
-    explained.summary.includes(`It waits for a readable response: ${problem}`),
-    explained.summary,
-  );
+  assert.match(await waits('lookup'), /^decisions that are not made yet/);
 });
 
 test('each state of a batch has a wait reason', () => {

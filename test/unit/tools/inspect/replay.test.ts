@@ -141,20 +141,6 @@ test('an original that is too large for the target is reported and left, and all
   assert.deepEqual(keysOf(world), ['k7', 'k8', 'k1233']);
 });
 
-test('chosen records without a dead letter are listed', async () => {
-  const world = worldWith(2, () => 'commit');
-  const sources = [1, 5, 7].map((offset) => ({ partition: 0, offset }));
-  const { counts, unmatched } = await replay(world, {
-    filter: { reasons: [], sources },
-    open: undefined,
-  });
-  assert.equal(counts.replayed, 1);
-  assert.deepEqual(unmatched, [
-    { partition: 0, offset: 5 },
-    { partition: 0, offset: 7 },
-  ]);
-});
-
 test('topics that a pipeline of the configuration writes, and internal topics of Kafka, are refused as targets; the source is accepted', async () => {
   const world = worldWith(1, () => 'commit');
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };

@@ -1,0 +1,56 @@
+/** Clients of the tools for Kafka and the schema registry, apart from the connector's group and transactions. */
+import type { Config } from '../../config/schema.ts';
+import type { TopicScan } from '../../core/ports/topic-scan.ts';
+import type { ConfluentRegistry } from '../../events/registry/index.ts';
+import { type ConnectOptions, connectKafka, requestFailure } from '../../kafka/index.ts';
+import { createLogger } from '../../telemetry/logging/logger.ts';
+import { InspectError } from '../../tools/inspect/context.ts';
+import { schemaRegistry } from '../clients/schema-registry.ts';
+import { sourceLimits } from '../pipeline-options.ts';
+
+/** Short, because a person waits. */
+const KAFKA_CONNECT_MS = 3_000;
+
+/** Standard output belongs to the answer of a tool; failures are thrown. */
+export const SILENT_LOGGER = createLogger({ level: 'silent' });
+
+interface ToolClients {
+  readonly kafka: ReturnType<typeof connectKafka>;
+  readonly scan: TopicScan;
+  /** undefined: none is configured. */
+  readonly registry: ConfluentRegistry | undefined;
+}
+
+/**
+ * Runs `work`, and closes the clients.
+ * @param notice reports that the registry does not respond
+ * @throws InspectError for a request that Kafka refused or did not answer; what `work` throws
+ */
+export async function withClients<T>(
+  config: Config,
+  connect: ConnectOptions,
+  notice: (text: string) => void,
+  work: (clients: ToolClients) => Promise<T>,
+): Promise<T> {
+  const kafka = connectKafka({ ...connect, connectionTimeoutMs: KAFKA_CONNECT_MS }, SILENT_LOGGER);
+  const scan = kafka.scan(sourceLimits(config));
+  const registry = schemaRegistry(config, {
+    request() {},
+    unavailable: notice,
+    available() {},
+  });
+  try {
+    return await work({ kafka, scan, registry });
+  } catch (error) {
+    const failure = error instanceof InspectError ? undefined : requestFailure(error);
+    if (failure === undefined) throw error;
+    const where = `Kafka at ${config.kafka.brokers.join(',')} cannot be reached: `;
+    const { message } = error as Error;
+    throw new InspectError(failure, failure === 'unreachable' ? where + message : message, {
+      cause: error,
+    });
+  } finally {
+    await Promise.all([scan.close(), registry?.close()]);
+    await kafka.close();
+  }
+}
