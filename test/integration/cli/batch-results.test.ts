@@ -220,7 +220,10 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
         signal: stop.signal,
       };
       const output = { write, complete: never, discard: never };
-      await assert.rejects(fetchResults(session, batchId, output), (error) => error === reason);
+      await assert.rejects(
+        fetchResults(session, { id: batchId, rows: 2 }, output),
+        (error) => error === reason,
+      );
     }
   });
 
