@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PublishedSample, SampleAnswer, SampleOutcome } from '../../app/tools/sample.ts';
-import { effectiveOptions } from '../../config/effective.ts';
+import { effectiveOptions, inlineSecrets } from '../../config/effective.ts';
 import { loadConfig, parseConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
@@ -66,7 +66,10 @@ lines of the others; the exit code is 11 if one would become a dead letter, or n
       if (file === undefined)
         throw new CommandFailed("required option '-c, --config <file>' not specified");
       const config = await loadConfig(file, io.env);
-      if (quiet !== true) io.out(summary(file, config));
+      if (quiet === true) return;
+      io.out(summary(file, config));
+      for (const option of inlineSecrets(config))
+        io.err(`\nwarning: ${option} is written in ${file}: use {env: NAME} or {file: PATH}\n`);
     });
 }
 

@@ -106,7 +106,7 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),
   requestTimeout: duration(
-    'Time for a broker to answer before the connection counts as dead, besides intended waits at the broker.',
+    'Time for a broker to answer before the connection counts as dead, in addition to intended waits at the broker.',
     '30s',
     '1s',
     '5m',

@@ -20,7 +20,7 @@ export const outputOptions = group('Decisions.', {
   includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',
-    'Key of a decision: that of its event, or the text or number that an expression finds in it (null: none).',
+    'Key of a decision: the key of its event, or the text or number that an expression finds in the event (null: none).',
   ),
   headers: several(
     text({ help: 'Headers of the source record to copy to its decision.', allowed: 'a text' }),

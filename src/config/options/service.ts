@@ -44,7 +44,7 @@ const tls = group(
   {
     ca: several(
       pemFile(
-        'Authorities trusted for the service, the storage and the proxy, besides those of Node.js.',
+        'Authorities trusted for the service, the storage and the proxy, in addition to the ones that Node.js includes.',
         'CERTIFICATE',
       ),
       'paths of PEM files',

@@ -162,7 +162,7 @@ describe('extra headers', () => {
 });
 
 describe('the proxy', () => {
-  it('is that of the environment, none, or an address with credentials of its own', async () => {
+  it('comes from the environment, is none, or is an address with credentials of its own', async () => {
     const env = { HTTPS_PROXY: 'http://env.example:1' };
     const rules = (service: string) =>
       proxyRules(clientSettings(load(service, { P: 'me:hunter22' })).proxy, env);
