@@ -88,7 +88,7 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
     /HAS_EXPIRED|NOT_YET_VALID/,
     'its certificate is not valid now: check it, and the clock of this machine',
   ],
-  ['tls_failed', /ALTNAME|HOSTNAME/, 'its certificate is that of another host: check the address'],
+  ['tls_failed', /ALTNAME|HOSTNAME/, 'its certificate belongs to another host: check the address'],
   [
     'tls_failed',
     /NO_APPLICATION_PROTOCOL/,

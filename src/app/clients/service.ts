@@ -90,7 +90,7 @@ export function toolService(
 }
 
 interface OutboundOptions {
-  /** PEM files of the only trusted authorities; empty: those of Node.js. */
+  /** PEM files of the only trusted authorities; if empty, Node's own authorities are trusted. */
   readonly ca: readonly string[];
   readonly timeoutMs: number;
   /** Maximum number of connections to one origin. */

@@ -19,7 +19,7 @@ export function* linesOf(bytes: Buffer): Generator<Buffer, void, undefined> {
 
 /**
  * Cuts a stream into pieces of whole lines; only the last piece may lack its line feed. A line of more than `maxBytes` is cut
- * off shortly behind that length, which bounds the memory.
+ * off shortly after that length, which bounds the memory.
  */
 export async function* wholeLines(
   chunks: AsyncIterable<Buffer>,

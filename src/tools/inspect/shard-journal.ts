@@ -20,7 +20,7 @@ export interface ShardJournal {
   readonly histories: ReadonlyMap<number, ProgressHistory>;
   /** Time of the newest record; undefined for an empty journal. */
   readonly writtenMs: number | undefined;
-  /** False if records behind an open transaction could not be read. */
+  /** False if records after an open transaction could not be read. */
   readonly isAtEnd: boolean;
 }
 

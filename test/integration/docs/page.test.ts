@@ -64,7 +64,7 @@ test('a background command is ready when it has printed what the page shows, and
   await eventually('Ctrl-C has reached it', () => existsSync(file));
 });
 
-test('with a broker at hand npm run kafka starts none, and its address is that of the broker', async () => {
+test('with a broker at hand npm run kafka starts none, and the page gets its address', async () => {
   await followPage(
     block('sh background', 'npm run kafka -- --port 9092') +
       block('sh', 'echo "$KAFKA_BROKERS is 127.0.0.1:9092"', '[ "$KAFKA_BROKERS" = example:1 ]') +

@@ -19,7 +19,7 @@ const lookup = (
   done: (error: null, addresses: { address: string; family: number }[]) => void,
 ) => done(null, [{ address: '127.0.0.1', family: 4 }]);
 
-test('a private authority is trusted for the service and the storage, besides those that Node.js knows', async (t) => {
+test('a private authority is trusted for the service and the storage, in addition to the ones that Node.js knows', async (t) => {
   const { port } = await httpsServer(t, () => CREATED);
   const url = `https://127.0.0.1:${port}`;
   const unknown = {
@@ -132,6 +132,6 @@ test('https to an http port, a server of HTTP/2 only, and a certificate of anoth
   }).client;
   await assert.rejects(other.createBatch('email', NEVER), {
     failure: 'unavailable',
-    message: /certificate is that of another host/,
+    message: /certificate belongs to another host/,
   });
 });

@@ -73,7 +73,7 @@ test('an id is no part of a name; a failure without an answer is its type', asyn
   assert.ok(!tracer.text().includes('team'));
 });
 
-test('storage gets no context, also behind a redirect; its spans have neither query nor template', async (t) => {
+test('storage gets no context, also after a redirect; its spans have neither query nor template', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const storage = await httpServer(t, (response) =>
     response.writeHead(307, { location: `${target.url}/moved?X-Amz-Signature=secret` }).end(),

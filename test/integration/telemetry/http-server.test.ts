@@ -109,7 +109,7 @@ describe('telemetry server', () => {
           .end();
       });
 
-    it('is that of this machine on a loopback address, at every path: no other site gets in under a name of its own', async () => {
+    it('names this machine on a loopback address, at every path: no other site gets in under a name of its own', async () => {
       for (const host of ['localhost', 'LOCALHOST:9464', '127.0.0.1:1', '127.9.9.9', '[::1]:9464'])
         assert.notEqual(await statusOf(server.url, '/metrics', host), 403, host);
       const foreign = ['evil.example', 'evil.example:9464', 'localhost.evil.example', '10.0.0.1'];
@@ -117,7 +117,7 @@ describe('telemetry server', () => {
         for (const path of paths) assert.equal(await statusOf(server.url, path, host), 403, host);
     });
 
-    it('is that of this machine too when the address to listen on only resolves to a loopback address', async () => {
+    it('names this machine too when the address to listen on only resolves to a loopback address', async () => {
       const other = await startTelemetryServer({
         ...{ host: '127.1', port: 0 },
         metrics,

@@ -107,7 +107,7 @@ describe('the image', () => {
     assert.match(lastOf('LABEL'), new RegExp(`image\\.source="${REPOSITORY_URL}"`));
   });
 
-  it('has a version that is that of the package', () => {
+  it('has the version of the package', () => {
     const { version } = JSON.parse(read('package.json'));
     const { appVersion } = parse(read('helm/content-review-connector/Chart.yaml'));
     const written = last.instructions.find(

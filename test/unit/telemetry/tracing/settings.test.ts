@@ -32,7 +32,7 @@ test('traces are sent when an exporter or an address is named, and not otherwise
   assert.equal(isOn({ ...ON, OTEL_SDK_DISABLED: 'no' }), true);
 });
 
-test('defaults are those of the specification', () => {
+test('defaults are as the specification defines them', () => {
   assert.deepEqual(tracingSettings(ON), {
     settings: {
       protocol: 'http/protobuf',

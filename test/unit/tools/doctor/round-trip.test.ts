@@ -74,7 +74,7 @@ test('one row, marked as a test, with a configured type, comes back unchanged', 
   assert.ok(tried.includes('open journal-doctor 60000'));
 });
 
-test('the type is the given one, else the first configured, else that of a record; without any there is no round trip', async () => {
+test('the type is the given one, else the first configured, else the type of a record; without any there is no round trip', async () => {
   const records = [
     { timestampMs: 0, decoded: { item: { type: 'of-a-record' } } as unknown as Decoded },
   ];

@@ -20,7 +20,7 @@ function historyOf(...all: PartitionProgress[]): ProgressHistory {
   return history;
 }
 
-test('the start is that of the newest record', () => {
+test('the start is taken from the newest record', () => {
   const start = (at: number, of: PartitionProgress): PartitionProgress => ({ ...of, start: at });
   assert.equal(historyOf(start(5, progress(9))).start, 5);
   assert.equal(
