@@ -15,11 +15,16 @@ FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 # First what changes seldom: the layer with the dependencies is then reused. No package runs scripts.
 COPY package.json package-lock.json ./
+COPY packages/client/package.json packages/client/
+COPY packages/consumer/package.json packages/consumer/
+COPY packages/sandbox/package.json packages/sandbox/
 # Both secrets are optional. Node warns about a certificate file that does not exist.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
     NODE_EXTRA_CA_CERTS="$(ls /run/secrets/ca 2>/dev/null || echo "$NODE_EXTRA_CA_CERTS")" npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY packages ./packages
+COPY contracts ./contracts
 RUN npm run build && find dist -name '*.d.ts' -delete
 # The list of parts first: npm makes none of a tree that lacks packages of its lock file. TypeScript, which builds, is also an
 # optional peer of a dependency: --omit=dev alone would keep it.
@@ -42,8 +47,6 @@ WORKDIR /app
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/package.json /build/sbom.cdx.json ./
 COPY --from=build /build/dist ./dist
-# The schemas that the connector registers and writes by.
-COPY contracts ./contracts
 COPY LICENSE ./
 # MALLOC_ARENA_MAX, as the first line of src/cli/main.ts has it: one heap for all threads (docs/adr/0026).
 ENV NODE_ENV=production \
@@ -58,7 +61,7 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
 # Without a shell in between: SIGTERM reaches Node, and the connector leaves its group before it exits. The option of Node is the
 # one that the first line of src/cli/main.ts gives: a small young generation keeps memory flat.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/cli/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/src/cli/main.js"]
 CMD ["run", "--config", "/etc/content-review-connector/config.yaml"]
 # Last, as they change with each build.
 ARG VERSION=0.1.0

@@ -1,17 +1,17 @@
 /**
- * Resolves the package's own entries to their sources, so that examples run without a build:
+ * Resolves the entries of the packages to their sources, so that examples run without a build:
  * npm run example -- examples/typescript/consumer.ts
  */
 import { registerHooks } from 'node:module';
 
-const ENTRY = /^content-review-connector\/(consumer|contracts)$/;
+const SOURCES = new Map([
+  ['content-review-connector/contracts', '../src/contracts/index.ts'],
+  ['content-review-consumer', '../packages/consumer/src/index.ts'],
+]);
 
 registerHooks({
   resolve(specifier, context, next) {
-    const [, entry] = ENTRY.exec(specifier) ?? [];
-    return next(
-      entry === undefined ? specifier : new URL(`../src/${entry}/index.ts`, import.meta.url).href,
-      context,
-    );
+    const source = SOURCES.get(specifier);
+    return next(source === undefined ? specifier : new URL(source, import.meta.url).href, context);
   },
 });

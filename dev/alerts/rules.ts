@@ -1,6 +1,6 @@
 /** All rules of Prometheus that come with the connector. */
 import { stringify } from 'yaml';
-import { RUNBOOK_URL } from '../../src/base/version.ts';
+import { RUNBOOK_URL } from '../../packages/client/src/base/version.ts';
 import type { Alert, Group, Recording } from './alert.ts';
 import { delivery } from './delivery.ts';
 import { instances } from './instances.ts';

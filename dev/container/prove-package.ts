@@ -1,7 +1,7 @@
 /**
  * Proves that the built package works from its own files: its version, `check`, and a connector that serves the console, with all of its
- * files, while no broker answers; and the package of the client library, without Kafka, Avro and OpenTelemetry. Needs `npm run build` and
- * `tsc -p client/tsconfig.json`, and neither Kafka nor the network.
+ * files, while no broker answers. The packages of the client library and of the consumer work without it. Needs `npm run build`, and
+ * neither Kafka nor the network.
  *
  *   node dev/container/prove-package.ts
  */
@@ -90,7 +90,7 @@ function proveOneProtobufjs(root: string): void {
 
 async function prove(directory: string): Promise<void> {
   const { root, fileCount } = unpackPackage(REPOSITORY, REPOSITORY, directory, proveOneProtobufjs);
-  const main = path.join(root, 'dist/cli/main.js');
+  const main = path.join(root, 'dist/src/cli/main.js');
   const configFile = path.join(directory, 'connector.yaml');
   writeFileSync(
     configFile,
@@ -104,19 +104,6 @@ http: { port: 0 }
   const { stdout } = await run(process.execPath, [main, '--version'], { env });
   assert.equal(stdout.trim(), version, '--version');
   await run(process.execPath, [main, 'check', '--config', configFile], { env });
-  // By the names that other programs use, from a module beside the package.
-  const importer = path.join(root, 'importer.mjs');
-  writeFileSync(
-    importer,
-    `import { ContentReviewClient } from 'content-review-connector';
-import { consumeDecisions } from 'content-review-connector/consumer';
-const options = { brokers: ['${NO_BROKER}'], group: 'g', decisions: 'd', process() {}, log() {} };
-const error = await consumeDecisions(options).catch((error) => error);
-process.stdout.write([typeof ContentReviewClient, error.message].join());`,
-  );
-  const imported = await run(process.execPath, [importer], { env });
-  assert.match(imported.stdout, /^function,cannot join group g at 127\.0\.0\.1:1: /);
-
   const words = [main, 'run', '--config', path.basename(configFile)];
   const connector = spawn(process.execPath, words, {
     cwd: directory,
@@ -150,23 +137,39 @@ function sizeMb(folder: string): number {
   return Math.round(bytes / 1e6);
 }
 
-/** Imports the client library from its own package. */
-async function proveClient(directory: string): Promise<void> {
+/** Packs a library into a directory of its own and runs a module that imports it. @returns what the module printed, and the package's size */
+async function runWith(library: string, directory: string, script: string) {
   mkdirSync(directory);
-  const { root } = unpackPackage(REPOSITORY, path.join(REPOSITORY, 'client'), directory);
+  const { root } = unpackPackage(REPOSITORY, path.join(REPOSITORY, 'packages', library), directory);
+  const words = ['--input-type=module', '--eval', script];
+  const { stdout } = await run(process.execPath, words, { env, cwd: root });
+  return { stdout, size: sizeMb(root) };
+}
+
+async function proveClient(directory: string): Promise<void> {
   const script = `import { ContentReviewClient } from 'content-review-client';
     const client = new ContentReviewClient({ baseUrl: 'https://review.example', apiKey: 'key' });
     await client.close();`;
-  await run(process.execPath, ['--input-type=module', '--eval', script], { env, cwd: root });
-  const size = sizeMb(root);
+  const { size } = await runWith('client', directory, script);
   assert.ok(size <= MAX_CLIENT_MB, `the client library takes ${size} MB`);
   process.stdout.write(`the client library works by itself, in ${size} MB\n`);
+}
+
+async function proveConsumer(directory: string): Promise<void> {
+  const script = `import { consumeDecisions } from 'content-review-consumer';
+    const options = { brokers: ['${NO_BROKER}'], group: 'g', decisions: 'd', process() {}, log() {} };
+    const error = await consumeDecisions(options).catch((error) => error);
+    process.stdout.write(error.message);`;
+  const { stdout, size } = await runWith('consumer', directory, script);
+  assert.match(stdout, /^cannot join group g at 127\.0\.0\.1:1: /);
+  process.stdout.write(`the consumer works by itself, in ${size} MB\n`);
 }
 
 const directory = mkdtempSync(path.join(tmpdir(), 'package-'));
 try {
   await prove(directory);
   await proveClient(path.join(directory, 'client'));
+  await proveConsumer(path.join(directory, 'consumer'));
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

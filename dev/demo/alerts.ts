@@ -1,7 +1,7 @@
 /** Alerts of the chart, evaluated by a Prometheus of the demo if this machine has one. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { abortable } from '../../src/base/abortable.ts';
+import { abortable } from '../../packages/client/src/base/abortable.ts';
 import type { Group } from '../alerts/alert.ts';
 import { GROUPS, rulesFile } from '../alerts/rules.ts';
 import { findPrometheus } from '../prometheus/install.ts';

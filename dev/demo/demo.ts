@@ -1,6 +1,6 @@
 /** Starts everything, shows the progress, and judges the results. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { abortable } from '../../src/base/abortable.ts';
+import { abortable } from '../../packages/client/src/base/abortable.ts';
 import { type LocalKafka, startKafka } from '../kafka/start.ts';
 import {
   createTopics,

@@ -1,7 +1,7 @@
 /** The sandbox and the connector, each as the process that a user would start. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { abortable } from '../../src/base/abortable.ts';
+import { abortable } from '../../packages/client/src/base/abortable.ts';
 import { type Kept, spawnKept } from '../process/kept.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,7 +1,7 @@
 /** The part of the demo that can be broken: e-mails keep coming, and keys break its parts. */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { abortable } from '../../src/base/abortable.ts';
+import { abortable } from '../../packages/client/src/base/abortable.ts';
 import type { PrometheusServer } from '../prometheus/server.ts';
 import { FASTER, openAlerts } from './alerts.ts';
 import { type Breakable, Breaker } from './breaker.ts';

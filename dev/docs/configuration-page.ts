@@ -1,4 +1,4 @@
-import { REPOSITORY_URL } from '../../src/base/version.ts';
+import { REPOSITORY_URL } from '../../packages/client/src/base/version.ts';
 import { type Option, written } from '../../src/config/option.ts';
 import { CONFIGURATION } from '../../src/config/schema.ts';
 import { table } from './markdown.ts';

@@ -1,3 +1,4 @@
+import type { ServiceFailure } from '../../packages/client/src/base/service-error.ts';
 import type {
   FailureRow,
   JobRule,
@@ -5,7 +6,6 @@ import type {
   ServiceCall,
 } from '../../src/core/outcome/failure-row.ts';
 import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
-import type { ServiceFailure } from '../../src/core/outcome/service-error.ts';
 import { FAILURE_TEXTS } from './failure-texts.ts';
 import { table } from './markdown.ts';
 

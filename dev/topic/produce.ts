@@ -6,7 +6,7 @@
  * A key has the partition that Java's default partitioner gives it; records without one go round.
  */
 import { createInterface } from 'node:readline';
-import { escapeUnprintable } from '../../src/base/unprintable.ts';
+import { escapeUnprintable } from '../../packages/client/src/base/unprintable.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
 import { createLogger } from '../../src/telemetry/logging/logger.ts';
 import { partitionOf } from '../kafka/partitioner.ts';

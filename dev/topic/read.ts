@@ -6,7 +6,7 @@
  * `--wait` first waits until the topic has N records.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { escapeUnprintable } from '../../src/base/unprintable.ts';
+import { escapeUnprintable } from '../../packages/client/src/base/unprintable.ts';
 import type { SourceRecord } from '../../src/core/record.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
 import { createLogger } from '../../src/telemetry/logging/logger.ts';

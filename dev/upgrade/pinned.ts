@@ -7,7 +7,7 @@ export const PINNED_ARCHIVE = new URL(
 export const PINNED_NOTE = new URL('../../test/integration/upgrade/pinned.json', import.meta.url);
 
 /** Files that a version needs to run from its sources, beside the packages. */
-export const RUNNABLE = ['src', 'contracts', 'package.json'] as const;
+export const RUNNABLE = ['src', 'packages', 'contracts', 'package.json'] as const;
 
 export interface PinnedNote {
   readonly version: string;

@@ -5,7 +5,7 @@
  *   KAFKA_BROKERS=127.0.0.1:9092 DATABASE=decisions.db node examples/typescript/consumer-once.ts
  */
 import { DatabaseSync } from 'node:sqlite';
-import { consumeDecisions } from 'content-review-connector/consumer';
+import { consumeDecisions } from 'content-review-consumer';
 import { decisionStore } from './decision-store.ts';
 
 const {

@@ -6,11 +6,7 @@
  * Records are delivered at least once: after a crash, some come again. `seen` stands for a unique
  * column of your database. consumer-once.ts stores effects and positions together instead.
  */
-import {
-  consumeDecisions,
-  type DeadLetterHeaders,
-  type Decision,
-} from 'content-review-connector/consumer';
+import { consumeDecisions, type DeadLetterHeaders, type Decision } from 'content-review-consumer';
 
 const {
   KAFKA_BROKERS = '127.0.0.1:9092',

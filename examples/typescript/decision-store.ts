@@ -1,6 +1,6 @@
 /** Effects of decisions and the positions of a consumer, in one database: each effect happens once. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { ReceivedBatch } from 'content-review-connector/consumer';
+import type { ReceivedBatch } from 'content-review-consumer';
 
 export function decisionStore(db: DatabaseSync) {
   db.exec(`

@@ -1,5 +1,5 @@
 /** Pipeline kind by configuration: the only place that lists all of them. */
-import { systemClock, systemRandom } from '../base/system-clock.ts';
+import { systemClock, systemRandom } from '../../packages/client/src/base/system-clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
@@ -13,7 +13,7 @@ import { NOTICES } from '../kinds/review/results/notices.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
 
-/** Calls of the service that the kinds use. `src/service/client.ts` satisfies it. */
+/** Calls of the service that the kinds use. `packages/client/src/service/client.ts` satisfies it. */
 export type KindServices = ReviewService & ImportService & LookupService;
 
 /**

@@ -1,9 +1,10 @@
 /** The connector as a process: the pipelines of a configuration, their telemetry, and the shutdown. */
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { settledWithin } from '../base/abortable.ts';
-import { systemClock, systemRandom } from '../base/system-clock.ts';
-import { RUNBOOK_URL, VERSION } from '../base/version.ts';
+import { settledWithin } from '../../packages/client/src/base/abortable.ts';
+import { systemClock, systemRandom } from '../../packages/client/src/base/system-clock.ts';
+import { RUNBOOK_URL, VERSION } from '../../packages/client/src/base/version.ts';
+import type { ServiceClient } from '../../packages/client/src/service/client.ts';
 import { secretsIn } from '../config/effective.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -14,7 +15,6 @@ import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { describeTopics } from '../pipeline/context/topics.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
-import type { ServiceClient } from '../service/client.ts';
 import { Console } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
 import { Health } from '../telemetry/health/health.ts';

@@ -4,15 +4,15 @@
  * until one succeeds, so that they are right also while no pipeline has work (docs/endpoints.md).
  */
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
-import { ServiceError } from '../core/outcome/service-error.ts';
+import type { Clock } from '../../packages/client/src/base/clock.ts';
+import { ServiceError } from '../../packages/client/src/base/service-error.ts';
+import type { ServiceClient } from '../../packages/client/src/service/client.ts';
 import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
-import type { ServiceClient } from '../service/client.ts';
 
 /** Waits between probes: from the first failure on, doubled up to the last. */
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 10_000;
-/** Calls to base_url; transfers go to other hosts. */
+/** Calls to baseUrl; transfers go to other hosts. */
 const OF_THE_API = /^(create|get)_/;
 /** Time for which a refused creation counts against the key: a probe only reads. */
 const REFUSAL_MS = 300_000;

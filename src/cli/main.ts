@@ -18,7 +18,7 @@ if (problem === undefined) {
   const [{ quietKafkajs }, { runCli }, { processOutlet }] = await Promise.all([
     import('./quiet-kafkajs.ts'),
     import('./program.ts'),
-    import('./io.ts'),
+    import('../../packages/client/src/cli/io.ts'),
   ]);
   quietKafkajs();
   process.exitCode = await runCli(process.argv.slice(2), processOutlet);

@@ -1,5 +1,14 @@
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../base/version.ts';
+import { VERSION } from '../../packages/client/src/base/version.ts';
+import {
+  CommandFailed,
+  EXIT,
+  type ExitCode,
+  exitCodeTable,
+} from '../../packages/client/src/cli/exit-codes.ts';
+import { type Io, type Outlet, PROGRAM } from '../../packages/client/src/cli/io.ts';
+import { writing } from '../../packages/client/src/cli/output.ts';
+import { printableLines, sentence } from '../../packages/client/src/cli/text.ts';
 import { ConfigError } from '../config/load/problem.ts';
 import { redactText } from '../telemetry/logging/redact.ts';
 import { InspectError } from '../tools/inspect/context.ts';
@@ -17,10 +26,6 @@ import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { schemasCommand } from './commands/schemas.ts';
 import { topicsCommand } from './commands/topics.ts';
-import { CommandFailed, EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
-import { writing } from './files/output.ts';
-import { type Io, type Outlet, PROGRAM } from './io.ts';
-import { printableLines, sentence } from './text.ts';
 
 const MAX_CAUSES = 5;
 

@@ -1,17 +1,22 @@
 /** Options and values that the commands for pipelines have in common. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { nearest } from '../../packages/client/src/base/nearest.ts';
+import {
+  CommandFailed,
+  EXIT,
+  type ExitCode,
+  interruptible,
+} from '../../packages/client/src/cli/exit-codes.ts';
+import type { Io } from '../../packages/client/src/cli/io.ts';
+import { CommandProgress } from '../../packages/client/src/cli/progress.ts';
+import { printableJson, printableLines, sentence } from '../../packages/client/src/cli/text.ts';
 import type { Tools } from '../app/tools/inspect.ts';
-import { nearest } from '../base/nearest.ts';
 import { choosePipeline } from '../config/choose-pipeline.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { durationOf } from '../config/units.ts';
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 import type { SourceCoordinate } from '../core/record.ts';
-import { CommandFailed, EXIT, type ExitCode, interruptible } from './exit-codes.ts';
-import type { Io } from './io.ts';
-import { CommandProgress } from './progress.ts';
-import { printableJson, printableLines, sentence } from './text.ts';
 
 /** Options of a tool. */
 export interface ToolFlags {

@@ -1,5 +1,5 @@
-import { nearest } from '../base/nearest.ts';
-import { err, ok, type Result } from '../base/result.ts';
+import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
 import type { Config, PipelineConfig } from './schema.ts';
 
 /** Returns the pipeline of that name, which may be omitted if there is only one; otherwise the error for the user. */

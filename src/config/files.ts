@@ -1,7 +1,7 @@
 /** Options that name files and secrets; relative paths start from the configuration file's directory. */
 import { resolve } from 'node:path';
-import { nearest } from '../base/nearest.ts';
-import { WatchedFiles } from '../base/watched-files.ts';
+import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 import { type JsonSchema, mappingSchema, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
 import { Secret } from './secret.ts';

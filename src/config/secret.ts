@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { WatchedFiles } from '../base/watched-files.ts';
+import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 
 const MASK = '[secret]';
 

@@ -3,7 +3,7 @@
  * text. Nothing is lost but lone surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD is
  * in their place.
  */
-import { parseKeepingDigits } from '../base/json/parse-json.ts';
+import { parseKeepingDigits } from '../../packages/client/src/base/json/parse-json.ts';
 import { memberSpan } from './json-member.ts';
 
 type TerminalForm = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** Terminal records as their JSON has them, made from decoded Avro and Protobuf: the reverse of encodable.ts. */
-import { parseJson } from '../base/json/parse-json.ts';
+import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -1,17 +1,9 @@
 /** W3C Trace Context in the headers of records, as the producer's tracing library wrote it. */
+import type { TraceParent } from '../../packages/client/src/base/tracing.ts';
 import { lastHeader, type RecordHeaders } from './record.ts';
 
 /** Headers that are copied from a source record to its terminal record (`output.traceHeaders`). */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
-
-/** A span of another process. */
-export interface TraceParent {
-  /** 32 and 16 hexadecimal digits, lower case, not all 0. */
-  readonly traceId: string;
-  readonly spanId: string;
-  /** One byte; 1 is sampled. */
-  readonly flags: number;
-}
 
 /** Version 00 ends with the flags; later ones may go on after a dash (W3C Trace Context, 3.2.2 and 4.3). */
 const TRACEPARENT =
@@ -29,11 +21,6 @@ export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = found;
   if (version === '00' && more !== undefined) return undefined;
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };
-}
-
-/** Header of a request that continues the trace of a span. */
-export function traceHeadersOf({ traceId, spanId, flags }: TraceParent) {
-  return { traceparent: `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}` };
 }
 
 /** Contexts of a batch's items: a bounded number of spans, each once. */

@@ -1,6 +1,6 @@
 /** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
 import { isUtf8 } from 'node:buffer';
-import type { JsonPlace } from '../base/json/json-text.ts';
+import type { JsonPlace } from '../../packages/client/src/base/json/json-text.ts';
 import { valueLengthOf, valuePlaceOf } from '../core/bytes/record-view.ts';
 import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';

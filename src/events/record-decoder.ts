@@ -1,6 +1,15 @@
 /** Decoding of source records into items, or reasons for dead letters, around the mapping of a kind. */
-import { isAbsent, textOfString, writtenText } from '../base/json/json-text.ts';
-import { LITERAL, NUMBER, type ScannedValue, STRING } from '../base/json/scanner.ts';
+import {
+  isAbsent,
+  textOfString,
+  writtenText,
+} from '../../packages/client/src/base/json/json-text.ts';
+import {
+  LITERAL,
+  NUMBER,
+  type ScannedValue,
+  STRING,
+} from '../../packages/client/src/base/json/scanner.ts';
 import { valueLengthOf } from '../core/bytes/record-view.ts';
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import { type ContentItem, type JsonPart, NO_HEADERS, type RecordHeaders } from '../core/record.ts';

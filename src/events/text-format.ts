@@ -1,5 +1,5 @@
 /** Values that are text, without a structure. */
-import { stringSize, writeString } from '../base/json/json-writer.ts';
+import { stringSize, writeString } from '../../packages/client/src/base/json/json-writer.ts';
 import { valueLengthOf, valuePlaceOf } from '../core/bytes/record-view.ts';
 import type { SourceRecord } from '../core/record.ts';
 import { type EventFormat, type FormatCost, poison, type ReadEvent } from './format.ts';

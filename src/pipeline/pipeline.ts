@@ -4,7 +4,7 @@
  */
 
 import pLimit from 'p-limit';
-import { settledWithin } from '../base/abortable.ts';
+import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import type { PipelineView } from '../core/ports/pipeline-view.ts';

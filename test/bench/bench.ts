@@ -59,7 +59,7 @@ const SHARE = 0.25;
 /** As the package starts it: the first line of src/cli/main.ts. */
 const built = (directory: string) => [
   '--max-semi-space-size=8',
-  path.resolve(directory, 'dist/cli/main.js'),
+  path.resolve(directory, 'dist/src/cli/main.js'),
 ];
 const builds = new Map([['this build', built(path.join(import.meta.dirname, '../..'))]]);
 if (values.against !== undefined) builds.set('the other', built(values.against));

@@ -1,6 +1,6 @@
 /** The records that a benchmark works on, in ready-made record batches: the producer's library is not what is measured. */
 
-import { varintSize, writeVarint } from '../../src/base/varint.ts';
+import { varintSize, writeVarint } from '../../packages/client/src/base/varint.ts';
 import { sizeOfRecord, writeRecord } from '../../src/core/bytes/record-bytes.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { crc32c } from '../../src/kafka/records/index.ts';

@@ -10,7 +10,7 @@ import { type Replica, type Stack, startStack } from '../support/stack/stack.ts'
  */
 const CONNECTOR = [
   '--max-semi-space-size=8',
-  new URL('../../dist/cli/main.js', import.meta.url).pathname,
+  new URL('../../dist/src/cli/main.js', import.meta.url).pathname,
 ];
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MIB = 1024 * 1024;

@@ -34,6 +34,7 @@ const ALL = 1_000;
 /** Measured: processor time by time, a little more where a file suffers from its neighbours. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
+  ['packages/client/test/unit/', 66],
   ['test/integration/upgrade/', 75],
   // These wait: for bounds of half a minute, sessions that end, backoffs.
   ['test/integration/liveness/', 15],
@@ -62,7 +63,7 @@ const LONG = [
   'test/integration/docs/',
   'test/integration/tools/',
 ];
-const COMPUTE = ['test/property/', 'test/chaos/'];
+const COMPUTE = ['test/property/', 'packages/client/test/property/', 'test/chaos/'];
 
 const rankIn = (starts: readonly string[], file: string) =>
   starts.findIndex((start) => file.startsWith(start));
@@ -74,9 +75,13 @@ const rankIn = (starts: readonly string[], file: string) =>
 const BUNDLED: readonly (readonly [folder: string, most: number])[] = [
   ['test/unit', 16],
   ['test/property', 8],
-  ['test/integration/client', 8],
-  ['test/integration/sandbox', 8],
-  ['test/integration/service', 16],
+  ['packages/client/test/unit', 16],
+  ['packages/client/test/property', 8],
+  ['packages/client/test/integration/library', 8],
+  ['packages/client/test/integration/service', 16],
+  ['packages/consumer/test/unit', 16],
+  ['packages/sandbox/test/unit', 16],
+  ['packages/sandbox/test/integration', 8],
 ];
 /** By themselves: they take as long as a bundle. */
 const UNBUNDLED = ['test/property/protocol/', 'test/property/pipeline/'];

@@ -18,19 +18,21 @@ export const SUITES = [
 export type Suite = (typeof SUITES)[number];
 const EVERYTHING = SUITES.filter((suite) => suite !== 'memory');
 
-/** @param file below `test/`, as `selectFiles` gives it */
-export const suiteOf = (file: string): Suite => file.split('/')[1] as Suite;
+/** @param file as `selectFiles` gives it, or a bundle's name: below `test/` of the root or of a package */
+export const suiteOf = (file: string): Suite =>
+  file.replace(/^packages\/\w+\//, '').split('/')[1] as Suite;
 
 /** The files to run. @throws Error when a name matches nothing. */
 export function selectFiles(names: readonly string[]): string[] {
-  const all = globSync(`{${SUITES.join(',')}}/**/*.test.ts`, { cwd: path.join(ROOT, 'test') }).map(
-    (file) => `test/${file}`,
-  );
+  const all = globSync(`{test,packages/*/test}/{${SUITES.join(',')}}/**/*.test.ts`, { cwd: ROOT });
   const wanted = new Set<string>();
   for (const name of names.length === 0 ? EVERYTHING : names) {
     const given = path.relative(ROOT, path.resolve(name)).split(path.sep).join('/');
-    const below = (SUITES as readonly string[]).includes(name) ? `test/${name}` : given;
-    const matches = all.filter((file) => file === below || file.startsWith(`${below}/`));
+    const matches = all.filter((file) =>
+      (SUITES as readonly string[]).includes(name)
+        ? suiteOf(file) === name
+        : file === given || file.startsWith(`${given}/`),
+    );
     // A whole run is complete also while a suite has no tests yet; a name from the command line must match.
     if (matches.length === 0 && names.length > 0)
       throw new Error(`no tests in "${name}": give ${SUITES.join(', ')}, a folder or a file`);

@@ -1,6 +1,7 @@
 /** HTTP without a proxy, as tests of what goes over it need it. */
+
+import { HttpPool } from '../../packages/client/src/http/http.ts';
 import type { HttpExchange } from '../../src/core/ports/http.ts';
-import { HttpPool } from '../../src/http/http.ts';
 
 export function directHttp(timeoutMs = 5_000): HttpExchange {
   const timeouts = {

@@ -1,5 +1,5 @@
 /** Client of the schema registry, from a configuration, and its refusals in words. */
-import { systemClock, systemRandom } from '../../base/system-clock.ts';
+import { systemClock, systemRandom } from '../../../packages/client/src/base/system-clock.ts';
 import type { Config } from '../../config/schema.ts';
 import {
   ConfluentRegistry,

@@ -1,14 +1,21 @@
 /** Client of the Content Review Service, and HTTP by the same proxy, from a configuration. */
-import { systemClock, systemRandom } from '../../base/system-clock.ts';
+import { systemClock, systemRandom } from '../../../packages/client/src/base/system-clock.ts';
+import { HttpPool } from '../../../packages/client/src/http/http.ts';
+import {
+  type ServiceObserver,
+  SILENT_OBSERVER,
+} from '../../../packages/client/src/http/observer.ts';
+import {
+  type ProxySetting,
+  proxyChooser,
+  proxyRules,
+} from '../../../packages/client/src/http/proxy.ts';
+import { tlsContext } from '../../../packages/client/src/http/tls-files.ts';
+import { ServiceClient } from '../../../packages/client/src/service/client.ts';
+import type { ServiceClientOptions } from '../../../packages/client/src/service/options.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
-import { HttpPool } from '../../http/http.ts';
-import { type ServiceObserver, SILENT_OBSERVER } from '../../http/observer.ts';
-import { type ProxySetting, proxyChooser, proxyRules } from '../../http/proxy.ts';
-import { tlsContext } from '../../http/tls-files.ts';
-import { ServiceClient } from '../../service/client.ts';
-import type { ServiceClientOptions } from '../../service/options.ts';
 
 type ServiceConfig = Config['service'];
 

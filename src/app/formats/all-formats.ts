@@ -1,5 +1,5 @@
 /** Every format, with the schema registry. */
-import { systemClock, systemRandom } from '../../base/system-clock.ts';
+import { systemClock, systemRandom } from '../../../packages/client/src/base/system-clock.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';

@@ -1,7 +1,7 @@
 /** Formats of the pipelines' outputs; their schemas are looked up once, at the start. */
 
-import { retryWaitMs } from '../../base/backoff.ts';
-import type { Clock, Random } from '../../base/clock.ts';
+import { retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
+import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';

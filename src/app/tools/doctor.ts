@@ -1,7 +1,7 @@
 /** Opens the connections that the doctor and the creation of topics need, and closes them. */
 import { totalmem } from 'node:os';
-import { abortable } from '../../base/abortable.ts';
-import { systemClock } from '../../base/system-clock.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import { systemClock } from '../../../packages/client/src/base/system-clock.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { type ConnectOptions, connectKafka } from '../../kafka/index.ts';

@@ -1,12 +1,12 @@
 /** Opens a pipeline for the tools, apart from the connector's group, transactions and offsets. */
-import { systemClock } from '../../base/system-clock.ts';
+import { systemClock } from '../../../packages/client/src/base/system-clock.ts';
+import type { ServiceClient } from '../../../packages/client/src/service/client.ts';
 import { choosePipeline } from '../../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { FramedReader } from '../../events/formats/output/index.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { connectKafka, requestFailure } from '../../kafka/index.ts';
-import type { ServiceClient } from '../../service/client.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';

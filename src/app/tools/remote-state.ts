@@ -1,8 +1,8 @@
 /** State of a pipeline's remote work at the service, by kind, for the inspection tools. */
-import { textOfString } from '../../base/json/json-text.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import type { BatchView } from '../../../packages/client/src/service/answers.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
-import type { BatchView } from '../../service/answers.ts';
 import type { Inspection, RemoteBatch } from '../../tools/inspect/context.ts';
 import { plainDecoder } from './sample.ts';
 

@@ -1,6 +1,6 @@
 /** Trial of one record with the pipeline's own code, without Kafka and service. */
 
-import { textOfString } from '../../base/json/json-text.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type {

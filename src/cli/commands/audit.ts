@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { counted, sentence, type TableCell, table } from '../../../packages/client/src/cli/text.ts';
 import type { Tools } from '../../app/tools/inspect.ts';
 import type { AuditReport } from '../../tools/inspect/audit/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/audit/balance.ts';
-import { EXIT } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { counted, sentence, type TableCell, table } from '../text.ts';
 import {
   pointInTime,
   runTool,

@@ -1,12 +1,12 @@
 /** `check --sample` of a file with one event per line. */
 import { createReadStream } from 'node:fs';
+import { Counts } from '../../../packages/client/src/base/counts.ts';
+import { CommandFailed, EXIT, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
+import type { Io } from '../../../packages/client/src/cli/io.ts';
+import { counted, printable } from '../../../packages/client/src/cli/text.ts';
 import { type Sample, sampleDecoder } from '../../app/tools/sample.ts';
-import { Counts } from '../../base/counts.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
-import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import { linesOf, MAX_LINE_BYTES, markBytes, wholeLines } from '../files/text-file.ts';
-import type { Io } from '../io.ts';
-import { counted, printable } from '../text.ts';
 import { printAnswer } from '../tool-options.ts';
 
 const MAX_TYPES = 20;

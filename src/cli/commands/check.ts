@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { CommandFailed, EXIT, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { counted, facts, jsonText } from '../../../packages/client/src/cli/text.ts';
 import type { PublishedSample, SampleAnswer, SampleOutcome } from '../../app/tools/sample.ts';
 import { effectiveOptions, inlineSecrets } from '../../config/effective.ts';
 import { loadConfig, parseConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
-import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { counted, facts, jsonText } from '../text.ts';
 import { pipelineNamed, pointInTime, printAnswer, several } from '../tool-options.ts';
 
 type CheckFlags = Partial<SampleFlags> & {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { type Io, PROGRAM } from '../io.ts';
+import { type Io, PROGRAM } from '../../../packages/client/src/cli/io.ts';
 
 export function completionCommand(program: Command, io: Io): void {
   program

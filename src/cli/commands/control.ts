@@ -1,5 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
+import { EXIT, type ExitCode, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { counted, instant, printable } from '../../../packages/client/src/cli/text.ts';
 import {
   COMMANDS,
   type Command as ControlCommand,
@@ -8,9 +11,6 @@ import {
   MAX_REASON_CHARACTERS,
 } from '../../core/journal/control.ts';
 import type { ControlOutcome, ControlReport, ShardAnswer } from '../../tools/inspect/control.ts';
-import { EXIT, type ExitCode, interruptible } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { counted, instant, printable } from '../text.ts';
 import { configOption, duration, runTool, type ToolFlags } from '../tool-options.ts';
 
 /** Owners answer within a second; one that is being claimed takes longer. */

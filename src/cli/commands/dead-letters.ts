@@ -1,11 +1,17 @@
 import { Argument, type Command } from 'commander';
+import { EXIT, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import {
+  ago,
+  counted,
+  printable,
+  type TableCell,
+  table,
+} from '../../../packages/client/src/cli/text.ts';
 import type { Tools } from '../../app/tools/inspect.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import type { DeadLetterList } from '../../tools/inspect/dead-letters/dead-letters.ts';
 import type { ReplayReport, ReplayStatus } from '../../tools/inspect/dead-letters/replay.ts';
-import { EXIT, interruptible } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { ago, counted, printable, type TableCell, table } from '../text.ts';
 import {
   coordinate,
   letterReason,

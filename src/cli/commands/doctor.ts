@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { CommandFailed, EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { counted, printableJson, sentence } from '../../../packages/client/src/cli/text.ts';
 import type { CheckStatus } from '../../tools/doctor/check.ts';
 import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
-import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { counted, printableJson, sentence } from '../text.ts';
 import { duration, onPipelines, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 interface DoctorFlags extends ToolFlags {

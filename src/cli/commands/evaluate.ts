@@ -1,14 +1,22 @@
 import { Argument, type Command } from 'commander';
+import { CommandFailed, EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { bar } from '../../../packages/client/src/cli/progress.ts';
+import {
+  counted,
+  grouped,
+  instant,
+  percent,
+  printable,
+  type TableCell,
+  table,
+} from '../../../packages/client/src/cli/text.ts';
 import type {
   ClassFigures,
   ClassName,
   EvaluationFigures,
 } from '../../tools/evaluate/confusion-matrix.ts';
 import type { EvaluationCounts, EvaluationReport } from '../../tools/evaluate/evaluate.ts';
-import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { bar } from '../progress.ts';
-import { counted, grouped, instant, percent, printable, type TableCell, table } from '../text.ts';
 import { configOption, pointInTime, runTool, type ToolFlags } from '../tool-options.ts';
 
 const WEEK_MS = 7 * 86_400_000;

@@ -1,14 +1,21 @@
 import { Argument, type Command } from 'commander';
+import { CommandFailed, EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { bar } from '../../../packages/client/src/cli/progress.ts';
+import {
+  ago,
+  counted,
+  facts,
+  instant,
+  printable,
+  sentence,
+} from '../../../packages/client/src/cli/text.ts';
 import type {
   Explanation,
   FoundTerminal,
   NamingJob,
 } from '../../tools/inspect/explain/explanation.ts';
 import type { SearchReport } from '../../tools/inspect/explain/search.ts';
-import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { bar } from '../progress.ts';
-import { ago, counted, facts, instant, printable, sentence } from '../text.ts';
 import {
   pointInTime,
   recordName,

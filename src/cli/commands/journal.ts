@@ -1,8 +1,14 @@
 import type { Command } from 'commander';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import {
+  ago,
+  counted,
+  sentence,
+  type TableCell,
+  table,
+} from '../../../packages/client/src/cli/text.ts';
 import { type Hold, obeys } from '../../core/journal/control.ts';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
-import { helpText, type Io } from '../io.ts';
-import { ago, counted, sentence, type TableCell, table } from '../text.ts';
 import { runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 import { printableHold } from './control.ts';
 

@@ -1,7 +1,7 @@
 /** Commands for single objects of the service: `batch`, `import` and `decision`. */
 import { type Command, Option } from 'commander';
-import type { Io } from '../io.ts';
-import type { ServiceFlags } from '../remote/flags.ts';
+import type { ServiceFlags } from '../../../packages/client/src/cli/flags.ts';
+import type { Io } from '../../../packages/client/src/cli/io.ts';
 import {
   resourceCommand,
   serviceModules,
@@ -49,8 +49,8 @@ function batchCommand(program: Command, io: Io): void {
       ).implies({ json: true }),
     )
     .action(async (id: string, flags: ServiceFlags) => {
-      const [{ results }] = await serviceModules();
-      await results(io, id, flags);
+      const { results, serviceIo } = await serviceModules(io);
+      await results(serviceIo, id, flags);
     });
   serviceOptions(results, [
     'batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --output results.csv',

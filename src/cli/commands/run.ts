@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { EXIT, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { loadConfig } from '../../config/load.ts';
-import { EXIT, interruptible } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
 import { configOption } from '../tool-options.ts';
 
 export function runCommand(program: Command, io: Io): void {

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
-import { CommandFailed, interruptible } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
+import { CommandFailed, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { wholeNumber } from '../tool-options.ts';
 
 const DEFAULT_KEY = 'sandbox-key';
@@ -43,9 +43,9 @@ export function sandboxCommand(program: Command, io: Io): void {
     )
     .action(async ({ host, port, policy, data, apiKey }: SandboxFlags) => {
       const [{ startSandbox }, { readPolicyFile }, { InvalidSandboxInput }] = await Promise.all([
-        import('../../sandbox/sandbox.ts'),
-        import('../../sandbox/policy/schema.ts'),
-        import('../../sandbox/input/invalid.ts'),
+        import('../../../packages/sandbox/src/sandbox.ts'),
+        import('../../../packages/sandbox/src/policy/schema.ts'),
+        import('../../../packages/sandbox/src/input/invalid.ts'),
       ]);
       await interruptible(async (_, interrupted) => {
         const sandbox = await startSandbox({

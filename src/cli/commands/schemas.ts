@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { EXIT, type ExitCode, exitCodeTable } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { sentence, table } from '../../../packages/client/src/cli/text.ts';
 import type { SchemaReport } from '../../app/formats/output-schemas.ts';
-import { EXIT, type ExitCode, exitCodeTable } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { sentence, table } from '../text.ts';
 import { onPipelines, printAnswer, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 export function schemasCommand(program: Command, io: Io): void {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { counted, table } from '../../../packages/client/src/cli/text.ts';
 import type { CheckStatus } from '../../tools/doctor/check.ts';
 import type { TopicReport } from '../../tools/doctor/create-topics.ts';
-import { EXIT } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
-import { counted, table } from '../text.ts';
 import {
   onPipelines,
   printAnswer,

@@ -1,9 +1,9 @@
 /** File with the position at which an audit ended (`audit --position`). */
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import * as v from 'valibot';
-import { parseJson } from '../../base/json/parse-json.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { CommandFailed } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { AuditProgress } from '../../tools/inspect/audit/audit.ts';
-import { CommandFailed } from '../exit-codes.ts';
 
 /** The offsets of 100,000 partitions are shorter. */
 const MAX_BYTES = 16 * 1024 * 1024;

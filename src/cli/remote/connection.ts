@@ -1,22 +1,22 @@
 import { dirname } from 'node:path';
+import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
+import { CommandFailed, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
+import {
+  KEY_VARIABLE,
+  type ServiceFlags,
+  URL_VARIABLE,
+} from '../../../packages/client/src/cli/flags.ts';
+import type { ServiceConnection } from '../../../packages/client/src/cli/service-connection.ts';
+import {
+  ContentReviewClient,
+  type ContentReviewClientOptions,
+} from '../../../packages/client/src/index.ts';
 import { clientSettings } from '../../app/clients/service.ts';
-import { isObject } from '../../base/json/is-object.ts';
-import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
 import { parseDocument, readText } from '../../config/load.ts';
 import { group } from '../../config/option.ts';
 import { serviceOptions } from '../../config/options/service.ts';
 import type { Config } from '../../config/schema.ts';
 import { Secret } from '../../config/secret.ts';
-import { CommandFailed, systemReason } from '../exit-codes.ts';
-import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
-
-/** Client of the service, and details of the connection for messages. */
-export interface ServiceConnection {
-  readonly client: ContentReviewClient;
-  readonly baseUrl: string;
-  /** Source of the API key. */
-  readonly keyFrom: string;
-}
 
 /**
  * Connects with the options of the command line, else those of a configuration file, else the environment.
@@ -60,7 +60,7 @@ export async function connect(
       /If that is intended.*$/,
       'To allow it, add --allow-http',
     );
-    throw new CommandFailed(message.replace(/^base_url/, 'the address of the service'));
+    throw new CommandFailed(message.replace(/^baseUrl/, 'the address of the service'));
   }
 }
 

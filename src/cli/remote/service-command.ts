@@ -1,8 +1,12 @@
 import { type Command, Option } from 'commander';
-import { CommandFailed } from '../exit-codes.ts';
-import { helpText, type Io } from '../io.ts';
+import { CommandFailed } from '../../../packages/client/src/cli/exit-codes.ts';
+import {
+  KEY_VARIABLE,
+  type ServiceFlags,
+  URL_VARIABLE,
+} from '../../../packages/client/src/cli/flags.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { duration } from '../tool-options.ts';
-import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
 
 /** Adds the options and the help of each of them. @param examples command lines without the program. */
 export function serviceOptions(command: Command, examples: readonly string[]): Command {
@@ -51,8 +55,8 @@ export function resourceCommand(
     .description(`show the state of one ${kind}`)
     .argument('<id>', `id of the ${kind}`)
     .action(async (id: string, flags: ServiceFlags) => {
-      const [{ get }, { RESOURCES }] = await serviceModules();
-      await get(io, RESOURCES[kind], id, flags);
+      const { get, RESOURCES, serviceIo } = await serviceModules(io);
+      await get(serviceIo, RESOURCES[kind], id, flags);
     });
   serviceOptions(get, [`${kind} get ${id} --wait --timeout 1h --json`]);
   return group;
@@ -74,14 +78,20 @@ export function submitCommand(
     )
     .argument('<file>', `${format} file in UTF-8; - for standard input`)
     .action(async (file: string, flags: ServiceFlags) => {
-      const [{ submit }, { RESOURCES }] = await serviceModules();
-      await submit(io, RESOURCES[kind], file, flags);
+      const { submit, RESOURCES, serviceIo } = await serviceModules(io);
+      await submit(serviceIo, RESOURCES[kind], file, flags);
     });
 }
 
-/** Loads what the commands run on. */
-export const serviceModules = () =>
-  Promise.all([import('./commands.ts'), import('./resources.ts')]);
+/** Loads the client's commands. They connect by this program's options and configuration. */
+export async function serviceModules(io: Io) {
+  const [commands, { RESOURCES }, { connect }] = await Promise.all([
+    import('../../../packages/client/src/cli/commands.ts'),
+    import('../../../packages/client/src/cli/resources.ts'),
+    import('./connection.ts'),
+  ]);
+  return { ...commands, RESOURCES, serviceIo: { ...io, connect } };
+}
 
 /** Other users of the machine can read its command lines. */
 function refuseKey(): never {

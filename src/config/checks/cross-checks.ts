@@ -1,5 +1,5 @@
 /** Checks between options, within a pipeline and between pipelines. */
-import { hostOf, isUnencrypted } from '../../http/host-pattern.ts';
+import { hostOf, isUnencrypted } from '../../../packages/client/src/http/host-pattern.ts';
 import type { Path } from '../load/path.ts';
 import type { Finding } from '../load/problem.ts';
 import type { Draft } from '../load/read-options.ts';

@@ -1,5 +1,5 @@
 /** Reads a document by the schema: each option by itself, so that every mistake is reported at once. */
-import { nearest } from '../../base/nearest.ts';
+import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { type Option, OptionRefusal, type Origin, outputName, type Parsed } from '../option.ts';
 import type { Interpolated } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';

@@ -1,5 +1,5 @@
 /** `pipelines[].source.mapping`: where the parts of an event are. */
-import { nearest } from '../../base/nearest.ts';
+import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
 import { mappingSchema } from '../json-schema.ts';
 import { group, OptionRefusal, type Origin, type Value, value, written } from '../option.ts';

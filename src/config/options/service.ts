@@ -1,5 +1,5 @@
 /** `service`: the Content Review Service, and the network on the way to it. */
-import { problemWithExtraHeader } from '../../http/extra-headers.ts';
+import { problemWithExtraHeader } from '../../../packages/client/src/http/extra-headers.ts';
 import { pemFile, secret } from '../files.ts';
 import {
   ADDRESS,

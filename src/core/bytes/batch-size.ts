@@ -1,5 +1,5 @@
 /** Sizes of record batches (Kafka's message format v2), computed from the sizes of their encoded records. */
-import { varintSize } from '../../base/varint.ts';
+import { varintSize } from '../../../packages/client/src/base/varint.ts';
 
 /** Bytes of a batch before its records. */
 export const BATCH_HEADER_BYTES = 61;

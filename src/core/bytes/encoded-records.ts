@@ -1,6 +1,7 @@
 /** Records of a transaction as bytes (record-bytes.ts): thousands of records in a few objects. */
+
+import { grown } from '../../../packages/client/src/base/grown.ts';
 import type { OutgoingRecord } from '../record.ts';
-import { grown } from './grown.ts';
 import {
   hashKeyOfRecord,
   type KeyHash,

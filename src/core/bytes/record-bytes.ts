@@ -3,8 +3,8 @@
  * bytes do not depend on the batch, so they are written once, where the record is made.
  */
 
-import { varintSize, writeVarint } from '../../base/varint.ts';
-import { VarintReader } from '../../base/varint-reader.ts';
+import { varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
+import { VarintReader } from '../../../packages/client/src/base/varint-reader.ts';
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
 
 /** Returns the encoded size. @throws TypeError if a part is neither bytes nor text */

@@ -1,7 +1,7 @@
 /** Writer of consecutive slices: terminal records go into one buffer, the other facts into columns. */
 
+import { grown } from '../../../packages/client/src/base/grown.ts';
 import { internalPoison } from '../outcome/internal-error.ts';
-import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import type { BrokenRow, MalformedRow, ReadRow, RowOutcome } from './result-row.ts';
 import { type ResultColumns, ResultSlice, ROW_NUMBERS } from './result-slice.ts';

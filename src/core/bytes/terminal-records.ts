@@ -1,7 +1,8 @@
 /** Terminal records of a transaction, with the source records that they settle. */
+
+import { grown } from '../../../packages/client/src/base/grown.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../record.ts';
 import { EncodedRecords } from './encoded-records.ts';
-import { grown } from './grown.ts';
 
 /** Coordinates of source records by row. */
 export interface Coordinates {

@@ -15,8 +15,8 @@
  * number of partitions in a shard (ADR 0003).
  */
 import * as v from 'valibot';
-import { isObject } from '../../base/json/is-object.ts';
-import { parseJson } from '../../base/json/parse-json.ts';
+import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
 import {

@@ -6,7 +6,7 @@
  * whichever is smaller.
  */
 
-import { readUnsigned, writeUnsigned } from '../../base/varint.ts';
+import { readUnsigned, writeUnsigned } from '../../../packages/client/src/base/varint.ts';
 import { BLOCK, blockOf, byteOf, OffsetBlocks } from './offset-blocks.ts';
 
 const BITMAP = 0;

@@ -3,9 +3,9 @@
  * code decides about failures.
  */
 
+import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
 import type { JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
 import { FAILURE_TABLE } from './failure-table.ts';
-import type { ServiceFailure } from './service-error.ts';
 
 export interface RetryPolicy {
   /** Number of submissions of the same records as one batch before it is halved. */

@@ -1,5 +1,5 @@
 /** Rows of the failure table (failure-table.ts). */
-import type { ServiceFailure } from './service-error.ts';
+import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
 
 /** Calls of a PipelineKind to the service. */
 export type ServiceCall = 'create' | 'upload' | 'status' | 'results';

@@ -2,7 +2,7 @@
  * Metrics, logs and health of the engine. `src/telemetry` implements them with prom-client and
  * pino.
  */
-import type { TraceParent } from '../trace-context.ts';
+import type { TraceParent } from '../../../packages/client/src/base/tracing.ts';
 
 export type Labels = Readonly<Record<string, string | number>>;
 

@@ -4,8 +4,8 @@
  * `visit` and `callFunction`: both are overridden (docs/mapping.md).
  */
 import { type FunctionSignature, TreeInterpreter } from '@jmespath-community/jmespath';
-import { isObject } from '../../base/json/is-object.ts';
-import { isKeptNumber } from '../../base/json/kept-number.ts';
+import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
+import { isKeptNumber } from '../../../packages/client/src/base/json/kept-number.ts';
 import { functionsOf, LEFT_OUT, SIGNATURES } from './functions.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 import { asDouble, sizeOf, writtenUnits } from './values.ts';

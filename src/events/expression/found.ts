@@ -1,5 +1,5 @@
 /** Values that expressions find, as parts of JSON texts. */
-import { isAbsent } from '../../base/json/json-text.ts';
+import { isAbsent } from '../../../packages/client/src/base/json/json-text.ts';
 import {
   ARRAY,
   LITERAL,
@@ -8,7 +8,7 @@ import {
   OBJECT,
   type ScannedValue,
   STRING,
-} from '../../base/json/scanner.ts';
+} from '../../../packages/client/src/base/json/scanner.ts';
 
 const NAMES: Readonly<Record<number, string>> = {
   [MISSING]: 'missing',

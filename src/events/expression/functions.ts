@@ -4,9 +4,9 @@
  * (docs/mapping.md, "The library").
  */
 import { type InputSignature, TYPE_ARRAY, TYPE_STRING } from '@jmespath-community/jmespath';
-import { isKeptNumber, isNumberText } from '../../base/json/kept-number.ts';
-import { objectOf } from '../../base/json/members.ts';
-import { parseKeepingDigits } from '../../base/json/parse-json.ts';
+import { isKeptNumber, isNumberText } from '../../../packages/client/src/base/json/kept-number.ts';
+import { objectOf } from '../../../packages/client/src/base/json/members.ts';
+import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import { lastHeader } from '../../core/record.ts';
 import { textOf } from '../format.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';

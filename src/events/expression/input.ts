@@ -1,14 +1,17 @@
 /** Event that the expressions of a mapping are evaluated for. One input serves all its events. */
-import type { JsonPlace } from '../../base/json/json-text.ts';
-import { writtenText } from '../../base/json/json-text.ts';
-import { MAX_VALUES, parseKeepingDigits } from '../../base/json/parse-json.ts';
+import type { JsonPlace } from '../../../packages/client/src/base/json/json-text.ts';
+import { writtenText } from '../../../packages/client/src/base/json/json-text.ts';
+import {
+  MAX_VALUES,
+  parseKeepingDigits,
+} from '../../../packages/client/src/base/json/parse-json.ts';
 import {
   JsonScanner,
   MAX_LEVELS,
   OBJECT,
   type ScanFault,
   type ScannedValue,
-} from '../../base/json/scanner.ts';
+} from '../../../packages/client/src/base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../../core/record.ts';
 import { typeOfFound } from './found.ts';

@@ -1,5 +1,5 @@
 /** Plain paths, the common expressions: names joined by dots, found by the scanner of JSON. */
-import { parseJson } from '../../base/json/parse-json.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 
 export type MemberPath = readonly string[];
 

@@ -1,7 +1,7 @@
 /** Parser of expressions: reports mistakes, with their place, before any record comes. */
 import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
-import { nearest } from '../../base/nearest.ts';
-import { err, ok, type Result } from '../../base/result.ts';
+import { nearest } from '../../../packages/client/src/base/nearest.ts';
+import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
 
 /** Characters. */

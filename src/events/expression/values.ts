@@ -1,5 +1,5 @@
 /** Sizes and numbers of the values that expressions handle. */
-import { digitsOf, isKeptNumber } from '../../base/json/kept-number.ts';
+import { digitsOf, isKeptNumber } from '../../../packages/client/src/base/json/kept-number.ts';
 
 /** Longest text that an expression makes, in UTF-16 units: some would make gigabytes of a megabyte. */
 export const MAX_TEXT = 16 * 1024 * 1024;

@@ -3,15 +3,15 @@
  * JSON form in both: `id`, `source`, `type`, … and `data`. The SDK is not used: it reads every
  * number as a double.
  */
-import { textOfString } from '../../base/json/json-text.ts';
-import { stringSize, writeString } from '../../base/json/json-writer.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import { stringSize, writeString } from '../../../packages/client/src/base/json/json-writer.ts';
 import {
   JsonScanner,
   MISSING,
   OBJECT,
   type ScannedValue,
   STRING,
-} from '../../base/json/scanner.ts';
+} from '../../../packages/client/src/base/json/scanner.ts';
 import { valueLengthOf, valuePlaceOf } from '../../core/bytes/record-view.ts';
 import type { RecordHeaders } from '../../core/record.ts';
 import { typeOfFound } from '../expression/found.ts';

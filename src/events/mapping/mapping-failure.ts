@@ -1,5 +1,5 @@
 /** Parts of a mapping, and the failure of one for a record. */
-import type { ScannedValue } from '../../base/json/scanner.ts';
+import type { ScannedValue } from '../../../packages/client/src/base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../../core/record.ts';
 import { typeOfFound } from '../expression/found.ts';

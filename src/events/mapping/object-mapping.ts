@@ -1,7 +1,12 @@
 /** Parts of an event that are objects: found whole, or put together from chosen fields. */
-import { MAX_DEPTH } from '../../base/json/json-depth.ts';
-import { isAbsent } from '../../base/json/json-text.ts';
-import { MISSING, OBJECT, OPENING_OBJECT, type ScannedValue } from '../../base/json/scanner.ts';
+import { MAX_DEPTH } from '../../../packages/client/src/base/json/json-depth.ts';
+import { isAbsent } from '../../../packages/client/src/base/json/json-text.ts';
+import {
+  MISSING,
+  OBJECT,
+  OPENING_OBJECT,
+  type ScannedValue,
+} from '../../../packages/client/src/base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import { EMPTY_OBJECT } from '../expression/found.ts';
 import type { EventInput } from '../expression/index.ts';

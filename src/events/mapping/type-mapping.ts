@@ -1,6 +1,16 @@
 /** Content type of an event, which reviews and imports share. */
-import { isAbsent, textOfString, writtenText } from '../../base/json/json-text.ts';
-import { LITERAL, MISSING, NUMBER, type ScannedValue, STRING } from '../../base/json/scanner.ts';
+import {
+  isAbsent,
+  textOfString,
+  writtenText,
+} from '../../../packages/client/src/base/json/json-text.ts';
+import {
+  LITERAL,
+  MISSING,
+  NUMBER,
+  type ScannedValue,
+  STRING,
+} from '../../../packages/client/src/base/json/scanner.ts';
 import { typeOfFound } from '../expression/found.ts';
 import type { EventInput } from '../expression/index.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';

@@ -1,6 +1,6 @@
 /** Exchanges with a registry: its addresses in order, a time limit, credentials, and the meaning of answers. */
-import { abortable } from '../../base/abortable.ts';
-import { parseJson } from '../../base/json/parse-json.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryOperation, RegistrySettings } from './settings.ts';

@@ -4,8 +4,8 @@
  * the caller that began the load is gone: the next one begins another.
  */
 import pLimit from 'p-limit';
-import { abortable } from '../../base/abortable.ts';
-import { retryWaitMs } from '../../base/backoff.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import { retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../../core/record.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';

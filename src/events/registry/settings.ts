@@ -1,6 +1,6 @@
 /** Settings of the client of a registry. Durations are in milliseconds. */
-import type { Backoff } from '../../base/backoff.ts';
-import type { Clock, Random } from '../../base/clock.ts';
+import type { Backoff } from '../../../packages/client/src/base/backoff.ts';
+import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 
 type RegistryCredentials =

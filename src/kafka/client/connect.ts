@@ -2,7 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactoryArgs, Kafka as KafkaClient, KafkaConfig, RetryOptions } from 'kafkajs';
-import { settledWithin } from '../../base/abortable.ts';
+import { settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { CLIENT_CLOSED } from '../errors.ts';
 import { Kafka, logLevel } from '../kafkajs/patches.ts';

@@ -2,7 +2,7 @@
  * Assignment of shards to members: balanced within one, and otherwise where they were. Pure, and
  * the same on every member, though only the group's leader runs it.
  */
-import { parseJson } from '../../base/json/parse-json.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 
 /** Member of the group, with the shards that it reports to own, and since which generation. */
 export interface Member {

@@ -1,6 +1,6 @@
 /** Members that leave their group early, so that their shards need not wait for a session timeout. */
 
-import { settledWithin } from '../../base/abortable.ts';
+import { settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection, coordinatorOf, describeGroup } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';

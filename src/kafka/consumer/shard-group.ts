@@ -1,6 +1,6 @@
 /** Member of a pipeline's consumer group: sessions of a consumer, one after another, until it is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { abortable } from '../../base/abortable.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type {
   Assignment,
   GroupListener,

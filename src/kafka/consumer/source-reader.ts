@@ -2,7 +2,7 @@
  * Reader of old source records, for retries and tools. It fetches by itself and belongs to no
  * group: there is nothing to join or to commit, and no right on another group to be granted.
  */
-import { abortable } from '../../base/abortable.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import {
   type RecordPiece,
   type SourceReader,

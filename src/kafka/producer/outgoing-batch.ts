@@ -4,7 +4,7 @@
  * in place, so that nothing is copied on the way to the socket.
  */
 
-import { writeVarint } from '../../base/varint.ts';
+import { writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { BATCH_HEADER_BYTES, lengthInBatch } from '../../core/bytes/batch-size.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';

@@ -1,6 +1,6 @@
 /** Records of one batch, one after the other, as far as memory allows. */
 
-import { MalformedError, VarintReader } from '../../base/varint-reader.ts';
+import { MalformedError, VarintReader } from '../../../packages/client/src/base/varint-reader.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';

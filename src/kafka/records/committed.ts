@@ -1,6 +1,6 @@
 /** Visibility of batches to a read_committed consumer, decided by their headers. */
 
-import { VarintReader } from '../../base/varint-reader.ts';
+import { VarintReader } from '../../../packages/client/src/base/varint-reader.ts';
 import type { BatchHeader } from './batch-walk.ts';
 import { RECORDS_AT } from './batch-walk.ts';
 import type { AbortedTransaction } from './fetched-bytes.ts';

@@ -2,7 +2,7 @@
  * Record reader: from one partition of a fetch response to pieces of records, as a read_committed
  * consumer may see them. Unreadable records are reported by their offsets, and reading goes on.
  */
-import { MalformedError } from '../../base/varint-reader.ts';
+import { MalformedError } from '../../../packages/client/src/base/varint-reader.ts';
 import type { RecordPiece, ReserveMemory, UnreadableRecords } from '../../core/ports/kafka.ts';
 import { BatchRecords } from './batch-records.ts';
 import { type BatchHeader, isIntact, MISPLACED, placeBatches } from './batch-walk.ts';

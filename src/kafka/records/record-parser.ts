@@ -1,6 +1,10 @@
 /** Parser of records of message format v2, from bytes that hold all of one. */
 
-import { MalformedError, NO_BYTES, type VarintReader } from '../../base/varint-reader.ts';
+import {
+  MalformedError,
+  NO_BYTES,
+  type VarintReader,
+} from '../../../packages/client/src/base/varint-reader.ts';
 import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
 import {
   type Header,

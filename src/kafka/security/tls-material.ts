@@ -1,7 +1,7 @@
 /** TLS context for connections to the brokers, made from files that may be replaced at any time. */
 import type { X509Certificate } from 'node:crypto';
 import { type ConnectionOptions, createSecureContext, type SecureContext } from 'node:tls';
-import { type TextOf, WatchedFiles } from '../../base/watched-files.ts';
+import { type TextOf, WatchedFiles } from '../../../packages/client/src/base/watched-files.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { CertificateOwner, TlsOptions } from './options.ts';
 import { certificatesIn, distinguishedName, privateKeyIn } from './pem.ts';

@@ -1,5 +1,5 @@
 /** Requests for a token by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
-import { parseJson } from '../../base/json/parse-json.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';

@@ -1,5 +1,5 @@
 /** Decoder of source records into lines of an import file. */
-import { jsonTextOf } from '../../base/json/json-text.ts';
+import { jsonTextOf } from '../../../packages/client/src/base/json/json-text.ts';
 import { type EventFormat, jsonFormat } from '../../events/format.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
 import { compileObject, type ObjectSource } from '../../events/mapping/object-mapping.ts';

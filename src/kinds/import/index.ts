@@ -1,8 +1,9 @@
 /** Import kind: batches of JSON Lines are uploaded; each record gets a receipt, without a file. */
+
+import { CONTENT_TYPES } from '../../../packages/client/src/service/contract.ts';
 import type { ItemRow } from '../../core/bytes/result-row.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { PerItemKind } from '../../core/ports/pipeline-kind.ts';
-import { CONTENT_TYPES } from '../../service/contract.ts';
 import type { ImportService } from '../service-ports.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
 import { JsonLines } from './jsonl-upload.ts';

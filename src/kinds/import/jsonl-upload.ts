@@ -1,5 +1,5 @@
 /** Upload of an import: JSON Lines, UTF-8 without a byte order mark, each line ends in LF. */
-import { CompactObject } from '../../base/json/compact-object.ts';
+import { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { EncodedBody, RowSink } from '../../core/bytes/row-sink.ts';
 import { Slabs } from '../../core/bytes/slabs.ts';

@@ -3,10 +3,10 @@
  * wrong path returns 404 as well: taken literally, that would resubmit every import endlessly.
  */
 
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import { normaliseImportStatus } from '../../../packages/client/src/service/contract.ts';
 import type { RemoteState } from '../../core/outcome/follow-policy.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import { normaliseImportStatus } from '../../service/contract.ts';
 import type { ImportService } from '../service-ports.ts';
 
 const STATES = {

@@ -1,6 +1,6 @@
 /** Decoder of source records into ids of decisions. */
-import { textOfString } from '../../base/json/json-text.ts';
-import { STRING } from '../../base/json/scanner.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import { STRING } from '../../../packages/client/src/base/json/scanner.ts';
 import { EMPTY_OBJECT } from '../../events/expression/found.ts';
 import { type EventFormat, jsonFormat, poison } from '../../events/format.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';

@@ -1,14 +1,14 @@
 /** Lookup kind: takes decision ids and publishes their decisions once they are not pending. */
 
-import { textOfString } from '../../base/json/json-text.ts';
-import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
+import { REFUSES_INPUT, ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import { normaliseDecisionStatus } from '../../../packages/client/src/service/contract.ts';
 import { NoRows } from '../../core/bytes/no-rows.ts';
 import type { ItemRow } from '../../core/bytes/result-row.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
-import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
 import type { JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../core/record.ts';
-import { normaliseDecisionStatus } from '../../service/contract.ts';
 import type { FoundDecision, LookupService } from '../service-ports.ts';
 import type { RecordError } from '../terminal-record.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';

@@ -1,4 +1,4 @@
-import { foldName } from './metadata/column-names.ts';
+import { foldName } from '../../../packages/client/src/results/column-names.ts';
 
 /** Batches in a row under another name after which that is the service's own name for the type. */
 const RENAMED_AFTER = 3;

@@ -1,6 +1,6 @@
 /** Decoder of source records into content items. */
-import { isAbsent } from '../../base/json/json-text.ts';
-import { type ScannedValue, STRING } from '../../base/json/scanner.ts';
+import { isAbsent } from '../../../packages/client/src/base/json/json-text.ts';
+import { type ScannedValue, STRING } from '../../../packages/client/src/base/json/scanner.ts';
 import type { JsonPart } from '../../core/record.ts';
 import type { EventInput } from '../../events/expression/index.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';

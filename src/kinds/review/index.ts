@@ -1,9 +1,12 @@
 /** Review kind: batches of CSV rows are uploaded, result files downloaded, one decision per item. */
-import { LogOnce } from '../../base/log-limits.ts';
+import { LogOnce } from '../../../packages/client/src/base/log-limits.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import {
+  CONTENT_TYPES,
+  normaliseBatchStatus,
+} from '../../../packages/client/src/service/contract.ts';
 import type { RemoteState } from '../../core/outcome/follow-policy.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
-import { CONTENT_TYPES, normaliseBatchStatus } from '../../service/contract.ts';
 import type { BatchState, ReviewService } from '../service-ports.ts';
 import { BatchTypes } from './batch-types.ts';
 import { DecisionWriter } from './decision/decision-writer.ts';

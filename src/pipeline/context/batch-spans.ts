@@ -3,19 +3,21 @@
  * terminal record or has moved to another batch. docs/tracing.md lists the names. Attributes describe
  * the batch; items appear only as links to their own traces (I6).
  */
-import type { LiveJob } from '../../core/journal/job.ts';
-import type { FailureAction } from '../../core/outcome/failure-policy.ts';
-import type { JobFailure } from '../../core/outcome/failure-row.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
+
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import {
   NO_SPAN,
   type Span,
   type SpanAttributes,
   type StepKind,
+  type TraceParent,
   type Tracer,
   within,
-} from '../../core/ports/tracing.ts';
-import { TraceLinks, type TraceParent } from '../../core/trace-context.ts';
+} from '../../../packages/client/src/base/tracing.ts';
+import type { LiveJob } from '../../core/journal/job.ts';
+import type { FailureAction } from '../../core/outcome/failure-policy.ts';
+import type { JobFailure } from '../../core/outcome/failure-row.ts';
+import { TraceLinks } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';
 

@@ -3,9 +3,10 @@
  * that record, and one about a call to the service becomes an answer that violates the API contract.
  * Neither ends a shard. Exceptions of a row sink are caught where an item is added to its batch.
  */
+
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { ServiceCall } from '../../core/outcome/failure-row.ts';
 import { attempt, classOf, crashOf, internalPoison } from '../../core/outcome/internal-error.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { InternalErrors } from './internal-errors.ts';

@@ -2,7 +2,7 @@
  * Internal errors: a log line that names the record or the call, without content (I6), and a metric
  * with an alert.
  */
-import { LogSeldom } from '../../base/log-limits.ts';
+import { LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import type { ServiceCall } from '../../core/outcome/failure-row.ts';
 import type { ReportDeps } from '../limits/wait-reasons.ts';

@@ -1,6 +1,7 @@
 /** Context of a pipeline: ports, options, and limits that all its shards share. */
 import type { LimitFunction } from 'p-limit';
-import type { Clock, Random } from '../../base/clock.ts';
+import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
+import type { Tracer } from '../../../packages/client/src/base/tracing.ts';
 import type {
   ClusterAdmin,
   ShardGroup,
@@ -9,7 +10,6 @@ import type {
 } from '../../core/ports/kafka.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
-import type { Tracer } from '../../core/ports/tracing.ts';
 import type { EndOffsets } from '../limits/end-offsets.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { LimitName } from '../limits/shard-waits.ts';

@@ -1,7 +1,7 @@
 /** Metrics, spans and log fields of the stages of a shard. */
+import type { TraceParent } from '../../../packages/client/src/base/tracing.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { Labels } from '../../core/ports/telemetry.ts';
-import type { TraceParent } from '../../core/trace-context.ts';
 import { BatchSpans, spanFields } from './batch-spans.ts';
 import type { InternalErrors } from './internal-errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';

@@ -3,7 +3,7 @@
  * state at the time it starts. The first failure ends the queue: later transactions would build on
  * state that may not have been committed.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 import type { ShardWaits } from '../limits/shard-waits.ts';

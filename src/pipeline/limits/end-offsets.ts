@@ -2,7 +2,7 @@
  * End offsets of the source's partitions, for lag: reported by each fetch, and queried for
  * partitions of which nothing is fetched (paused, idle, or with an open transaction at the end).
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WaitReasons } from './wait-reasons.ts';

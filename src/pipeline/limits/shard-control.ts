@@ -2,8 +2,8 @@
  * Commands of an operator as the owner of one shard obeys them (core/journal/control.ts, ADR 0030):
  * whether intake takes records in, whether jobs begin, and what is acknowledged.
  */
-import { abortable } from '../../base/abortable.ts';
-import type { Clock } from '../../base/clock.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import {
   type Acknowledgement,
   type Control,

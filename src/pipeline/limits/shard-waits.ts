@@ -1,5 +1,5 @@
 /** Waits of one shard, each with its reason (I8). */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { LONG_MS, type WaitReason, type WaitReasons } from './wait-reasons.ts';
 
 /** Limits on what a pipeline does at once. */

@@ -6,8 +6,8 @@
  * While a type keeps failing, only the failure of the probe is evidence against content: the others
  * fail with the service.
  */
-import { abortable } from '../../base/abortable.ts';
-import type { Clock } from '../../base/clock.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { BreakerView } from '../../core/ports/pipeline-view.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WaitReason, WaitReasons } from './wait-reasons.ts';

@@ -2,8 +2,8 @@
  * Reasons for which parts of a pipeline wait (I8): in health, in a gauge, and in the log if a wait is
  * long. docs/operating.md explains each reason.
  */
-import type { Clock } from '../../base/clock.ts';
-import { endOfWait } from '../../base/end-of-wait.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
+import { endOfWait } from '../../../packages/client/src/base/end-of-wait.ts';
 import type { WaitView } from '../../core/ports/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 

@@ -3,7 +3,7 @@
  * barrier. Then reads on for the commands of an operator.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { Control } from '../../core/journal/control.ts';
 import {
   CONTROL_KEY,

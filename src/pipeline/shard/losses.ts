@@ -2,8 +2,8 @@
  * Losses of one shard in this process: the pace of its claims, and whether it is lost repeatedly at
  * the same position, where and why.
  */
-import { fullJitterMs } from '../../base/backoff.ts';
-import type { Random } from '../../base/clock.ts';
+import { fullJitterMs } from '../../../packages/client/src/base/backoff.ts';
+import type { Random } from '../../../packages/client/src/base/clock.ts';
 import { classOf } from '../../core/outcome/internal-error.ts';
 import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { describe, isOfTheLanguage, shortly } from '../context/errors.ts';

@@ -1,5 +1,5 @@
 /** Topics of a pipeline: checks those that it needs, and creates its journal or refuses it. */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { RefusedError } from '../context/errors.ts';

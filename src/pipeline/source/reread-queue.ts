@@ -3,7 +3,7 @@
  * again, or was parked, waits for the breaker of its type before it is read, and
  * holds no content meanwhile.
  */
-import { abortable } from '../../base/abortable.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { ItemBatch } from '../../core/batch/item-batch.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';

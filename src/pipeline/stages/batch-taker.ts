@@ -2,7 +2,7 @@
  * Loop of intake over one fetched batch: waits until the next records may be decoded, then skips
  * those that are assigned and decodes the others into rows, or dead letters.
  */
-import { Counts } from '../../base/counts.ts';
+import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import { valueLengthOf } from '../../core/bytes/record-view.ts';

@@ -2,10 +2,11 @@
  * Settles a finished job of a kind without a result file: reads the remaining records from the source
  * topic, and obtains the rows of their results from the kind.
  */
+
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { BrokenRow, ItemRow } from '../../core/bytes/result-row.ts';
 import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import {
   jobContext,

@@ -2,12 +2,13 @@
  * Settles a finished job from its result file, which is downloaded until its rows settle the job.
  * Rows that settle nothing are counted and dropped (I2).
  */
+
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { MalformedRow } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
 import { UnendedRows } from '../../core/outcome/unended-rows.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { step } from '../context/batch-spans.ts';

@@ -2,7 +2,7 @@
  * Settlement of records of one job: takes rows, collects their decisions, and publishes these chunk
  * by chunk. A row that cannot become a decision makes a dead letter of its record.
  */
-import { Counts } from '../../base/counts.ts';
+import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
 import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';

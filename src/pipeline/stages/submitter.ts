@@ -3,14 +3,14 @@
  * its source offsets in one transaction, then uploads. Jobs may commit in any order: a call that
  * hangs blocks no other batch.
  */
-import { backoffCeilingMs, retryWaitMs } from '../../base/backoff.ts';
-import { err, ok, type Result } from '../../base/result.ts';
+import { backoffCeilingMs, retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
+import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
+import { REFUSES_INPUT, ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import type { Span } from '../../../packages/client/src/base/tracing.ts';
 import type { EncodedBody } from '../../core/bytes/row-sink.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
-import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
 import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
-import type { Span } from '../../core/ports/tracing.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
 import type { ServiceAccess, ShardJournal, ShardLife } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';

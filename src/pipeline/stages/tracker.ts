@@ -3,12 +3,12 @@
  * jitter, some jobs at a time. The rules are in core/outcome/follow-policy.ts.
  */
 
-import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
-import { err, ok, type Result } from '../../base/result.ts';
+import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
+import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ServiceAccess, ShardLife } from '../context/shard-context.ts';
 import type { FailureDetail, Heard, ShardStages } from './shard-stages.ts';

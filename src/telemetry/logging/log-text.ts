@@ -1,7 +1,7 @@
 /** Format of log lines for people at a terminal: one line of text from one JSON log line. */
 
-import { parseJson } from '../../base/json/parse-json.ts';
-import { escapeUnprintable } from '../../base/unprintable.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { escapeUnprintable } from '../../../packages/client/src/base/unprintable.ts';
 
 const MAX_VALUE = 300;
 

@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger as Pino, pino, stdTimeFunctions } from 'pino';
-import { escapeUnprintable } from '../../base/unprintable.ts';
+import { escapeUnprintable } from '../../../packages/client/src/base/unprintable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { formatLogLine } from './log-text.ts';
 import { redactFields, redactText } from './redact.ts';

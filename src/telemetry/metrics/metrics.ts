@@ -7,8 +7,8 @@ import {
   type OpenMetricsContentType,
   Registry,
 } from 'prom-client';
+import type { TraceParent } from '../../../packages/client/src/base/tracing.ts';
 import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
-import type { TraceParent } from '../../core/trace-context.ts';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-list.ts';
 
 /** Prefix of the connector's metrics; Node's own (`process_*`, `nodejs_*`) keep their names. */

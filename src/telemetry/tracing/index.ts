@@ -3,7 +3,7 @@
  * or the SDK as configured by the OTEL_ variables.
  */
 import { ProxyTracerProvider, trace } from '@opentelemetry/api';
-import { NO_TRACER, type Tracer } from '../../core/ports/tracing.ts';
+import { NO_TRACER, type Tracer } from '../../../packages/client/src/base/tracing.ts';
 import { OtelTracer } from './otel-tracer.ts';
 import {
   SERVICE_NAME,

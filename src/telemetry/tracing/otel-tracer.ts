@@ -14,9 +14,9 @@ import {
   type Span,
   type SpanAttributes,
   type StepKind,
+  type TraceParent,
   type Tracer,
-} from '../../core/ports/tracing.ts';
-import type { TraceParent } from '../../core/trace-context.ts';
+} from '../../../packages/client/src/base/tracing.ts';
 import { redactText } from '../logging/redact.ts';
 
 const KINDS: Readonly<Record<StepKind, SpanKind>> = {

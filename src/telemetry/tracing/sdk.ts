@@ -18,7 +18,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { settledWithin } from '../../base/abortable.ts';
+import { settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import { CountedExporter } from './counted-exporter.ts';
 import { SERVICE_NAME, type TracingParts, type TracingSettings } from './settings.ts';
 

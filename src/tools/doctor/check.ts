@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { ClusterInspector } from '../../kafka/admin/cluster-inspector.ts';
 import type { PipelineOptions } from '../../pipeline/context/options.ts';

@@ -1,7 +1,7 @@
 /** Sends one harmless row to the service and fetches its result. Only on request: it may be billed. */
-import type { Clock } from '../../base/clock.ts';
-import { jsonTextOf } from '../../base/json/json-text.ts';
-import { ServiceError } from '../../core/outcome/service-error.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
+import { jsonTextOf } from '../../../packages/client/src/base/json/json-text.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { PipelineKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../core/record.ts';
 import { bodyOf } from './body-of.ts';

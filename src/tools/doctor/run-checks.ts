@@ -1,6 +1,6 @@
 /** Runs checks in order, each within its time limit. */
-import { abortable } from '../../base/abortable.ts';
-import type { Clock } from '../../base/clock.ts';
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { type Diagnosis, type DoctorCheck, failed, messageOf, notTried } from './check.ts';
 
 export interface CheckReport extends Diagnosis {

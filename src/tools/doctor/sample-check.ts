@@ -1,5 +1,5 @@
 /** Decodes the newest records of the source as the pipeline would. Reports counts only (I6). */
-import { Counts } from '../../base/counts.ts';
+import { Counts } from '../../../packages/client/src/base/counts.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import type { PipelineParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, ok, together, warning } from './check.ts';

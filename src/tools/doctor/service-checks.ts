@@ -1,5 +1,5 @@
 /** Checks of the service: reachable, trusted, and accepting the key. Nothing is created there. */
-import { ServiceError } from '../../core/outcome/service-error.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { DoctorParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, notTried, ok, warning } from './check.ts';
 

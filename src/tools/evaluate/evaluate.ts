@@ -6,7 +6,7 @@
  * decision of the range: if a first reading finds events with several, a second one passes over
  * the earlier ones. The memory is a bit per event, and the classes and groups below.
  */
-import { FirstNames } from '../../base/first-names.ts';
+import { FirstNames } from '../../../packages/client/src/base/first-names.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';

@@ -1,5 +1,5 @@
 /** Members of a decision that an evaluation uses. Another application may have written anything. */
-import { isObject } from '../../base/json/is-object.ts';
+import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
 
 export interface EvaluatedDecision {
   readonly status: 'SUCCESS' | 'ERROR';

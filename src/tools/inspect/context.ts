@@ -1,5 +1,5 @@
 /** Pipeline that the tools inspect, and the connections they use. */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import type { TopicScan } from '../../core/ports/topic-scan.ts';
 import type { SourceRecord } from '../../core/record.ts';

@@ -1,5 +1,5 @@
 /** Value of a published decision, in whichever format it was written: the topic may hold several. */
-import { parseJson } from '../../base/json/parse-json.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { Inspection } from './context.ts';
 
 /** The members that may be shown: never metadata nor content (I6). */

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
-import type { BatchSummary, ImportSummary } from '../../../src/sandbox/control-routes.ts';
-import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
-import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import type { BatchSummary, ImportSummary } from '../../../packages/sandbox/src/control-routes.ts';
+import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
+import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
 import { makeDecisions } from '../../support/stack/stack-control.ts';
 
 const CLI = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));

@@ -1,6 +1,6 @@
 /** Imports of the sandbox, as its checker routes show them. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ImportSummary } from '../../../src/sandbox/control-routes.ts';
+import type { ImportSummary } from '../../../packages/sandbox/src/control-routes.ts';
 import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import type { ImportedRecord } from '../load/events.ts';
 import { NUMBER } from '../load/hostile-parts.ts';

@@ -1,5 +1,5 @@
 /** Ids of decisions to look up: most are made at the service before they are asked for, some it never heard of; some poison. */
-import type { MadeDecision as DecisionToMake } from '../../../src/sandbox/decisions.ts';
+import type { MadeDecision as DecisionToMake } from '../../../packages/sandbox/src/decisions.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { CANARY } from '../../support/stack/canary.ts';
 import type { ChaosEvent, EventSource, MadeDecision } from './events.ts';

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
-import { CommandProgress } from '../../../src/cli/progress.ts';
-import { fetchResults } from '../../../src/cli/remote/results.ts';
-import { ContentReviewClient } from '../../../src/client/index.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
+import { fetchResults } from '../../../packages/client/src/cli/results.ts';
+import { ContentReviewClient } from '../../../packages/client/src/index.ts';
+import type { SandboxOptions } from '../../../packages/sandbox/src/sandbox.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { bench, KEY } from './service-commands.ts';
 

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { deadAddress } from '../../../packages/client/test/integration/service/servers.ts';
+import type { SandboxOptions } from '../../../packages/sandbox/src/sandbox.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { deadAddress } from '../service/servers.ts';
 import { type Bench, bench, run } from './service-commands.ts';
 
 const DIRECTORY = temporaryDirectory();

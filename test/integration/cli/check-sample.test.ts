@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { runCliProcess } from './cli-process.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
+import { EXIT, EXIT_MEANINGS } from '../../../packages/client/src/cli/exit-codes.ts';
 import { runCliProcess, startCli } from './cli-process.ts';
 
 const TIMEOUT = { timeout: 600_000 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { bench, KEY, run } from './service-commands.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { assertSilent } from '../../support/stack/canary.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { deadAddress } from '../../../packages/client/test/integration/service/servers.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { deadAddress } from '../service/servers.ts';
 import { bench } from './service-commands.ts';
 
 const DIRECTORY = temporaryDirectory();

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { ROOT, startCli } from './cli-process.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startCli } from './cli-process.ts';
 import { MAX_RSS_MIB, peakOf, startMeasured, wideService, writePieces } from './large-files.ts';

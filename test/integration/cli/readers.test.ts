@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));

@@ -2,9 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
+import {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from '../../../packages/sandbox/src/sandbox.ts';
 import { runCli } from '../../../src/cli/program.ts';
-import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
 
 export const KEY = 'sk-live-4cBq9Zr7Tn2w';
 

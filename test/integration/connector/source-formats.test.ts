@@ -5,8 +5,8 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { startRegistry } from '../../../dev/registry/start.ts';
-import { isKeptNumber } from '../../../src/base/json/kept-number.ts';
-import { parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
+import { isKeptNumber } from '../../../packages/client/src/base/json/kept-number.ts';
+import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
 import {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { RUNBOOK_URL } from '../../../src/base/version.ts';
+import { RUNBOOK_URL } from '../../../packages/client/src/base/version.ts';
 import { startBrowser } from '../../support/console/browser.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka, type TestKafka, testKafka } from '../../support/kafka/kafka.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { RUNBOOK_URL } from '../../../src/base/version.ts';
+import { RUNBOOK_URL } from '../../../packages/client/src/base/version.ts';
 import { startBrowser } from '../../support/console/browser.ts';
 import {
   busyScene,

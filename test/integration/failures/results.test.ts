@@ -1,7 +1,7 @@
 /** Rows of the failure table: result files. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { outcomes, run, type Scene } from './scenes.ts';
 

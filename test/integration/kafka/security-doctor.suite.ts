@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { type Stack, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from '../tools/tool.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
-import type { BatchSummary } from '../../../src/sandbox/control-routes.ts';
+import type { BatchSummary } from '../../../packages/sandbox/src/control-routes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { headerList, headerOf } from '../../support/records/headers.ts';

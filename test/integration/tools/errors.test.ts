@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { requestFailure } from '../../../src/kafka/index.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

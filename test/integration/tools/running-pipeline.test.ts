@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { EvaluationReport } from '../../../src/tools/evaluate/evaluate.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit/audit.ts';
 import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';

@@ -65,7 +65,9 @@ function unpack(name: string, directory: string, archive: string): Build | undef
 function previousCommit(directory: string): Build | undefined {
   for (const commit of commitsBefore()) {
     const archive = path.join(directory, `${commit}.tar`);
-    git('archive', '--format=tar', '-o', archive, commit, ...RUNNABLE);
+    // A commit may lack one of the folders.
+    const present = git('ls-tree', '--name-only', commit, ...RUNNABLE).split('\n');
+    git('archive', '--format=tar', '-o', archive, commit, ...present);
     const build = unpack(`commit ${commit.slice(0, 7)}`, path.join(directory, commit), archive);
     if (build !== undefined && starts(path.join(directory, commit))) return build;
   }
@@ -75,8 +77,12 @@ function previousCommit(directory: string): Build | undefined {
 /** Newest first. */
 function commitsBefore(): string[] {
   try {
-    const commits = git('rev-list', `-${MOST_COMMITS}`, 'HEAD', '--', 'src').split('\n');
-    return git('status', '--porcelain', '--', 'src') === '' ? commits.slice(1) : commits;
+    const commits = git('rev-list', `-${MOST_COMMITS}`, 'HEAD', '--', 'src', 'packages').split(
+      '\n',
+    );
+    return git('status', '--porcelain', '--', 'src', 'packages') === ''
+      ? commits.slice(1)
+      : commits;
   } catch {
     return [];
   }

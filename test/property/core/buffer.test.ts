@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { jsonTextOf } from '../../../src/base/json/json-text.ts';
+import { jsonTextOf } from '../../../packages/client/src/base/json/json-text.ts';
 import { type BatchLimits, ItemBuffers } from '../../../src/core/batch/buffer.ts';
 import { ItemBatch } from '../../../src/core/batch/item-batch.ts';
 import type { RowSink } from '../../../src/core/bytes/row-sink.ts';

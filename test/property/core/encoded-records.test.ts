@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { varintSize, writeVarint } from '../../../src/base/varint.ts';
+import { varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { readRecord, sizeOfRecord, writeRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { traceHeadersOf, traceParentOf } from '../../../src/core/trace-context.ts';
+import { traceHeadersOf } from '../../../packages/client/src/base/tracing.ts';
+import { traceParentOf } from '../../../src/core/trace-context.ts';
 import { headerList } from '../../support/records/headers.ts';
 
 const hex = (digits: number) =>

@@ -2,14 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CompactObject } from '../../../src/base/json/compact-object.ts';
-import { textOfString } from '../../../src/base/json/json-text.ts';
-import { parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
+import { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
+import {
+  nameText,
+  numberText,
+  objectText,
+  stringText,
+  valueText,
+} from '../../../packages/client/test/property/base/json-texts.ts';
 import { RecordView } from '../../../src/core/bytes/record-view.ts';
 import type { Decoded, JsonPart } from '../../../src/core/record.ts';
 import { createDecoder } from '../../../src/kinds/review/decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from '../../../src/kinds/review/mapping.ts';
-import { nameText, numberText, objectText, stringText, valueText } from '../base/json-texts.ts';
 
 const RUNS = { numRuns: 1_000 };
 

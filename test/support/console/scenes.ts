@@ -1,6 +1,6 @@
 /** States of a connector to look at: what the console is told, without a connector. */
 
-import { RUNBOOK_URL } from '../../../src/base/version.ts';
+import { RUNBOOK_URL } from '../../../packages/client/src/base/version.ts';
 import type {
   JobPhase,
   JobView,

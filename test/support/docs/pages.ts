@@ -10,7 +10,7 @@ export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 export const PAGES: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
-  ...globSync('{docs,examples}/**/*.md', {
+  ...globSync(['{docs,examples}/**/*.md', 'packages/*/README.md'], {
     cwd: ROOT,
     exclude: (name) => name === 'node_modules',
   }).sort(),

@@ -5,8 +5,8 @@
  * It prints the worst shape of JSON and of Protobuf.
  */
 import protobuf from 'protobufjs';
-import { parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
-import { JsonScanner } from '../../../src/base/json/scanner.ts';
+import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
+import { JsonScanner } from '../../../packages/client/src/base/json/scanner.ts';
 import { parsedBytes } from '../../../src/events/expression/index.ts';
 import {
   CountingReader,

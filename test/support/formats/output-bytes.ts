@@ -2,7 +2,8 @@
  * Bytes of outputs with schemas, which change only if a format does. node
  * test/support/formats/output-bytes.ts prints them for test/fixtures/output/read.py
  */
-import { jsonTextOf } from '../../../src/base/json/json-text.ts';
+import { jsonTextOf } from '../../../packages/client/src/base/json/json-text.ts';
+import { readLabels } from '../../../packages/client/src/results/labels.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import {
   codecOf,
@@ -14,7 +15,6 @@ import { RegisteredFormat } from '../../../src/events/formats/output/registered-
 import { receiptOf } from '../../../src/kinds/import/receipt.ts';
 import { lookedUpDecision } from '../../../src/kinds/lookup/looked-up-decision.ts';
 import { DecisionWriter } from '../../../src/kinds/review/decision/decision-writer.ts';
-import { readLabels } from '../../../src/kinds/review/results/labels.ts';
 import { createDecisionRenderer, type DecisionFacts } from '../review/plain-decision.ts';
 
 export interface WrittenOutput {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
-import { PATHS } from '../../../src/service/contract.ts';
+import { PATHS } from '../../../packages/client/src/service/contract.ts';
 
 const CHUNK = 64 * 1024;
 /** Bytes of an endless file: it has to end at some time. */

@@ -1,5 +1,5 @@
 /** Virtual time: nothing happens unless a test lets it, and then always in the same order. */
-import type { Clock, Random } from '../../../src/base/clock.ts';
+import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 import { TimerQueue } from './timer-queue.ts';
 

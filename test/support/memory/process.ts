@@ -1,5 +1,5 @@
 /** One simulated instance of the connector: it can be frozen (SIGSTOP), thawed, and killed (SIGKILL) between any two steps. */
-import type { Clock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { sleepOn } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
 

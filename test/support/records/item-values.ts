@@ -1,6 +1,6 @@
 /** Items with their parts as values, for comparisons. */
-import { textOfString, writtenText } from '../../../src/base/json/json-text.ts';
-import { parseJson } from '../../../src/base/json/parse-json.ts';
+import { textOfString, writtenText } from '../../../packages/client/src/base/json/json-text.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { ContentItem } from '../../../src/core/record.ts';
 
 export type ItemValues = Omit<ContentItem, 'content' | 'metadata' | 'expected'> & {

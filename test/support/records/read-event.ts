@@ -1,6 +1,6 @@
 /** Events that a format has read. */
-import { writtenText } from '../../../src/base/json/json-text.ts';
-import { parseJson } from '../../../src/base/json/parse-json.ts';
+import { writtenText } from '../../../packages/client/src/base/json/json-text.ts';
+import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { Poison, SourceRecord } from '../../../src/core/record.ts';
 import { EventInput } from '../../../src/events/expression/index.ts';
 import type { ReadEvent } from '../../../src/events/format.ts';

@@ -1,5 +1,5 @@
 /** Coordinates in a cell of the connector's own column, read without its key. */
-import { readUnsigned } from '../../../src/base/varint.ts';
+import { readUnsigned } from '../../../packages/client/src/base/varint.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 
 /** Characters before the body: the version and the code. */

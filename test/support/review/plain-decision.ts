@@ -1,8 +1,9 @@
 /** Decisions rendered in the plain way, as an oracle for the byte writer. */
+
+import type { LabelCell } from '../../../packages/client/src/results/labels.ts';
 import { eventId } from '../../../src/core/outcome/dead-letter.ts';
 import type { JobContext } from '../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
-import type { LabelCell } from '../../../src/kinds/review/results/labels.ts';
 import {
   sourceMembers,
   type TerminalSource,

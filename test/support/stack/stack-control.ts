@@ -2,9 +2,9 @@
  * Queries of tests to a running stack: the jobs of a replica by its log, the sandbox's batches and
  * faults, the group's offsets.
  */
-import type { BatchSummary } from '../../../src/sandbox/control-routes.ts';
-import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
-import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import type { BatchSummary } from '../../../packages/sandbox/src/control-routes.ts';
+import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
+import type { FaultInput } from '../../../packages/sandbox/src/faults/schema.ts';
 import type { TestKafka } from '../kafka/kafka.ts';
 import type { SeededRandom } from '../memory/clock.ts';
 import {

@@ -6,9 +6,9 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import { doctorService } from '../../../src/app/tools/doctor-service.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

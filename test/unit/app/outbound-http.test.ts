@@ -4,6 +4,11 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import {
+  httpsServer,
+  pem,
+  proxyServer,
+} from '../../../packages/client/test/integration/service/tls-servers.ts';
 import { saslOptions } from '../../../src/app/clients/kafka-connection.ts';
 import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
 import { outboundHttp } from '../../../src/app/clients/service.ts';
@@ -11,7 +16,6 @@ import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { requestToken } from '../../../src/kafka/security/token-endpoint.ts';
-import { httpsServer, pem, proxyServer } from '../../integration/service/tls-servers.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { assertSilent } from '../../support/stack/canary.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -1,9 +1,9 @@
 /** Service calls of the tools, for each kind of pipeline. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import { remoteState } from '../../../src/app/tools/remote-state.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { SIGNAL, sourceRecord } from '../kinds/review/sample.ts';
 
 const COUNTS = { total: 9, success: 4, pending: 3, error: 2, cancelled: undefined };

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
+import {
+  ServiceError,
+  type ServiceFailure,
+} from '../../../packages/client/src/base/service-error.ts';
 import { ServiceProbe } from '../../../src/app/service-probe.ts';
-import { ServiceError, type ServiceFailure } from '../../../src/core/outcome/service-error.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { serveRegistry } from '../../support/memory/registry-server.ts';

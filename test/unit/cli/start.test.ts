@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { EXIT, EXIT_MEANINGS, exitCodeTable } from '../../../src/cli/exit-codes.ts';
+import { EXIT, EXIT_MEANINGS, exitCodeTable } from '../../../packages/client/src/cli/exit-codes.ts';
 import { nodeVersionProblem } from '../../../src/cli/node-version.ts';
 import { runCli } from '../../../src/cli/program.ts';
 

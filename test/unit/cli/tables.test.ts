@@ -9,7 +9,7 @@ import {
   printableJson,
   printableLines,
   table,
-} from '../../../src/cli/text.ts';
+} from '../../../packages/client/src/cli/text.ts';
 import {
   coordinate,
   letterReason,

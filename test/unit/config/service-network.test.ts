@@ -4,13 +4,13 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { parseHostPattern } from '../../../packages/client/src/http/host-pattern.ts';
+import { proxyRules } from '../../../packages/client/src/http/proxy.ts';
+import { transferPolicy } from '../../../packages/client/src/service/transfer-policy.ts';
 import { clientSettings } from '../../../src/app/clients/service.ts';
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { parseHostPattern } from '../../../src/http/host-pattern.ts';
-import { proxyRules } from '../../../src/http/proxy.ts';
-import { transferPolicy } from '../../../src/service/transfer-policy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const load = (service: string, env: Record<string, string> = {}, more = '') =>

@@ -14,7 +14,7 @@ import {
   shellCommand,
 } from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
-import { REPOSITORY_URL } from '../../../src/base/version.ts';
+import { REPOSITORY_URL } from '../../../packages/client/src/base/version.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -38,7 +38,7 @@ describe('the image', () => {
   it('starts as the first line of main.ts has it, without a shell in between', () => {
     const [, variable, option] =
       /^#!\/usr\/bin\/env -S (\S+) node (\S+)\n/.exec(read('src/cli/main.ts')) ?? [];
-    assert.deepEqual(execForm(lastOf('ENTRYPOINT')), ['node', option, 'dist/cli/main.js']);
+    assert.deepEqual(execForm(lastOf('ENTRYPOINT')), ['node', option, 'dist/src/cli/main.js']);
     assert.ok(lastOf('ENV').includes(`${variable}`), `ENV lacks ${variable}`);
     assert.equal(execForm(lastOf('HEALTHCHECK'))[0], 'node');
     assert.equal(lastOf('STOPSIGNAL'), 'SIGTERM');
@@ -71,6 +71,7 @@ describe('the image', () => {
       'node_modules/pino/pino.js',
       'test/run.ts',
       'contracts/examples/x',
+      'packages/client/test/unit/http/proxy.test.ts',
     ])
       assert.equal(context.has(name), false, name);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { writtenText } from '../../../src/base/json/json-text.ts';
-import { MISSING } from '../../../src/base/json/scanner.ts';
+import { writtenText } from '../../../packages/client/src/base/json/json-text.ts';
+import { MISSING } from '../../../packages/client/src/base/json/scanner.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { compileExpression, EventInput } from '../../../src/events/expression/index.ts';
 import type { MemberPath } from '../../../src/events/expression/path.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_VALUES } from '../../../src/base/json/parse-json.ts';
+import { MAX_VALUES } from '../../../packages/client/src/base/json/parse-json.ts';
 import {
   compileExpression,
   EvaluationProblem,

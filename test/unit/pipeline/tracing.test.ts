@@ -1,7 +1,7 @@
 /** Spans of batches (docs/tracing.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_TRACER } from '../../../src/core/ports/tracing.ts';
+import { NO_TRACER } from '../../../packages/client/src/base/tracing.ts';
 import { World } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/service/scripted-kind.ts';
 import type { RecordedSpan } from '../../support/memory/telemetry/recording-tracer.ts';

@@ -17,7 +17,7 @@ test('the example compiles, and the engine settles each record with it once', as
   const page = await readFile(`${ROOT}docs/internals/adding.md`, 'utf8');
   const example = /```ts\n(.*?)```/s.exec(page)?.[1] ?? '';
   assert.match(example, /confirmKind/);
-  await writeFile(FILE, example.replaceAll("'../src/", `'${ROOT}src/`));
+  await writeFile(FILE, example.replace(/'\.\.\/(src|packages)\//g, `'${ROOT}$1/`));
   const flags = [
     '--noEmit',
     '--ignoreConfig',

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PAGES } from '../../../dev/docs/pages.ts';
-import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
+import { EXIT, EXIT_MEANINGS } from '../../../packages/client/src/cli/exit-codes.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 
@@ -14,7 +14,7 @@ const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  ...globSync('docs/**/*.md', { cwd: ROOT }),
+  ...globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: ROOT }),
 ];
 
 test('the generated pages are what the code generates', () => {
@@ -93,13 +93,17 @@ test('configurations that README.md and docs/getting-started.md show are accepte
 });
 
 test('code that documents name is there', () => {
-  // In full, or without src/ where a folder of it begins the name.
+  // In full, or without src/ or packages/client/src/ where a folder of it begins the name.
   const names =
-    /(?<![\w./-])(?:(?:src|dev|test)\/|(?=(?:app|base|cli|client|config|contracts|core|events|http|kafka|kinds|pipeline|sandbox|service|telemetry|tools)\/))[\w./-]+\.ts\b/g;
+    /(?<![\w./-])(?:(?:src|packages|dev|test)\/|(?=(?:app|base|cli|client|config|contracts|core|events|http|kafka|kinds|pipeline|sandbox|service|telemetry|tools)\/))[\w./-]+\.ts\b/g;
   const missing: string[] = [];
   for (const document of DOCUMENTS) {
     for (const [name] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(names)) {
-      if (!existsSync(path.join(ROOT, name)) && !existsSync(path.join(ROOT, 'src', name)))
+      if (
+        !['', 'src', 'packages/client/src'].some((folder) =>
+          existsSync(path.join(ROOT, folder, name)),
+        )
+      )
         missing.push(`${document}: ${name}`);
     }
   }

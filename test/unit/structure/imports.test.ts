@@ -1,4 +1,4 @@
-/** Layers of src: which folder may import which, and where each package is used. */
+/** Layers of src and packages: which folder may import which, and where each package is used. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -9,80 +9,90 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
- * Rooms of src from the bottom to the top, and the only imports each may have: rooms above it in
+ * Rooms of src and of the packages (`client/http` is packages/client/src/http) from the bottom to
+ * the top, and the only imports each may have: rooms above it in
  * this table (a path means that folder or file alone), packages, and `node:*` for all built-ins.
  * A room's own folders are free unless they have a row of their own.
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  base: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:timers/promises'],
-  core: ['base', 'valibot', 'node:async_hooks'],
-  contracts: ['base', 'core'],
-  events: ['base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
+  'client/base': [
+    ...['node:async_hooks', 'node:buffer', 'node:fs', 'node:fs/promises', 'node:module'],
+    'node:timers/promises',
+  ],
+  'client/http': ['client/base', 'p-limit', 'undici', 'node:*'],
+  'client/service': ['client/base', 'client/http', 'valibot', 'node:*'],
+  'client/results': ['client/base', 'client/service', 'csv-parse', 'node:*'],
+  client: ['client/base', 'client/http', 'client/service', 'client/results', 'node:*'],
+  'client/cli': ['client/base', 'client', 'node:*'],
+  sandbox: [
+    ...['client/base', 'client/service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml'],
+    ...['valibot', 'node:*'],
+  ],
+  core: ['client/base', 'valibot', 'node:async_hooks'],
+  contracts: ['client/base', 'core'],
+  events: ['client/base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
   'events/registry': [
-    ...['base', 'core', '@kafkajs/confluent-schema-registry', 'p-limit', 'node:*'],
+    ...['client/base', 'core', '@kafkajs/confluent-schema-registry', 'p-limit', 'node:*'],
   ],
   'events/formats': [
-    ...['base', 'core', 'contracts', 'events', 'events/registry'],
+    ...['client/base', 'core', 'contracts', 'events', 'events/registry'],
     ...['@kafkajs/confluent-schema-registry', 'avsc', 'protobufjs', 'node:*'],
   ],
-  http: ['base', 'core', 'p-limit', 'undici', 'node:*'],
-  service: ['base', 'core', 'http', 'valibot', 'node:*'],
   kinds: [
-    ...['base', 'core', 'events', 'service/contract.ts'],
+    ...['client/base', 'client/results', 'client/service/contract.ts', 'core', 'events'],
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
-  kafka: ['base', 'core', 'kafkajs', 'p-limit', 'node:*'],
-  'pipeline/limits': ['base', 'core'],
-  'pipeline/context': ['base', 'core', 'pipeline/limits', 'p-limit'],
-  'pipeline/publish': ['base', 'core', 'pipeline/limits', 'pipeline/context'],
+  kafka: ['client/base', 'core', 'kafkajs', 'p-limit', 'node:*'],
+  'pipeline/limits': ['client/base', 'core'],
+  'pipeline/context': ['client/base', 'core', 'pipeline/limits', 'p-limit'],
+  'pipeline/publish': ['client/base', 'core', 'pipeline/limits', 'pipeline/context'],
   'pipeline/source': [
-    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
   ],
   'pipeline/stages': [
-    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
     'pipeline/source',
   ],
   'pipeline/shard': [
-    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
     ...['pipeline/source', 'pipeline/stages'],
   ],
   pipeline: [
-    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
     ...['pipeline/shard', 'p-limit'],
   ],
-  config: ['base', 'core', 'events/expression', 'http', 'yaml', 'node:*'],
+  config: ['client/base', 'core', 'events/expression', 'client/http', 'yaml', 'node:*'],
   telemetry: [
-    ...['base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api'],
+    ...['client/base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api'],
     ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/exporter-trace-otlp-proto'],
     ...['@opentelemetry/resources', '@opentelemetry/sdk-trace', 'preact'],
   ],
-  'tools/inspect': ['base', 'core', 'node:crypto'],
-  'tools/evaluate': ['base', 'core', 'tools/inspect'],
+  'tools/inspect': ['client/base', 'core', 'node:crypto'],
+  'tools/evaluate': ['client/base', 'core', 'tools/inspect'],
   'tools/doctor': [
-    ...['base', 'core', 'kafka', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
+    ...['client/base', 'core', 'kafka', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   ],
-  client: ['base', 'core', 'http', 'service', 'kinds/review', 'csv-parse', 'node:*'],
   consumer: [
-    ...['base', 'core', 'contracts', 'events/formats', 'events/registry', 'http', 'kafka'],
-    'node:*',
+    ...['client/base', 'client/http', 'core', 'contracts', 'events/formats', 'events/registry'],
+    ...['kafka', 'node:*'],
   ],
   app: [
-    ...['base', 'core', 'config', 'events', 'events/formats', 'events/registry', 'http', 'kafka'],
-    ...['kinds', 'pipeline', 'pipeline/limits', 'pipeline/context', 'service', 'telemetry'],
+    ...['client/base', 'client/http', 'client/service', 'core', 'config', 'events'],
+    ...['events/formats', 'events/registry', 'kafka', 'kinds', 'pipeline', 'pipeline/limits'],
+    ...['pipeline/context', 'telemetry'],
     ...['tools/inspect', 'tools/doctor', 'node:*'],
-  ],
-  sandbox: [
-    ...['base', 'service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'valibot', 'node:*'],
   ],
   cli: [
     ...[
-      'base',
+      'client/base',
       'core/journal/control.ts',
       'core/outcome/dead-letter-reason.ts',
       'core/record.ts',
       'app',
       'client',
+      'client/cli',
       'config',
+      // For the command `sandbox` alone, as a test below has it.
       'sandbox',
       'telemetry',
       'valibot',
@@ -96,7 +106,15 @@ const ROOMS = Object.keys(LAYERS);
 const below = (file: string, folder: string): boolean =>
   file === folder || file.startsWith(`${folder}/`);
 
-/** @returns the most specific room that holds a file, given below src */
+/** Name of a file in the table, by its path from the root. */
+const named = (file: string): string =>
+  file.replace(/^src\//, '').replace(/^packages\/(\w+)\/src\//, '$1/');
+
+const SOURCES = globSync(['src/**/*.ts', 'packages/*/src/**/*.ts'], { cwd: ROOT }).map((file) =>
+  file.split(path.sep).join('/'),
+);
+
+/** @returns the most specific room that holds a file, by its name in the table */
 const roomOf = (file: string): string | undefined =>
   ROOMS.filter((room) => below(file, room)).sort((a, b) => b.length - a.length)[0];
 
@@ -108,32 +126,31 @@ const packageOf = (specifier: string): string =>
 
 /** @returns the reason why the import is refused, or undefined */
 function refused(file: string, specifier: string): string | undefined {
-  const room = roomOf(file);
-  if (room === undefined) return `src/${file} is in no room of the table`;
+  const room = roomOf(named(file));
+  if (room === undefined) return `${file} is in no room of the table`;
   const allowed = LAYERS[room] ?? [];
   if (!specifier.startsWith('.')) {
     const granted = isBuiltin(specifier)
       ? allowed.includes('node:*') || allowed.includes(specifier)
       : allowed.includes(packageOf(specifier));
-    return granted ? undefined : `src/${file} imports ${specifier}: not in the row of ${room}`;
+    return granted ? undefined : `${file} imports ${specifier}: not in the row of ${room}`;
   }
-  const target = path.posix.join(path.posix.dirname(file), specifier);
+  const target = named(path.posix.join(path.posix.dirname(file), specifier));
   const other = roomOf(target);
   const granted =
     other === room ||
     allowed.some((entry) => (entry === other || !ROOMS.includes(entry)) && below(target, entry));
-  return granted ? undefined : `src/${file} imports ${target}: not in the row of ${room}`;
+  return granted ? undefined : `${file} imports ${target}: not in the row of ${room}`;
 }
 
 function importsOf(file: string): string[] {
-  const text = readFileSync(path.join(ROOT, 'src', file), 'utf8');
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
   return [...text.matchAll(SPECIFIER)].map(([, specifier = '']) => specifier);
 }
 
-test('each file of src imports only what the table grants its room', () => {
-  const files = globSync('**/*.ts', { cwd: path.join(ROOT, 'src') });
-  assert.ok(files.length > 100);
-  const problems = files.flatMap((file) =>
+test('each file of src and packages imports only what the table grants its room', () => {
+  assert.ok(SOURCES.length > 100);
+  const problems = SOURCES.flatMap((file) =>
     importsOf(file).flatMap((specifier) => refused(file, specifier) ?? []),
   );
   assert.deepEqual(problems, []);
@@ -149,12 +166,11 @@ test('each row of the table names only rows above it, so no circle of rooms can 
 
 /** Folders that a file's imports lead to, each with its siblings: `a/b/x.ts` → `a/c/d/y.ts` is b → c of a. */
 function* folderArrows(): Generator<readonly [parent: string, from: string, to: string]> {
-  for (const file of globSync('**/*.ts', { cwd: path.join(ROOT, 'src') }))
+  for (const file of SOURCES)
     for (const specifier of importsOf(file).filter((name) => name.startsWith('.'))) {
-      const from = path.posix.dirname(file).split('/');
-      const to = path.posix
-        .join(path.posix.dirname(file), path.posix.dirname(specifier))
-        .split('/');
+      const folderOf = (one: string) => path.posix.dirname(named(one)).split('/');
+      const from = folderOf(file);
+      const to = folderOf(path.posix.join(path.posix.dirname(file), specifier));
       const depth = from.findIndex((folder, index) => folder !== to[index]);
       const [one, other] = [from[depth], to[depth]];
       if (one !== undefined && other !== undefined)
@@ -182,13 +198,22 @@ test('no circle leads through folders that stand side by side', () => {
   );
 });
 
-test('dev imports only src and itself', () => {
+test('of src, only the command that runs the sandbox imports it, when it is called', () => {
+  const importing = SOURCES.filter(
+    (file) => below(file, 'src') && importsOf(file).some((name) => name.includes('/sandbox/src/')),
+  );
+  assert.deepEqual(importing, ['src/cli/commands/sandbox.ts']);
+  const text = readFileSync(path.join(ROOT, 'src/cli/commands/sandbox.ts'), 'utf8');
+  assert.doesNotMatch(text, /from '[^']*\/sandbox\/src\//);
+});
+
+test('dev imports only src, packages and itself', () => {
   for (const file of globSync('dev/**/*.ts', { cwd: ROOT })) {
     const text = readFileSync(path.join(ROOT, file), 'utf8');
     for (const [, specifier = ''] of text.matchAll(SPECIFIER)) {
       if (!specifier.startsWith('.')) continue;
       const target = path.posix.join(path.posix.dirname(file), specifier);
-      assert.ok(below(target, 'src') || below(target, 'dev'), `${file} imports ${target}`);
+      assert.match(target, /^(src|dev|packages\/\w+\/src)\//, `${file} imports ${target}`);
     }
   }
 });
@@ -198,9 +223,9 @@ const LOADS_KAFKAJS =
   /^(?:import|export)\b(?! type\b)[^;'"()]*'(?:kafkajs(?:\/[^']*)?|[^']*\/internals\.ts)'|\('(?:kafkajs['/]|[^']*\/internals\.ts')/m;
 
 test('only src/kafka/kafkajs loads kafkajs; every other file takes its types alone, or it would load without the patches', () => {
-  const loading = globSync('src/**/*.ts', { cwd: ROOT })
-    .map((file) => file.split(path.sep).join('/'))
-    .filter((file) => LOADS_KAFKAJS.test(readFileSync(path.join(ROOT, file), 'utf8')));
+  const loading = SOURCES.filter((file) =>
+    LOADS_KAFKAJS.test(readFileSync(path.join(ROOT, file), 'utf8')),
+  );
   assert.ok(loading.length > 0);
   assert.deepEqual(
     loading.filter((file) => !below(file, 'src/kafka/kafkajs')),

@@ -12,11 +12,14 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 function problemsOf(texts: ReadonlyMap<string, string>): string {
   const directory = temporaryDirectory();
   for (const [name, text] of texts)
-    writeFileSync(path.join(directory, name), text.replaceAll("'../src/", `'${ROOT}src/`));
+    writeFileSync(
+      path.join(directory, name),
+      text.replace(/'\.\.\/(src|packages)\//g, `'${ROOT}$1/`),
+    );
   const compilerOptions = {
     paths: {
-      'content-review-connector': [`${ROOT}src/client/index.ts`],
-      'content-review-connector/consumer': [`${ROOT}src/consumer/index.ts`],
+      'content-review-client': [`${ROOT}packages/client/src/index.ts`],
+      'content-review-consumer': [`${ROOT}packages/consumer/src/index.ts`],
       'content-review-connector/contracts': [`${ROOT}src/contracts/index.ts`],
     },
     typeRoots: [`${ROOT}node_modules/@types`],
@@ -42,7 +45,7 @@ test('every TypeScript block of a page is type-correct', () => {
   );
   assert.ok(texts.size >= 5, `only ${texts.size} blocks`);
   const wrong =
-    "import { consumeDecisions } from 'content-review-connector/consumer';\nawait consumeDecisions({});\n";
+    "import { consumeDecisions } from 'content-review-consumer';\nawait consumeDecisions({});\n";
   const lines = problemsOf(new Map([...texts, ['wrong.mts', wrong]])).split('\n');
   const problems = lines.filter((line) => /error TS/.test(line));
   assert.equal(problems.length, 1, `one problem, in the block that is wrong:\n${lines.join('\n')}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { ServiceError } from '../../../src/core/outcome/service-error.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import { formatLogLine } from '../../../src/telemetry/logging/log-text.ts';
 import {
   chooseLogFormat,

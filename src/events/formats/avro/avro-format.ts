@@ -1,6 +1,6 @@
 /** Avro with a schema registry: the frame names the writer's schema. */
 import type avsc from 'avsc';
-import { MalformedError } from '../../../base/varint-reader.ts';
+import { MalformedError } from '../../../../packages/client/src/base/varint-reader.ts';
 import type { EventFormat, ReadEvent } from '../../format.ts';
 import {
   type ConfluentRegistry,

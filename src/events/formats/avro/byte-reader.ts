@@ -1,6 +1,9 @@
 /** Position in the bytes of an Avro value. */
-import type { JsonWriter } from '../../../base/json/json-writer.ts';
-import { MalformedError, VarintReader } from '../../../base/varint-reader.ts';
+import type { JsonWriter } from '../../../../packages/client/src/base/json/json-writer.ts';
+import {
+  MalformedError,
+  VarintReader,
+} from '../../../../packages/client/src/base/varint-reader.ts';
 
 /** Writes the value at the position of `bytes` as JSON. @throws MalformedError, TextTooLong */
 export type WriteAvro = (bytes: ByteReader, out: JsonWriter) => void;

@@ -4,8 +4,8 @@
  * read as its plain type, as the specification requires.
  */
 import avsc from 'avsc';
-import type { JsonWriter } from '../../../base/json/json-writer.ts';
-import { MalformedError } from '../../../base/varint-reader.ts';
+import type { JsonWriter } from '../../../../packages/client/src/base/json/json-writer.ts';
+import { MalformedError } from '../../../../packages/client/src/base/varint-reader.ts';
 import {
   dateText,
   decimalJson,

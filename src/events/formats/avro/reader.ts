@@ -4,7 +4,7 @@
  * and do not check item counts (docs/formats.md).
  */
 import type avsc from 'avsc';
-import type { JsonWriter } from '../../../base/json/json-writer.ts';
+import type { JsonWriter } from '../../../../packages/client/src/base/json/json-writer.ts';
 import {
   CLOSING,
   CLOSING_OBJECT,
@@ -12,8 +12,8 @@ import {
   COMMA,
   OPENING,
   OPENING_OBJECT,
-} from '../../../base/json/scanner.ts';
-import { MalformedError } from '../../../base/varint-reader.ts';
+} from '../../../../packages/client/src/base/json/scanner.ts';
+import { MalformedError } from '../../../../packages/client/src/base/varint-reader.ts';
 import { doubleJson, floatJson } from '../binary/json-values.ts';
 import type { ByteReader, WriteAvro } from './byte-reader.ts';
 import { LogicalType } from './logical-types.ts';

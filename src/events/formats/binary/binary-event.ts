@@ -1,6 +1,6 @@
 /** Events of binary formats, whose values are written as JSON. */
-import { JsonWriter, TextTooLong } from '../../../base/json/json-writer.ts';
-import { MalformedError } from '../../../base/varint-reader.ts';
+import { JsonWriter, TextTooLong } from '../../../../packages/client/src/base/json/json-writer.ts';
+import { MalformedError } from '../../../../packages/client/src/base/varint-reader.ts';
 import { valueLengthOf } from '../../../core/bytes/record-view.ts';
 import type { SourceRecord } from '../../../core/record.ts';
 import { type FormatCost, poison, type ReadEvent } from '../../format.ts';

@@ -1,5 +1,5 @@
 /** Values of binary formats as JSON text: numbers with all their digits, dates and times as ISO 8601. */
-import { MalformedError } from '../../../base/varint-reader.ts';
+import { MalformedError } from '../../../../packages/client/src/base/varint-reader.ts';
 
 /** JSON has no NaN and no infinities: they become texts, as in Protobuf's JSON. */
 export function doubleJson(value: number): string {

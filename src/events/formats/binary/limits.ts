@@ -1,5 +1,5 @@
 /** Limits on the JSON of a binary value: any producer can write hostile bytes. */
-import { KEPT_BYTES } from '../../../base/json/json-writer.ts';
+import { KEPT_BYTES } from '../../../../packages/client/src/base/json/json-writer.ts';
 
 /**
  * Bytes of JSON that any value may have, and how many more for each of its own: a field without a

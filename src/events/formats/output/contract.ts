@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import avro from 'avsc';
 import protobuf from 'protobufjs';
-import { parseJson } from '../../../base/json/parse-json.ts';
+import { parseJson } from '../../../../packages/client/src/base/json/parse-json.ts';
 import { avroForm, protobufForm } from '../../../contracts/encodable.ts';
 import {
   FIRST_MESSAGE,

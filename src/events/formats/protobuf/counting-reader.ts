@@ -1,7 +1,7 @@
 /** Reader of protobufjs that counts what its objects will take, before they are made. */
 import protobuf from 'protobufjs';
-import { MAX_WRITTEN_LEVELS } from '../../../base/json/json-writer.ts';
-import { MalformedError } from '../../../base/varint-reader.ts';
+import { MAX_WRITTEN_LEVELS } from '../../../../packages/client/src/base/json/json-writer.ts';
+import { MalformedError } from '../../../../packages/client/src/base/varint-reader.ts';
 
 protobuf.Reader.recursionLimit = MAX_WRITTEN_LEVELS;
 

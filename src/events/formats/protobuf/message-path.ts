@@ -1,6 +1,6 @@
 /** Finds the message of a file that the message indexes of a record name. */
 import protobuf from 'protobufjs';
-import { err, ok, type Result } from '../../../base/result.ts';
+import { err, ok, type Result } from '../../../../packages/client/src/base/result.ts';
 import { isEntry, isGroup } from './schema-root.ts';
 
 /**

@@ -3,15 +3,15 @@
  * writes decoded messages in Protobuf's JSON (docs/formats.md).
  */
 import protobuf from 'protobufjs';
-import type { JsonWriter } from '../../../base/json/json-writer.ts';
+import type { JsonWriter } from '../../../../packages/client/src/base/json/json-writer.ts';
 import {
   CLOSING,
   CLOSING_OBJECT,
   COMMA,
   OPENING,
   OPENING_OBJECT,
-} from '../../../base/json/scanner.ts';
-import { MalformedError } from '../../../base/varint-reader.ts';
+} from '../../../../packages/client/src/base/json/scanner.ts';
+import { MalformedError } from '../../../../packages/client/src/base/varint-reader.ts';
 import { decimalJson, doubleJson, floatJson, timestampText } from '../binary/json-values.ts';
 import { CountingReader } from './counting-reader.ts';
 import { isEntry, isGroup } from './schema-root.ts';

@@ -2,7 +2,7 @@
  * Writer of decisions (contracts/decision.schema.json): puts the part of the event, the verdict of
  * the service and the facts of the job together, as an encoded record (record-bytes.ts).
  */
-import { varintSize, writeVarint } from '../../../base/varint.ts';
+import { varintSize, writeVarint } from '../../../../packages/client/src/base/varint.ts';
 import { readRecord } from '../../../core/bytes/record-bytes.ts';
 import { DEAD_LETTER_HEADERS } from '../../../core/outcome/dead-letter.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';

@@ -10,9 +10,14 @@
  *                                                  event id is counted and follows at settling
  *     metadata                                     the rest: an object, perhaps `,"content":"…"`
  */
-import { CompactObject } from '../../../base/json/compact-object.ts';
-import { textOfString } from '../../../base/json/json-text.ts';
-import { readUnsigned, varintSize, writeUnsigned, writeVarint } from '../../../base/varint.ts';
+import { CompactObject } from '../../../../packages/client/src/base/json/compact-object.ts';
+import { textOfString } from '../../../../packages/client/src/base/json/json-text.ts';
+import {
+  readUnsigned,
+  varintSize,
+  writeUnsigned,
+  writeVarint,
+} from '../../../../packages/client/src/base/varint.ts';
 import { sizeOfPart, writePart } from '../../../core/bytes/record-bytes.ts';
 import { DEAD_LETTER_HEADERS } from '../../../core/outcome/dead-letter.ts';
 import type { ContentItem, Header, JsonPart, RecordHeaders } from '../../../core/record.ts';

@@ -1,5 +1,5 @@
 /** Metadata of a content event, which its decision repeats. */
-import type { ScannedValue } from '../../../base/json/scanner.ts';
+import type { ScannedValue } from '../../../../packages/client/src/base/json/scanner.ts';
 import type { JsonPart } from '../../../core/record.ts';
 import type { EventInput } from '../../../events/expression/index.ts';
 import { MappingFailure } from '../../../events/mapping/mapping-failure.ts';

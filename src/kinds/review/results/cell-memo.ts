@@ -2,7 +2,7 @@
  * Cache of values made from cells: a repeated cell is neither decoded nor read again. The memory is
  * bounded, because each row may have a new text: a full cache is emptied.
  */
-import type { RowScanner } from './row-scanner.ts';
+import type { RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
 
 /** Memory of an entry in addition to its text and its value. */
 const ENTRY_BYTES = 200;

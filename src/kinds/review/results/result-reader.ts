@@ -1,17 +1,21 @@
 /** Reader of one result file, piece by piece. */
 import { createHash } from 'node:crypto';
-import { foreignFormat } from '../../../base/foreign-format.ts';
-import { isJsonContainer } from '../../../base/json/is-json-container.ts';
+import { foreignFormat } from '../../../../packages/client/src/base/foreign-format.ts';
+import { isJsonContainer } from '../../../../packages/client/src/base/json/is-json-container.ts';
+import { REFERENCE_COLUMN } from '../../../../packages/client/src/results/column-names.ts';
+import {
+  readResultHeader,
+  unreadable,
+  type WantedColumns,
+} from '../../../../packages/client/src/results/result-header.ts';
+import { NOT_WHOLE, RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { REFERENCE_COLUMN } from '../metadata/column-names.ts';
 import { LARGE_BYTES, largeRowTurn, maxRowBytes, maxRows } from './large-rows.ts';
 import type { ResultNotice } from './notices.ts';
 import { PartialRow } from './partial-row.ts';
-import { readResultHeader, unreadable, type WantedColumns } from './result-header.ts';
 import { RowDecisions } from './row-decisions.ts';
-import { NOT_WHOLE, RowScanner } from './row-scanner.ts';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** First bytes that show the format of a file. */

@@ -2,17 +2,18 @@
  * Decisions of the rows of one result file. Of a row only status, result, labels and the
  * connector's own column are read, so a service cannot change what a decision says of its event.
  */
+
+import type { ResultHeader } from '../../../../packages/client/src/results/result-header.ts';
+import type { RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
+import { RESULT_COLUMNS } from '../../../../packages/client/src/service/contract.ts';
 import type { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { crashOf, internalPoison } from '../../../core/outcome/internal-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { RESULT_COLUMNS } from '../../../service/contract.ts';
 import { DecisionWriter, NULL } from '../decision/decision-writer.ts';
 import { EventPart } from '../decision/event-part.ts';
 import { FORGED, RowSeal } from '../decision/row-seal.ts';
 import { CellMemo } from './cell-memo.ts';
 import type { ResultNotice } from './notices.ts';
-import type { ResultHeader } from './result-header.ts';
-import type { RowScanner } from './row-scanner.ts';
 import {
   labelPart,
   NO_LABEL_PART,

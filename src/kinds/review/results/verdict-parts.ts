@@ -1,11 +1,11 @@
 /** Parts of a decision that the cells of a result row determine. */
-import { shownCode } from '../../../base/shown-code.ts';
-import { normaliseDecisionStatus } from '../../../service/contract.ts';
+import { shownCode } from '../../../../packages/client/src/base/shown-code.ts';
+import { readLabels } from '../../../../packages/client/src/results/labels.ts';
+import type { ResultHeader } from '../../../../packages/client/src/results/result-header.ts';
+import type { RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
+import { normaliseDecisionStatus } from '../../../../packages/client/src/service/contract.ts';
 import { ERROR, NO_LABELS, NULL } from '../decision/decision-writer.ts';
-import { readLabels } from './labels.ts';
 import type { ResultNotice } from './notices.ts';
-import type { ResultHeader } from './result-header.ts';
-import type { RowScanner } from './row-scanner.ts';
 
 interface StatusPart {
   /** Value of `status`, and perhaps `service_status`. */

@@ -1,5 +1,5 @@
 /** Messages between the connector's thread and the one that reads result files. */
-import type { ServiceFailure } from '../../../core/outcome/service-error.ts';
+import type { ServiceFailure } from '../../../../packages/client/src/base/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import type { FileFacts, ReadRows, ResultSettings } from '../results/result-reader.ts';
 

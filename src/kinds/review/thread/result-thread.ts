@@ -3,9 +3,9 @@
  * connector's work. The files' bytes go there; finished decisions come back. Memory is moved, not copied.
  */
 import { Worker } from 'node:worker_threads';
-import { REPORT_WITHOUT_ENVIRONMENT } from '../../../base/thread-arguments.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
+import { REPORT_WITHOUT_ENVIRONMENT } from '../../../../packages/client/src/base/thread-arguments.ts';
 import { InternalError } from '../../../core/outcome/internal-error.ts';
-import { ServiceError } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { type CreateResultFileReader, slicesOf } from '../results/result-files.ts';
 import type { FileFacts, ReadRows, ResultSettings } from '../results/result-reader.ts';

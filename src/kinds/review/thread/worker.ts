@@ -1,7 +1,7 @@
 /** Entry of the thread that reads result files: pieces of files in, rows and their records out. */
 import { parentPort } from 'node:worker_threads';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { crashOf } from '../../../core/outcome/internal-error.ts';
-import { ServiceError } from '../../../core/outcome/service-error.ts';
 import { type ReadRows, ResultReader } from '../results/result-reader.ts';
 import type { FileProblem, ReadMessage, ToThread } from './messages.ts';
 

@@ -7,15 +7,18 @@
  * `finish` inserts the commas of its later, empty cells.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { textOfString } from '../../../base/json/json-text.ts';
+import { textOfString } from '../../../../packages/client/src/base/json/json-text.ts';
+import {
+  type ColumnOptions,
+  REFERENCE_COLUMN,
+} from '../../../../packages/client/src/results/column-names.ts';
+import { CONTENT_COLUMN } from '../../../../packages/client/src/service/contract.ts';
 import type { BufferPool } from '../../../core/bytes/buffer-pool.ts';
 import type { EncodedBody, RowSink } from '../../../core/bytes/row-sink.ts';
 import { pooledBody, Slabs } from '../../../core/bytes/slabs.ts';
 import type { ContentItem, JsonPart } from '../../../core/record.ts';
-import { CONTENT_COLUMN } from '../../../service/contract.ts';
 import { EventPart, type EventPartOptions } from '../decision/event-part.ts';
 import { RowSeal } from '../decision/row-seal.ts';
-import { type ColumnOptions, REFERENCE_COLUMN } from '../metadata/column-names.ts';
 import { writeCell, writePlainCell } from './cell-bytes.ts';
 import { PolicyColumns } from './policy-columns.ts';
 

@@ -1,8 +1,11 @@
 /** Columns of one upload, in order of first appearance. Only policies read them. */
-import type { CompactObject } from '../../../base/json/compact-object.ts';
-import { textOfString } from '../../../base/json/json-text.ts';
-import { RESULT_COLUMNS } from '../../../service/contract.ts';
-import { type ColumnOptions, headerFor } from '../metadata/column-names.ts';
+import type { CompactObject } from '../../../../packages/client/src/base/json/compact-object.ts';
+import { textOfString } from '../../../../packages/client/src/base/json/json-text.ts';
+import {
+  type ColumnOptions,
+  headerFor,
+} from '../../../../packages/client/src/results/column-names.ts';
+import { RESULT_COLUMNS } from '../../../../packages/client/src/service/contract.ts';
 
 export interface PolicyColumn {
   readonly header: string;

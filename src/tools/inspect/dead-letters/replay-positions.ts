@@ -6,7 +6,7 @@
  * in which a selection has replayed all letters of a class; a range costs a few bytes, whatever lies
  * between these letters.
  */
-import { parseJson } from '../../../base/json/parse-json.ts';
+import { parseJson } from '../../../../packages/client/src/base/json/parse-json.ts';
 import { OffsetSet } from '../../../core/offsets/offset-set.ts';
 import type { CommittedOffset, OffsetCommit } from '../../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../../core/record.ts';

@@ -1,5 +1,5 @@
 /** Publishes the originals of dead letters again, each once. */
-import { abortable } from '../../../base/abortable.ts';
+import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import { detached } from '../../../core/batch/detached.ts';
 import { BATCH_HEADER_BYTES, sizeInBatch } from '../../../core/bytes/batch-size.ts';
 import { EncodedRecords } from '../../../core/bytes/encoded-records.ts';

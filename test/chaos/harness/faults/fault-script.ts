@@ -1,5 +1,5 @@
 /** The sandbox's script of faults, shared by rounds that go on side by side: each has one fault in it at a time. */
-import type { FaultInput } from '../../../../src/sandbox/faults/schema.ts';
+import type { FaultInput } from '../../../../packages/sandbox/src/faults/schema.ts';
 import type { SandboxServer } from '../sandbox.ts';
 
 interface Armed {

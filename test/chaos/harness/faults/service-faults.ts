@@ -1,5 +1,5 @@
 /** The sandbox's scripted faults that chaos uses, by what they strike. */
-import type { FaultInput } from '../../../../src/sandbox/faults/schema.ts';
+import type { FaultInput } from '../../../../packages/sandbox/src/faults/schema.ts';
 import type { Kind } from '../../load/pipelines.ts';
 
 /** By kind of pipeline, and name in the report. Each hits real work: a fault waits for an operation that it fits. */

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
-import { jsonTextOf } from '../../../../src/base/json/json-text.ts';
-import { parseKeepingDigits } from '../../../../src/base/json/parse-json.ts';
+import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.ts';
+import { parseKeepingDigits } from '../../../../packages/client/src/base/json/parse-json.ts';
+import { readLabels } from '../../../../packages/client/src/results/labels.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type {
   OutputContract,
@@ -13,7 +14,6 @@ import type {
 import { RegisteredFormat } from '../../../../src/events/formats/output/registered-format.ts';
 import { receiptOf } from '../../../../src/kinds/import/receipt.ts';
 import { lookedUpDecision } from '../../../../src/kinds/lookup/looked-up-decision.ts';
-import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
 import { contractFile } from '../../../support/contracts.ts';
 import { readAvro } from '../../../support/formats/avro-reader.ts';
 import {

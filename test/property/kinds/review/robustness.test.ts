@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
-import { EventPart } from '../../../../src/kinds/review/decision/event-part.ts';
-import { RowSeal } from '../../../../src/kinds/review/decision/row-seal.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import {
   foldName,
   headerFor,
   isResultColumn,
-} from '../../../../src/kinds/review/metadata/column-names.ts';
-import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
+} from '../../../../packages/client/src/results/column-names.ts';
+import { readLabels } from '../../../../packages/client/src/results/labels.ts';
+import { EventPart } from '../../../../src/kinds/review/decision/event-part.ts';
+import { RowSeal } from '../../../../src/kinds/review/decision/row-seal.ts';
 import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import {
   collectRows,

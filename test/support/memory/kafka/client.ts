@@ -1,5 +1,5 @@
 /** One instance's connections to a MemoryKafka: the ports, all bound to the process that hears the answers. */
-import type { Clock } from '../../../../src/base/clock.ts';
+import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import type {
   ClusterAdmin,
   ControlProducer,

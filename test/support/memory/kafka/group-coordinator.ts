@@ -2,7 +2,7 @@
  * The broker's side of one consumer group, as the classic protocol has it: sessions that expire, rebalances that stop the
  * world, generations. Everything here is immediate; members talk to it through the network.
  */
-import type { Clock } from '../../../../src/base/clock.ts';
+import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import { BrokerError } from './broker-error.ts';
 import { assignShards } from './shard-assignment.ts';
 

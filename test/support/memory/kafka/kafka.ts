@@ -1,5 +1,5 @@
 /** A Kafka cluster in memory. One per test; every simulated instance talks to it through a `KafkaClient` of its own. */
-import type { Clock } from '../../../../src/base/clock.ts';
+import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import type { JournalWrite, Stream, Transaction } from '../../../../src/core/ports/kafka.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { Cluster } from './cluster.ts';

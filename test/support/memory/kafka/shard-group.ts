@@ -1,6 +1,6 @@
 /** ShardGroup over MemoryKafka: one member of a consumer group, with the manners of the classic protocol. */
 
-import { abortable } from '../../../../src/base/abortable.ts';
+import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import type {
   Assignment,
   GroupListener,

@@ -1,6 +1,6 @@
 /** SourceReader over MemoryKafka. */
 
-import { abortable } from '../../../../src/base/abortable.ts';
+import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import {
   type RecordPiece,
   type SourceReader,

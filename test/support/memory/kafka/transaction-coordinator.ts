@@ -1,5 +1,5 @@
 /** Kafka's transactions: epochs that fence, markers, aborts by the next owner and by timeout. Everything here is immediate. */
-import type { Clock } from '../../../../src/base/clock.ts';
+import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import type { OffsetCommit } from '../../../../src/core/ports/kafka.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { BrokerError } from './broker-error.ts';

@@ -1,6 +1,6 @@
 /** Single decisions at the service in memory: made some time, or never heard of. */
-import type { Clock } from '../../../../src/base/clock.ts';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import type { Clock } from '../../../../packages/client/src/base/clock.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { FoundDecision, LookupService } from '../../../../src/kinds/service-ports.ts';
 import type { ServiceScript } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';

@@ -1,7 +1,7 @@
 /** Imports at the service in memory: batches without results to download. One per instance. */
 
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { RemoteState } from '../../../../src/core/outcome/follow-policy.ts';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import type { ImportService, ImportState, NewImport } from '../../../../src/kinds/service-ports.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';

@@ -1,7 +1,10 @@
 /** The remote service of the scripted kind, in memory: batches and their states, and the test's hands on them. */
-import type { Clock } from '../../../../src/base/clock.ts';
+import type { Clock } from '../../../../packages/client/src/base/clock.ts';
+import {
+  ServiceError,
+  type ServiceFailure,
+} from '../../../../packages/client/src/base/service-error.ts';
 import type { RemoteState } from '../../../../src/core/outcome/follow-policy.ts';
-import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
 import type { SourceCoordinate } from '../../../../src/core/record.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { LentSlices } from './lent-slices.ts';

@@ -1,5 +1,5 @@
 /** The upload of the scripted kind: JSON, in buffers of the pool, so that a world can tell whether each came back. */
-import { textOfString } from '../../../../src/base/json/json-text.ts';
+import { textOfString } from '../../../../packages/client/src/base/json/json-text.ts';
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { EncodedBody, RowSink } from '../../../../src/core/bytes/row-sink.ts';
 import { pooledBody, Slabs } from '../../../../src/core/bytes/slabs.ts';

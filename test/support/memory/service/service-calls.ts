@@ -1,6 +1,6 @@
 /** Calls of one instance to the service in memory: request, effect, answer, each in its turn; faults as scripted. */
-import { abortable } from '../../../../src/base/abortable.ts';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { abortable } from '../../../../packages/client/src/base/abortable.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { sleepOn } from '../clock.ts';
 import type { Home } from '../kafka/client.ts';
 import { roundTrip } from '../scheduler.ts';

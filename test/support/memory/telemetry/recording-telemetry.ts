@@ -1,12 +1,12 @@
 /** Telemetry that remembers, for assertions. */
+
+import type { TraceParent } from '../../../../packages/client/src/base/tracing.ts';
 import type {
   HealthReporter,
   Labels,
   Logger,
   Metrics,
 } from '../../../../src/core/ports/telemetry.ts';
-
-import type { TraceParent } from '../../../../src/core/trace-context.ts';
 
 /** `name{a="1",b="2"}`, labels sorted by name. */
 export function series(name: string, labels: Labels = {}): string {

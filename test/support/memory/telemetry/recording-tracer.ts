@@ -1,6 +1,11 @@
 /** A tracer that remembers its spans, for assertions. */
-import type { Span, SpanAttributes, StepKind, Tracer } from '../../../../src/core/ports/tracing.ts';
-import type { TraceParent } from '../../../../src/core/trace-context.ts';
+import type {
+  Span,
+  SpanAttributes,
+  StepKind,
+  TraceParent,
+  Tracer,
+} from '../../../../packages/client/src/base/tracing.ts';
 
 export class RecordedSpan implements Span {
   readonly name: string;

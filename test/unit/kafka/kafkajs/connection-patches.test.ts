@@ -39,6 +39,18 @@ interface SilentServer {
   readonly sockets: readonly Socket[];
 }
 
+/** Answer without a format. */
+const AS_IT_IS = {
+  decode: async (payload: Buffer) => payload,
+  parse: async (payload: Buffer) => payload,
+};
+
+/** Settles once a connection has sent something. */
+async function sent(ends: readonly Socket[], at: number): Promise<void> {
+  while (ends[at] === undefined) await turn();
+  await once(ends[at], 'data');
+}
+
 /** A connection to a server that takes everything and says nothing. */
 async function withSilentServer(
   run: (server: SilentServer) => Promise<void>,
@@ -74,7 +86,7 @@ async function withSilentServer(
     encode: async () => new EncoderClass(),
   };
   const request = (requestTimeout: number) =>
-    connection.send({ request: asked, response: {}, requestTimeout });
+    connection.send({ request: asked, response: AS_IT_IS, requestTimeout });
   try {
     await run({ connection, request, ends, sockets });
   } finally {
@@ -111,6 +123,37 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
       assert.equal(silence.silentMs, 7_000);
     }, silence);
   });
+
+  it('22: reads no answer together with the rest of an earlier connection', async () => {
+    await withSilentServer(async ({ connection, request, ends }) => {
+      await connection.connect();
+      const cut = assert.rejects(request(600_000), { name: 'KafkaJSConnectionClosedError' });
+      await sent(ends, 0);
+      ends[0]?.end(Buffer.from([0, 0, 0, 9, 0, 0]));
+      await cut;
+      await connection.connect();
+      const answered = request(600_000);
+      await sent(ends, 1);
+      ends[1]?.write(Buffer.from([0, 0, 0, 8, 0, 0, 0, 1, 7, 7, 7, 7]));
+      assert.deepEqual(await answered, Buffer.from([7, 7, 7, 7]));
+    });
+  });
+
+  for (const [what, size] of [
+    ['too short for its number', [0, 0, 0, 0]],
+    ['of negative size', [255, 255, 255, 250]],
+    ['of another protocol', [...Buffer.from('HTTP/1.1 400 Bad Request')]],
+  ] as const)
+    it(`22: is closed by an answer ${what}`, async () => {
+      await withSilentServer(async ({ connection, request, ends }) => {
+        await connection.connect();
+        const refused = assert.rejects(request(600_000), /unreadable answer/);
+        await sent(ends, 0);
+        ends[0]?.write(Buffer.from(size));
+        await refused;
+        assert.equal(connection.isConnected(), false);
+      });
+    });
 
   for (const throttledMs of [0, 60_000]) {
     it(`12: gives up what came while it was closing${throttledMs > 0 ? ', held back by a quota' : ''}`, async () => {

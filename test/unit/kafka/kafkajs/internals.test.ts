@@ -25,7 +25,8 @@ describe('the installed kafkajs', () => {
   before(async () => {
     await cp(path.join(repository, 'src/kafka'), path.join(root, 'src/kafka'), { recursive: true });
     await cp(path.join(repository, 'src/core'), path.join(root, 'src/core'), { recursive: true });
-    await cp(path.join(repository, 'src/base'), path.join(root, 'src/base'), { recursive: true });
+    const client = 'packages/client/src';
+    await cp(path.join(repository, client), path.join(root, client), { recursive: true });
     await writeFile(path.join(root, 'package.json'), '{"type":"module"}');
     await mkdir(path.join(root, 'node_modules'));
     await cp(path.join(repository, 'node_modules/kafkajs'), installed(''), { recursive: true });

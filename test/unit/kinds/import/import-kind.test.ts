@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writtenText } from '../../../../src/base/json/json-text.ts';
+import { writtenText } from '../../../../packages/client/src/base/json/json-text.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
 import { type ImportOptions, importKind } from '../../../../src/kinds/import/index.ts';

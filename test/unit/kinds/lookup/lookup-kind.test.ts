@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textOfString } from '../../../../src/base/json/json-text.ts';
+import { textOfString } from '../../../../packages/client/src/base/json/json-text.ts';
+import {
+  ServiceError,
+  type ServiceFailure,
+} from '../../../../packages/client/src/base/service-error.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
-import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
 import type {
   JobContext,
   PerItemKind,

@@ -1,6 +1,6 @@
 /** Items, and their rows in an upload. */
 import assert from 'node:assert/strict';
-import { jsonTextOf } from '../../../../src/base/json/json-text.ts';
+import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.ts';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { JobContext } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, JsonPart } from '../../../../src/core/record.ts';

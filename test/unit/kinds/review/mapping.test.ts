@@ -1,7 +1,7 @@
 /** Parts of the mapping beyond a path: type maps, chosen metadata, filters, limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writtenText } from '../../../../src/base/json/json-text.ts';
+import { writtenText } from '../../../../packages/client/src/base/json/json-text.ts';
 import type { SourceRecord } from '../../../../src/core/record.ts';
 import { createDecoder } from '../../../../src/kinds/review/decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from '../../../../src/kinds/review/mapping.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import type { ReviewService } from '../../../../src/kinds/service-ports.ts';
 import { unpooledBody } from '../../../support/review/unpooled-body.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { World } from '../../../support/engine/world.ts';
 

@@ -1,7 +1,7 @@
 /** A batch that cannot be created just now holds nothing that batches of other types need. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
+import type { ServiceFailure } from '../../../../packages/client/src/base/service-error.ts';
 import { World } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 /** Failures of the service and the reactions to them, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { Transaction } from '../../../../src/core/ports/kafka.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';

@@ -1,7 +1,7 @@
 /** Jobs without a result file: their terminal records are made from the source records (PerItemKind), over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../../support/engine/world.ts';
 import { type SourceKindScript, sourceKind } from '../../../support/memory/service/source-kind.ts';

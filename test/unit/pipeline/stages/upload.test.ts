@@ -1,8 +1,8 @@
 /** Sealing and creation: conditions of an upload, and what a failed call costs. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { EncodedBody } from '../../../../src/core/bytes/row-sink.ts';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { UploadWatch } from '../../../support/engine/upload-watch.ts';
 import { TOPICS, World, type WrapPorts } from '../../../support/engine/world.ts';

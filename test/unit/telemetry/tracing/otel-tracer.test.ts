@@ -8,7 +8,7 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { NO_SPAN } from '../../../../src/core/ports/tracing.ts';
+import { NO_SPAN } from '../../../../packages/client/src/base/tracing.ts';
 import { traceParentOf } from '../../../../src/core/trace-context.ts';
 import { OtelTracer } from '../../../../src/telemetry/tracing/otel-tracer.ts';
 import { headerList } from '../../../support/records/headers.ts';

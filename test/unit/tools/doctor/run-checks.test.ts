@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { systemClock } from '../../../../src/base/system-clock.ts';
+import { systemClock } from '../../../../packages/client/src/base/system-clock.ts';
 import {
   type Diagnosis,
   type DoctorCheck,

@@ -1,5 +1,8 @@
 /** A correct setup for the doctor, to break one thing at a time. */
-import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
+import {
+  ServiceError,
+  type ServiceFailure,
+} from '../../../../packages/client/src/base/service-error.ts';
 import type {
   ClusterAdmin,
   CommittedOffset,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { printableLines } from '../../../../packages/client/src/cli/text.ts';
 import { evaluationText } from '../../../../src/cli/commands/evaluate.ts';
-import { printableLines } from '../../../../src/cli/text.ts';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import { codecOf } from '../../../../src/events/formats/output/contract.ts';
 import {

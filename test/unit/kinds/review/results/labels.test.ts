@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readLabels } from '../../../../../src/kinds/review/results/labels.ts';
+import { readLabels } from '../../../../../packages/client/src/results/labels.ts';
 
 const named = (name: string) => ({ name, applied: true, explanation: null });
 

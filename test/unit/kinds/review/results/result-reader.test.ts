@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { ServiceError } from '../../../../../src/core/outcome/service-error.ts';
+import { ServiceError } from '../../../../../packages/client/src/base/service-error.ts';
 import { UnendedRows } from '../../../../../src/core/outcome/unended-rows.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';

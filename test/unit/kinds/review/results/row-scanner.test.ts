@@ -4,7 +4,7 @@ import {
   MAX_COLUMNS,
   NOT_WHOLE,
   RowScanner,
-} from '../../../../../src/kinds/review/results/row-scanner.ts';
+} from '../../../../../packages/client/src/results/row-scanner.ts';
 
 const ROW = '"a ""b"", c",d,"",\r,"\r\n",e""f\r\n';
 const CELLS = ['a "b", c', 'd', '', '\r', '\r\n', 'e""f'];

@@ -1,0 +1,171 @@
+import { WaitTimeoutError } from '../index.ts';
+import { CommandFailed, EXIT, type ExitCode, Interrupted } from './exit-codes.ts';
+import { commandLine, type ServiceFlags } from './flags.ts';
+import type { Io } from './io.ts';
+import { mustBeWritable, type OutputPlace, STANDARD_OUTPUT } from './output.ts';
+import {
+  BATCH,
+  exitCodeOf,
+  type FileResource,
+  type Resource,
+  type ResourceView,
+  shown,
+  stateOf,
+} from './resources.ts';
+import { saveResults } from './results.ts';
+import type { ServiceIo } from './service-connection.ts';
+import { runSession, type Session } from './session.ts';
+import { submitFile } from './submit.ts';
+import { ago, printable, printableJson } from './text.ts';
+
+/** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended, with --output fetches the results. */
+export async function submit(
+  io: ServiceIo,
+  resource: FileResource,
+  file: string,
+  flags: ServiceFlags,
+): Promise<void> {
+  const { json, ...others } = flags;
+  if (flags.type?.trim() === '') throw new CommandFailed('--type needs a type of content');
+  if (flags.output === STANDARD_OUTPUT && json)
+    throw new CommandFailed(
+      '--json and --output - both write to standard output: name a file for --output',
+    );
+  const place = flags.output === undefined ? undefined : placeOf(flags);
+  await runSession(io, flags, async (session) => {
+    if (place !== undefined) await mustBeWritable(place, file);
+    const id = await submitFile(session, resource, file);
+    const get = getCommand(io, resource.kind, id, flags);
+    if (flags.wait !== true) {
+      const document = printableJson(JSON.stringify({ [`${resource.kind}Id`]: id }));
+      io.out(`${json ? document : printable(id)}\n`);
+      session.progress.note(`follow it with: ${get}`);
+      return EXIT.ok;
+    }
+
+    session.sent = `${resource.kind} ${printable(id)}`;
+    session.next = place === undefined ? get : resultsCommand(io, id, others);
+    const view = await follow(session, resource, id);
+    if (place === undefined || view.status !== 'SUCCESS') return show(session, resource, view);
+    const code = exitCodeOf(resource, view);
+    const batch = { id, code, rows: resource.rows?.(view) };
+    const saved = await saveResults({ ...session, flags: others }, batch, place);
+    if (place.target !== STANDARD_OUTPUT) show(session, resource, view);
+    return saved;
+  });
+}
+
+/** `batch get`, `import get`, `decision get`. */
+export async function get(
+  io: ServiceIo,
+  resource: Resource,
+  id: string,
+  flags: ServiceFlags,
+): Promise<void> {
+  await runSession(io, flags, async (session) => {
+    const command = getCommand(io, resource.kind, id, flags);
+    return show(session, resource, await viewOf(session, resource, id, command));
+  });
+}
+
+/** `batch results`. */
+export async function results(io: ServiceIo, id: string, flags: ServiceFlags): Promise<void> {
+  const place = placeOf(flags);
+  await runSession(io, flags, async (session) => {
+    await mustBeWritable(place);
+    const command = resultsCommand(io, id, flags);
+    const resource: Resource = BATCH;
+    const view = await viewOf(session, resource, id, command);
+    session.next = command;
+    const batch = { id, code: exitCodeOf(resource, view), rows: resource.rows?.(view) };
+    return await saveResults(session, batch, place);
+  });
+}
+
+const placeOf = ({ output = STANDARD_OUTPUT, force }: ServiceFlags): OutputPlace => ({
+  target: output,
+  force: force === true,
+});
+
+const getCommand = (io: Io, kind: string, id: string, flags: ServiceFlags) =>
+  commandLine(io, [kind, 'get', id, '--wait', flags.json && '--json'], flags);
+
+function resultsCommand(io: Io, id: string, flags: ServiceFlags): string {
+  const { output = STANDARD_OUTPUT, force, json, resultColumn } = flags;
+  const file = output === STANDARD_OUTPUT ? [] : ['--output', output];
+  const column = resultColumn === undefined ? [] : ['--result-column', resultColumn];
+  const rest = ['--wait', ...file, force && '--force', json && '--json', ...column];
+  return commandLine(io, ['batch', 'results', id, ...rest], flags);
+}
+
+/** Returns the current view; with --wait the finished one. */
+function viewOf(
+  session: Session,
+  resource: Resource,
+  id: string,
+  command: string,
+): Promise<ResourceView> {
+  const { client, flags, signal } = session;
+  if (flags.wait !== true) return resource.calls(client).get(id, { signal });
+  session.next = command;
+  return follow(session, resource, id);
+}
+
+function show({ io, flags }: Session, resource: Resource, view: ResourceView): ExitCode {
+  io.out(shown(resource, view, flags.json === true));
+  return exitCodeOf(resource, view);
+}
+
+/** Soon enough for a small batch. */
+const FIRST_DELAY_MS = 250;
+/** Interval of the displayed time; polls are farther apart. */
+const TICK_MS = 1_000;
+/** Longest outage that is waited out. */
+const OUTAGE_MS = 10 * 60_000;
+
+/**
+ * Waits until a resource is finished.
+ * @throws CommandFailed after --timeout and at a signal; ContentReviewError.
+ */
+async function follow(
+  { client, flags, progress, signal }: Session,
+  resource: Resource,
+  id: string,
+): Promise<ResourceView> {
+  const name = `${resource.kind} ${printable(id)}`;
+  const startMs = performance.now();
+  let state = 'no response yet';
+  let isAway = false;
+  const showState = () =>
+    progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
+  const tick = setInterval(showState, TICK_MS);
+  try {
+    return await resource.calls(client).waitFor(id, {
+      signal,
+      timeoutMs: flags.timeout,
+      firstDelayMs: FIRST_DELAY_MS,
+      outageMs: OUTAGE_MS,
+      onAnswer: (view) => {
+        isAway = false;
+        state = stateOf(resource, view);
+        showState();
+      },
+      onOutage: () => {
+        if (!isAway) progress.note(`${name}: the service is unavailable, waiting for it`);
+        isAway = true;
+      },
+    });
+  } catch (error) {
+    if (error instanceof Interrupted)
+      throw new CommandFailed(`Interrupted. The service continues with ${name}.`, error.code);
+    if (error instanceof WaitTimeoutError)
+      throw new CommandFailed(
+        `${name} is not finished within --timeout: ${state}.`,
+        EXIT.unfinished,
+      );
+    throw error;
+  } finally {
+    clearInterval(tick);
+    progress.clear();
+  }
+}

@@ -1,0 +1,60 @@
+import type { Io } from './io.ts';
+import { printableLines } from './text.ts';
+
+export const URL_VARIABLE = 'CONTENT_REVIEW_URL';
+export const KEY_VARIABLE = 'CONTENT_REVIEW_API_KEY';
+
+/** Options of the commands that call the service; each command has some of them. */
+export type ServiceFlags = Readonly<
+  Partial<{
+    url: string;
+    apiKeyFile: string;
+    config: string;
+    allowHttp: true;
+    importPath: string;
+    json: true;
+    wait: true;
+    /** In ms. */
+    timeout: number;
+    type: string;
+    output: string;
+    force: true;
+    resultColumn: string;
+  }>
+>;
+
+/**
+ * Returns a command line with the connection of this one, to be copied and run.
+ * @param command its two words, the id, and options; undefined ones are left out.
+ */
+export function commandLine(
+  { program }: Pick<Io, 'program'>,
+  [noun, verb, id, ...rest]: readonly [string, string, string, ...(string | undefined)[]],
+  { url, apiKeyFile, config, importPath }: ServiceFlags,
+): string {
+  const connection = Object.entries({
+    '--url': url,
+    '--api-key-file': apiKeyFile,
+    '--config': config,
+    '--import-path': importPath,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+  const options = [...rest.filter((word) => word !== undefined), ...connection];
+  // An id that begins with a dash would be taken for an option.
+  const words = id.startsWith('-')
+    ? [noun, verb, ...options, '--', id]
+    : [noun, verb, id, ...options];
+  return [program, ...words.map(quoted)].join(' ');
+}
+
+/** Quotes a word for a POSIX shell. Control characters are written as escapes: the terminal must not act on them. */
+function quoted(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (printableLines(word) === word && !word.includes('\n'))
+    return `'${word.replaceAll("'", `'\\''`)}'`;
+  const escaped = word.replace(/[^ -~]|['\\]/gu, (character) =>
+    Array.from(Buffer.from(character), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(
+      '',
+    ),
+  );
+  return `$'${escaped}'`;
+}

@@ -1,0 +1,115 @@
+/**
+ * Reader of the Labels column. The interface does not define its form inside a cell, so all likely
+ * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
+ * names that are true or false, delimited names, nothing.
+ */
+import { isJsonContainer } from '../base/json/is-json-container.ts';
+import { MAX_VALUES, parseJson, parseKeepingDigits } from '../base/json/parse-json.ts';
+import { JsonScanner, type ScannedValue } from '../base/json/scanner.ts';
+import { readApplied } from '../service/contract.ts';
+
+export interface LabelCell {
+  /** JSON array of objects with `name`, `applied` and `explanation`. */
+  readonly json: string;
+  /** Text of a cell that is not JSON, or is unclear: `json` is a guess. */
+  readonly raw: string | undefined;
+}
+
+interface NamedLabel {
+  readonly name: string;
+  readonly applied?: unknown;
+  readonly explanation?: unknown;
+}
+
+const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
+/** Kafka's default limit of a record. A label list takes up to 200 times the memory of its text. */
+const MAX_TEXT_LENGTH = 1024 * 1024;
+/** Levels of a label list with its own fields. */
+const MAX_DEPTH = 16;
+/** Labels of a cell that does not have them all in full: each becomes an object. */
+const MAX_LABELS = 10_000;
+const SCANNER = new JsonScanner([[]]);
+const [WHOLE] = SCANNER.values;
+
+/** Reads a cell. Never throws. */
+export function readLabels(cell: string): LabelCell {
+  const text = cell.trim();
+  const unread = { json: '[]', raw: cell };
+  if (text === '') return NO_LABELS;
+  if (text.length > MAX_TEXT_LENGTH) return unread;
+  const fault = SCANNER.scan(Buffer.from(text));
+  // Consumers have to read it, and so does this process.
+  if (fault === 'depth') return unread;
+  if (fault !== undefined) {
+    const names = namesIn(text);
+    if (names === undefined) return unread;
+    return { json: JSON.stringify(names.map((name) => labelOf({ name }))), raw: cell };
+  }
+  const { levels, values } = WHOLE as ScannedValue;
+  if (levels > MAX_DEPTH || values > MAX_VALUES) return unread;
+  const value = parseJson(text);
+  if (value === null) return NO_LABELS;
+  // The common case is copied, without reading and printing numbers.
+  if (Array.isArray(value) && value.every(isComplete)) return { json: text, raw: undefined };
+  const exact = parseKeepingDigits(text);
+  const choice = choiceIn(exact);
+  const labels = (choice ?? (Array.isArray(exact) ? exact : [exact])).map((entry: unknown) =>
+    typeof entry === 'string' ? { name: entry } : entry,
+  );
+  if (labels.length > MAX_LABELS || !labels.every(isReadable)) return unread;
+  return { json: JSON.stringify(labels.map(labelOf)), raw: undefined };
+}
+
+function isNamed(value: unknown): value is NamedLabel {
+  return (
+    typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
+  );
+}
+
+/** True for a label that says clearly whether it applies, and whose name is a name. */
+function isReadable(value: unknown): value is NamedLabel {
+  if (!isNamed(value) || readApplied(value.applied) === undefined) return false;
+  return !NOTHING.test(value.name) && !isJsonContainer(value.name);
+}
+
+function isComplete(value: unknown): boolean {
+  return (
+    isNamed(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string'
+  );
+}
+
+/** Returns the labels of `{"money": true, "shouting": false}`; undefined for other values. */
+function choiceIn(value: unknown): NamedLabel[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const labels = Object.entries(value).map(([name, applied]) => ({ name, applied }));
+  return labels.length > 0 && labels.every(({ applied }) => typeof applied === 'boolean')
+    ? labels
+    : undefined;
+}
+
+/** Completes a label. One that is listed without `applied` was assigned. */
+function labelOf(label: NamedLabel): object {
+  const { applied, explanation } = label;
+  return {
+    ...label,
+    applied: readApplied(applied) as boolean,
+    explanation: typeof explanation === 'string' ? explanation : null,
+  };
+}
+
+/** Spellings of an empty value. */
+const NOTHING = /^(?:none|nan|n\/a|undefined)$/i;
+/** By strength: weaker ones than the separator belong to a name. */
+const DELIMITERS = ['\n', ';', '|', ','];
+
+/**
+ * Returns delimited names; none for an empty value, or a text that begins like JSON, which is broken
+ * JSON. Undefined for too many.
+ */
+function namesIn(text: string): string[] | undefined {
+  if (/^[[{"]/.test(text) || NOTHING.test(text)) return [];
+  const delimiter = DELIMITERS.find((one) => text.includes(one));
+  const names = delimiter === undefined ? [text] : text.split(delimiter, MAX_LABELS + 1);
+  if (names.length > MAX_LABELS) return undefined;
+  return names.map((name) => name.trim()).filter((name) => name !== '');
+}

@@ -1,0 +1,82 @@
+/** Header of a result file: columns by name, in any order. */
+import { foreignHeader } from '../base/foreign-format.ts';
+import { ServiceError } from '../base/service-error.ts';
+import { RESULT_COLUMNS } from '../service/contract.ts';
+import { foldName, isResultColumn } from './column-names.ts';
+
+/** Index of each column; -1 for one that the file lacks. */
+export interface ResultHeader {
+  readonly width: number;
+  readonly content: number;
+  readonly status: number;
+  readonly result: number;
+  /** True if several columns may have the result, and none is configured. */
+  readonly several: boolean;
+  readonly expected: number;
+  readonly labels: number;
+  readonly reference: number;
+}
+
+export interface WantedColumns {
+  /** Header of the connector's own column; absent for files that it did not upload. */
+  readonly referenceColumn?: string | undefined;
+  /**
+   * Header of the result. Absent: the first one that ends in ` result`, except `Expected result`.
+   */
+  readonly resultColumn?: string | undefined;
+}
+
+/** @throws ServiceError `protocol` if a necessary column is missing */
+export function readResultHeader(
+  names: readonly string[],
+  { referenceColumn, resultColumn }: WantedColumns,
+): ResultHeader {
+  const folds = names.map(foldName);
+  const indexOf = (name: string) => folds.indexOf(foldName(name));
+  const content = indexOf(RESULT_COLUMNS.content);
+  const status = indexOf(RESULT_COLUMNS.status);
+  const expected = indexOf(RESULT_COLUMNS.expected);
+  const labels = indexOf(RESULT_COLUMNS.labels);
+  const results =
+    resultColumn === undefined
+      ? folds.flatMap((fold, index) => (isResultColumn(fold) ? [index] : []))
+      : [indexOf(resultColumn)];
+  const [result = -1] = results;
+  const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
+  const isMissing =
+    (referenceColumn !== undefined && reference === -1) ||
+    (resultColumn !== undefined && result === -1) ||
+    (status === -1 && result === -1);
+  const other = isMissing ? foreignHeader(names) : undefined;
+  if (other !== undefined) throw unreadable(`the result file ${other}`);
+  if (referenceColumn !== undefined && reference === -1) {
+    throw unreadable(
+      `the result file has no column "${referenceColumn}": the service must return uploaded columns`,
+    );
+  }
+  if (resultColumn !== undefined && result === -1) {
+    throw unreadable(
+      `the result file has no column "${resultColumn}", which is configured to hold the result`,
+    );
+  }
+  if (status === -1 && result === -1) {
+    throw unreadable(
+      `the result file has neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`,
+    );
+  }
+  return {
+    width: names.length,
+    content,
+    status,
+    result,
+    several: results.length > 1,
+    expected,
+    labels,
+    reference,
+  };
+}
+
+/** Returns the error for a file that violates the interface. It never quotes the file (I6). */
+export function unreadable(message: string): ServiceError {
+  return new ServiceError('protocol', message, { operation: 'download' });
+}

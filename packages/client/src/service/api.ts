@@ -1,0 +1,199 @@
+/** Calls to baseUrl: key, permit, exchange, meaning of the answer, retry. */
+import { constants } from 'node:os';
+import { abortable } from '../base/abortable.ts';
+import { isDeeperThan } from '../base/json/json-depth.ts';
+import { parseJson } from '../base/json/parse-json.ts';
+import { err, ok } from '../base/result.ts';
+import type { ServiceError } from '../base/service-error.ts';
+import type { HttpPool } from '../http/http.ts';
+import { Permits } from '../http/permits.ts';
+import { shownAddress } from '../http/redaction.ts';
+import { AdaptiveLimit } from './adaptive-limit.ts';
+import { isPathSegment, NO_PATH_SEGMENT, ProtocolViolation } from './answers.ts';
+import { CONTENT_TYPES } from './contract.ts';
+import { apiProblem, type ServiceAttempt, serviceError } from './error-classification.ts';
+import type { ServiceContext } from './options.ts';
+import { errorText, exchange, isSuccess } from './request.ts';
+import { withRetry } from './retry.ts';
+
+/** Levels of an answer. Metadata of content events has 64 at most. */
+const MAX_DEPTH = 100;
+/**
+ * Outcomes of a create that leave no doubt about its effect: answers of the service itself, and a
+ * proxy that did not pass the request on. A gateway that lost the answer leaves it open.
+ */
+const CLEAR_REASON = /^(proxy_failed|(?!502|504)\d+)$/;
+
+/** Reads the JSON of a success; `text` is its source. @throws ProtocolViolation */
+type AnswerReader<T> = (json: unknown, text: string) => T;
+
+interface ApiCall<T> {
+  /** Label of metrics and first word of errors: `create_batch`. */
+  readonly operation: string;
+  /** Below baseUrl, with escaped ids. */
+  readonly path: string;
+  /** The path with `{id}` in place of an id. */
+  readonly template: () => string;
+  readonly read: AnswerReader<T>;
+  /** A create, with its body if it has one. It makes something new each time it is retried. */
+  readonly create?: { readonly body?: object };
+}
+
+export class Api {
+  readonly #context: ServiceContext;
+  readonly #pool: HttpPool;
+  readonly #baseUrl: string;
+  readonly #apiKey: () => Promise<string>;
+  readonly #permits: Permits;
+  readonly #limit: AdaptiveLimit;
+
+  /** @param baseUrl see checkedBaseUrl */
+  constructor(
+    context: ServiceContext,
+    pool: HttpPool,
+    baseUrl: URL,
+    apiKey: () => Promise<string>,
+  ) {
+    this.#context = context;
+    this.#pool = pool;
+    this.#baseUrl = baseUrl.origin + baseUrl.pathname.replace(/\/+$/, '');
+    this.#apiKey = apiKey;
+    const { maxConcurrentRequests } = context.settings;
+    this.#permits = new Permits(maxConcurrentRequests);
+    this.#limit = new AdaptiveLimit(context, 'api', maxConcurrentRequests, [this.#permits]);
+  }
+
+  /**
+   * Creates a resource. There is no idempotency key: an unclear outcome is retried, since a
+   * resource without an upload costs nothing, and reported as `orphanPossible`.
+   * @throws ServiceError, or the signal's reason
+   */
+  create<T>(
+    resource: 'batch' | 'import',
+    path: string,
+    read: AnswerReader<T>,
+    signal: AbortSignal,
+    body?: object,
+  ): Promise<T> {
+    const create = body === undefined ? {} : { body };
+    const template = () => path;
+    return this.#call({ operation: `create_${resource}`, path, template, read, create }, signal);
+  }
+
+  /**
+   * Retrieves a resource.
+   * @throws ServiceError (`not_found` for 404 and 410), or the signal's reason
+   */
+  async get<T>(
+    resource: 'batch' | 'import' | 'decision',
+    id: string,
+    pathOf: (id: string) => string,
+    read: (json: unknown, id: string, text: string) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const operation = `get_${resource}`;
+    if (!isPathSegment(id)) {
+      const what = `was not called: the ${resource} id ${NO_PATH_SEGMENT}`;
+      const address = shownAddress(new URL(this.#baseUrl));
+      throw serviceError(operation, { failure: 'rejected', what, reason: 'bad_id', address });
+    }
+    const readWithId: AnswerReader<T> = (json, text) => read(json, id, text);
+    const template = () => decodeURI(pathOf('{id}')).split('?')[0] ?? '';
+    return await this.#call({ operation, path: pathOf(id), template, read: readWithId }, signal);
+  }
+
+  #call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
+    const url = new URL(this.#baseUrl + call.path);
+    return withRetry(this.#context, call.operation, signal, (resends) =>
+      this.#permits.run(signal, async () => {
+        const startedMs = this.#context.clock.monotonic();
+        return this.#limit.learn(await this.#attempt(call, url, resends, signal), startedMs);
+      }),
+    );
+  }
+
+  async #attempt<T>(
+    { operation, create, read, template }: ApiCall<T>,
+    url: URL,
+    resends: number,
+    signal: AbortSignal,
+  ): Promise<ServiceAttempt<T>> {
+    const { observer, clock } = this.#context;
+    const key = await this.#currentKey(operation, shownAddress(url), signal);
+    let isSent = false;
+    let isClear = false;
+    const request = {
+      operation,
+      resends,
+      template,
+      method: create === undefined ? ('GET' as const) : ('POST' as const),
+      url,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': CONTENT_TYPES.api,
+        accept: CONTENT_TYPES.api,
+      },
+      ...(create?.body && { body: Buffer.from(JSON.stringify(create.body)) }),
+      onSent: () => {
+        isSent = true;
+      },
+    };
+
+    try {
+      const result = await exchange(this.#context, this.#pool, request, signal, async (answer) => {
+        if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
+        // No content was sent before a create, so its message cannot quote any.
+        const shown = create === undefined ? 'code' : 'message';
+        return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
+      });
+      isClear = result.ok || CLEAR_REASON.test(result.error.reason);
+      return result;
+    } finally {
+      if (create !== undefined && isSent && !isClear) observer.orphanPossible();
+    }
+  }
+
+  async #currentKey(operation: string, address: string, signal: AbortSignal): Promise<string> {
+    const refused = (problem: string): ServiceError => {
+      const what = `was not called: ${problem}`;
+      return serviceError(operation, { failure: 'unauthorized', what, reason: 'no_key', address });
+    };
+    let key: string;
+    try {
+      key = await abortable(this.#apiKey(), signal);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw refused(`the API key could not be read${systemErrorCode(error)}`);
+    }
+    if (key === '') throw refused('the API key is empty');
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      throw refused('the API key has characters that no header can carry (a line end, perhaps)');
+    }
+    return key;
+  }
+}
+
+/** ` (ENOENT)`; only codes of the system, since anything else could be a piece of the key. */
+function systemErrorCode(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return Object.hasOwn(constants.errno, code) ? ` (${code})` : '';
+}
+
+/** @throws ProtocolViolation */
+function parsed<T>(text: string, read: AnswerReader<T>): T {
+  let json: unknown;
+  try {
+    json = parseJson(text);
+  } catch {
+    const hasMark = text.startsWith('\ufeff');
+    throw new ProtocolViolation(
+      hasMark
+        ? 'the body begins with a byte order mark, which JSON does not allow'
+        : 'the body is not JSON, or exceeds the limits of depth and size',
+    );
+  }
+  if (isDeeperThan(json, MAX_DEPTH)) {
+    throw new ProtocolViolation(`the body is nested deeper than ${MAX_DEPTH} levels`);
+  }
+  return read(json, text);
+}

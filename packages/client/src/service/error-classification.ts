@@ -1,0 +1,287 @@
+/**
+ * Errors of the service and its storage: what each failure of an exchange means, and what to do
+ * about it. Only words that are safe to show get in.
+ */
+import { isObject } from '../base/json/is-object.ts';
+import { parseJson } from '../base/json/parse-json.ts';
+import type { Result } from '../base/result.ts';
+import { ServiceError, type ServiceFailure } from '../base/service-error.ts';
+import { shownCode } from '../base/shown-code.ts';
+import type { HttpAnswer } from '../http/http.ts';
+import type { NetworkError, NetworkFailure } from '../http/network-error.ts';
+import { scrub } from '../http/redaction.ts';
+import { parseRetryAfterMs } from '../http/retry-after.ts';
+import { parseWebAddress } from '../http/web-address.ts';
+
+export interface ServiceProblem {
+  readonly failure: ServiceFailure;
+  /** Event, continuing "create_batch at host/path …". Already fit to be shown. */
+  readonly what: string;
+  /** Label of metrics: an HTTP status, or a word out of a closed list. */
+  readonly reason: string;
+  readonly status?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
+  /** Replaces the failure's usual advice, where that would mislead. */
+  readonly advice?: string | undefined;
+  /** Not to be retried here, although the failure is transient. */
+  readonly final?: boolean;
+  /** Uploads: an attempt whose answer was lost may have delivered the file. */
+  readonly mayHaveArrived?: boolean;
+  /** Downloads: another attempt would bring the same. */
+  readonly sameAgain?: boolean;
+}
+
+/** Result of one attempt at an operation; `address` is the host and path as shown. */
+export type ServiceAttempt<T> = Result<T, ServiceProblem & { readonly address: string }>;
+
+const ADVICE: Readonly<Record<ServiceFailure, string>> = {
+  rejected: 'the same request will fail again: check what is sent against what the service accepts',
+  unauthorized: 'check that the API key is the current one and may use this service',
+  not_found: 'check baseUrl, and that the id still exists there',
+  too_large: 'lower the batch limits in rows or bytes',
+  expired: 'request a new address; if it happens often, check the clock of this machine',
+  unavailable: 'try again later, or check the service and the network',
+  blocked: 'check service.transfer (docs/service-security.md), and who answers there',
+  protocol:
+    'the answer does not follow the interface: check baseUrl, proxies, and the version of the service',
+};
+
+/** Error of an operation. No cause is attached: errors of HTTP libraries hold addresses and headers. */
+export function serviceError(
+  operation: string,
+  problem: ServiceProblem & { readonly address: string },
+  attempts = 1,
+): ServiceError {
+  const { failure, address, what, advice = ADVICE[failure] } = problem;
+  const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+  const message = `${operation} at ${address} ${what}${tried}; ${advice}`;
+  return new ServiceError(failure, message, { ...problem, operation });
+}
+
+const NETWORK: Readonly<Record<NetworkFailure, readonly [ServiceFailure, string]>> = {
+  connect_failed: ['unavailable', 'could not be reached'],
+  connect_timeout: ['unavailable', 'could not be connected to in time'],
+  tls_failed: ['unavailable', 'could not be trusted: the TLS handshake failed'],
+  headers_timeout: ['unavailable', 'did not answer in time'],
+  body_timeout: ['unavailable', 'stopped in the middle of its answer'],
+  reset: ['unavailable', 'closed the connection before its answer was complete'],
+  bad_answer: ['protocol', 'answered with something that is not HTTP, or too large'],
+  bad_request: ['rejected', 'was not called: the request cannot be sent'],
+  proxy_failed: ['unavailable', 'was not called: the proxy did not let the request through'],
+  blocked: ['blocked', 'was refused on this side'],
+};
+
+/** Advice by the code of a network error; the first row that fits holds. */
+const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
+  [
+    'tls_failed',
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST|^EPROTO$/,
+    'what answers there does not speak TLS: is it http, or another port?',
+  ],
+  [
+    'tls_failed',
+    /SELF_SIGNED|UNABLE_TO_|^CERT_UNTRUSTED/,
+    'its authority is not trusted here: name its certificate in service.tls.ca or NODE_EXTRA_CA_CERTS',
+  ],
+  [
+    'tls_failed',
+    /HAS_EXPIRED|NOT_YET_VALID/,
+    'its certificate is not valid now: check it, and the clock of this machine',
+  ],
+  ['tls_failed', /ALTNAME|HOSTNAME/, 'its certificate belongs to another host: check the address'],
+  [
+    'tls_failed',
+    /NO_APPLICATION_PROTOCOL/,
+    'it does not offer HTTP/1.1, the only version used here',
+  ],
+  [
+    'tls_failed',
+    /ALERT/,
+    'it refuses this side: if it requires a client certificate, set service.tls.certificate and .key',
+  ],
+  ['tls_failed', /./, 'check the certificate and the trusted authorities'],
+  [
+    'proxy_failed',
+    /^(HTTP_407|NO_CREDENTIALS)$/,
+    'it requires a user and a password: service.proxy.credentials, or user:password@ in its variable',
+  ],
+  [
+    'proxy_failed',
+    /./,
+    'check the proxy (service.proxy, HTTPS_PROXY), and whether NO_PROXY should name this host',
+  ],
+];
+
+export const NOT_PUBLIC =
+  'its address is not a public one: service.transfer.allowPrivate takes hosts and networks that may be used';
+
+const BLOCKED: Readonly<Record<string, string>> = {
+  ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
+  UNKNOWN_CONTENT_ENCODING: 'sent a body in an encoding other than gzip, deflate, br and zstd',
+  GREW_TOO_MUCH: 'sent a file that grows more than any honest one when it is decompressed',
+  RESULT_TOO_LARGE: 'sent a file that is larger than service.transfer.maxResultBytes',
+};
+
+/** Meaning of a failure below HTTP. */
+export function networkProblem({ failure: reason, code }: NetworkError): ServiceProblem {
+  const [failure, text] = NETWORK[reason];
+  const what = (reason === 'blocked' && BLOCKED[code]) || `${text} (${code})`;
+  const known = CODE_ADVICE.find(([of, pattern]) => of === reason && pattern.test(code));
+  return { failure, what, reason, advice: known?.[2] };
+}
+
+/** Meaning of a failure within the body of a download. */
+export function downloadProblem(error: NetworkError, status: number): ServiceProblem {
+  const { failure: reason, code } = error;
+  const problem = { ...networkProblem(error), status };
+  if (reason === 'blocked') return { ...problem, sameAgain: true };
+  if (reason === 'reset') {
+    const what = `was cut: the file ended before its end (${code})`;
+    const advice = 'download it again; what was read up to here is good';
+    return { ...problem, failure: 'protocol', what, advice };
+  }
+  if (reason !== 'bad_answer') return problem;
+  const what = `sent a file that cannot be decoded (${code})`;
+  return {
+    ...problem,
+    what,
+    advice: 'check how the storage compresses its files',
+    sameAgain: true,
+  };
+}
+
+function failureOfStatus(status: number): ServiceFailure {
+  if (status === 401 || status === 403) return 'unauthorized';
+  if (status === 404 || status === 410) return 'not_found';
+  if (status === 413) return 'too_large';
+  if (status === 408 || status === 429 || status >= 500) return 'unavailable';
+  return status >= 400 ? 'rejected' : 'protocol';
+}
+
+/** Time of an answer by the clock that its other dates are of. */
+function sentMs(answer: HttpAnswer): number | undefined {
+  const ms = Date.parse(answer.header('date') ?? '');
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function statusProblem(answer: HttpAnswer, words: string, nowMs: number): ServiceProblem {
+  const { status } = answer;
+  return {
+    failure: failureOfStatus(status),
+    what: `answered ${status}${words}`,
+    reason: String(status),
+    status,
+    retryAfterMs: parseRetryAfterMs(answer.header('retry-after'), sentMs(answer) ?? nowMs),
+  };
+}
+
+/**
+ * Meaning of an answer of baseUrl that is not a success: the interface shows no errors, so the
+ * status decides.
+ * @param shown whether the message is shown: one about uploaded rows may quote them
+ * @param secret never shown, also when the service sends it
+ */
+export function apiProblem(
+  answer: HttpAnswer,
+  text: string,
+  shown: 'message' | 'code',
+  secret: string,
+  nowMs: number,
+): ServiceProblem {
+  const found = wordsOf(answer.header('content-type') ?? '', text);
+  const code = found.code && scrub(found.code, [secret]);
+  const isShown = shown === 'message' && found.message !== found.code;
+  const message = isShown && found.message && scrub(found.message, [secret]);
+  const words = `${code ? ` ${code}` : ''}${message ? ` "${message}"` : ''}`;
+  const problem = statusProblem(answer, words, nowMs);
+  if (answer.status < 300 || answer.status >= 400) return problem;
+  const target = parseWebAddress(answer.header('location') ?? '');
+  const to = target ? ` (this one leads to ${scrub(target.origin, [secret])})` : '';
+  const advice = `baseUrl must be the final address${to}: redirects are not followed with a key`;
+  return { ...problem, advice };
+}
+
+interface ErrorWords {
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/**
+ * Code and message of an error, from where services usually put them. Pages (HTML) are not shown:
+ * they come from a gateway.
+ */
+function wordsOf(contentType: string, text: string): ErrorWords {
+  if (/^text\/plain\b/i.test(contentType)) return { message: text };
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch {
+    return {};
+  }
+  if (!isObject(body)) return {};
+  const inner = [body.error, Array.isArray(body.errors) && body.errors[0]].find(isObject) ?? body;
+  const { message, detail, title, error_description } = inner;
+  const messages = [message, detail, title, error_description, body.message, body.error];
+  return {
+    code: [inner.code, inner.type, inner.error].map(shownCode).find(Boolean),
+    message: messages.find((value) => typeof value === 'string') ?? validationsOf(detail),
+  };
+}
+
+/**
+ * Places and reasons of at most three failed validations, as FastAPI reports them: `body.type: …`.
+ * Their `input`, what was sent, is left out.
+ */
+function validationsOf(detail: unknown): string | undefined {
+  if (!Array.isArray(detail)) return undefined;
+  const texts = detail.slice(0, 3).flatMap((validation) => {
+    if (!isObject(validation) || typeof validation.msg !== 'string') return [];
+    const { loc, msg } = validation;
+    const steps = (Array.isArray(loc) ? loc.slice(0, 8) : []).filter(
+      (step) => typeof step === 'string' || typeof step === 'number',
+    );
+    const place = steps.map((step) => String(step).slice(0, 32)).join('.');
+    return `${place && `${place}: `}${msg.slice(0, 100)}`;
+  });
+  return texts.length === 0 ? undefined : texts.join('; ');
+}
+
+/**
+ * Codes of S3, its imitations and Azure that are shown. Any other word is not repeated: a storage
+ * could put a piece of the signature or of the content there.
+ */
+const STORAGE_CODES = new Set(
+  [
+    'AccessDenied BadDigest EntityTooLarge ExpiredToken InternalError InvalidAccessKeyId',
+    'InvalidRequest MissingContentLength NoSuchBucket NoSuchKey NotImplemented QuotaExceeded',
+    'RequestTimeout RequestTimeTooSkewed ServiceUnavailable SignatureDoesNotMatch SlowDown',
+    'TooManyRequests AuthenticationFailed AuthorizationFailure BlobNotFound ContainerNotFound',
+    'MissingRequiredHeader RequestBodyTooLarge ServerBusy',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** A 400 of S3 for an upload that came too slowly; codes of overload, whatever the status. */
+const TRANSIENT_CODES = /^(RequestTimeout|SlowDown|ServerBusy|ServiceUnavailable|TooManyRequests)$/;
+
+/** Meaning of an answer of the storage that is not a success. Its XML is never shown. */
+export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): ServiceProblem {
+  const found = element(xml, 'Code');
+  const code = STORAGE_CODES.has(found) ? found : '';
+  const problem = statusProblem(answer, code && ` ${code}`, nowMs);
+  // An expired address and a wrong signature are both 403: the XML distinguishes them.
+  const isExpired = answer.status === 403 && /request has expired/i.test(element(xml, 'Message'));
+  if (code === 'ExpiredToken' || isExpired) return { ...problem, failure: 'expired' };
+  if (/TooLarge$/.test(code)) return { ...problem, failure: 'too_large' };
+  if (TRANSIENT_CODES.test(code)) return { ...problem, failure: 'unavailable' };
+  if (problem.failure !== 'unauthorized') return problem;
+  const advice =
+    'the signature does not fit the request: check the Content-Type and extra headers of uploads, and the clock';
+  return { ...problem, failure: 'rejected', advice };
+}
+
+/** Text of the first such element; two flat elements need no XML parser. */
+function element(xml: string, name: string): string {
+  const start = xml.indexOf(`<${name}>`);
+  const end = xml.indexOf(`</${name}>`, start);
+  return start < 0 || end < 0 ? '' : xml.slice(start + name.length + 2, end).trim();
+}

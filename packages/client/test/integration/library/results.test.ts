@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import test from 'node:test';
+import {
+  BlockedError,
+  NoResultsError,
+  ProtocolError,
+  type ReviewedRow,
+} from '../../../src/index.ts';
+import { json, type Seen } from '../service/servers.ts';
+import { all, scripted } from './scripted.ts';
+
+const HEADER = 'Content,Status,Acme result,Expected result,Labels,author,__proto__\r\n';
+const row = (index: number) =>
+  `text ${index},SUCCESS,keep,,"[{""name"":""spam"",""applied"":false,""explanation"":""no""}]",a${index},p\r\n`;
+
+interface Files {
+  /** Text of each download, in order; the last repeats. `cutAt` breaks the connection there. */
+  readonly downloads: readonly { readonly text: string | Buffer; readonly cutAt?: number }[];
+  readonly batch?: object;
+}
+
+/** Serves a batch and its downloads. */
+function serving({ downloads, batch = {} }: Files) {
+  let begun = 0;
+  return (response: ServerResponse, request: Seen) => {
+    if (!request.url.startsWith('/file')) {
+      const download_url = `http://${request.headers.host}/file?sig=1`;
+      return json(response, 200, {
+        batch_id: 'b-1',
+        batch_status: 'SUCCESS',
+        download_url,
+        ...batch,
+      });
+    }
+    const { text, cutAt } = downloads[Math.min(begun++, downloads.length - 1)] ?? { text: '' };
+    response.writeHead(200, { 'content-length': Buffer.byteLength(text) });
+    if (cutAt === undefined) response.end(text);
+    else
+      response.write(Buffer.from(text).subarray(0, cutAt), () =>
+        setTimeout(() => response.destroy(), 20),
+      );
+  };
+}
+
+test('rows are typed, with labels read and other columns as metadata', async (t) => {
+  const text = `${HEADER}"a ""b""",success,remove,keep,spam;scam,x,y\r\n,ERROR,,,,,\r\nc,ODD,,,,,\r\n`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const rows = await all(client.batches.results('b-1'));
+  assert.deepEqual(rows[0], {
+    row: 1,
+    content: 'a "b"',
+    status: 'SUCCESS',
+    result: 'remove',
+    expectedResult: 'keep',
+    labels: [
+      { name: 'spam', applied: true, explanation: null },
+      { name: 'scam', applied: true, explanation: null },
+    ],
+    labelsJson:
+      '[{"name":"spam","applied":true,"explanation":null},{"name":"scam","applied":true,"explanation":null}]',
+    labelsText: 'spam;scam',
+    metadata: Object.fromEntries([
+      ['author', 'x'],
+      ['__proto__', 'y'],
+    ]),
+  } satisfies ReviewedRow);
+  assert.deepEqual(
+    rows.map(({ row: number, content, status, result, labels }) => [
+      number,
+      content,
+      status,
+      result,
+      labels.length,
+    ]),
+    [
+      [1, 'a "b"', 'SUCCESS', 'remove', 2],
+      [2, '', 'ERROR', null, 0],
+      [3, 'c', 'ODD', null, 0],
+    ],
+  );
+});
+
+test("uploaded columns with a name of the service's are metadata, in any position", async (t) => {
+  const own = { content: 'a', status: 'ERROR', result: 'keep', labels: ['spam'] };
+  const mine = { Status: 'mystatus', Labels: 'mylabel', 'Lab result': 'positive' };
+  const files = [
+    'Lab result,Status,Labels,Content,Status,Acme result,Expected result,Labels\npositive,mystatus,mylabel,a,ERROR,keep,,spam\n',
+    'Content,Status,Acme result,Expected result,Labels,Lab result,Status,Labels\na,error,keep,,spam,positive,mystatus,mylabel\n',
+    'Content,Lab result,Status,Labels,Status,Acme result,Labels\na,positive,mystatus,mylabel,ERROR,keep,spam\n',
+  ];
+  for (const text of files) {
+    const { client } = await scripted(
+      t,
+      serving({ downloads: [{ text, cutAt: text.length - 2 }, { text }] }),
+    );
+    const rows = await all(client.batches.results('b-1'));
+    const seen = rows.map(({ content, status, result, labels }) => ({
+      content,
+      status,
+      result,
+      labels: labels.map((l) => l.name),
+    }));
+    assert.deepEqual(seen, [own], text);
+    assert.deepEqual(rows[0]?.metadata, mine, text);
+  }
+  const text = 'Content,Status,Acme result,Lab result\na,SUCCESS,keep,positive\n';
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const [first] = await all(client.batches.results('b-1', { resultColumn: 'Lab result' }));
+  assert.deepEqual([first?.result, first?.metadata], ['positive', { 'Acme result': 'keep' }]);
+});
+
+test('numbers in labels keep their digits in labelsJson', async (t) => {
+  const labels =
+    '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
+  const text = `Content,Status,Labels\na,SUCCESS,"${labels.replaceAll('"', '""')}"\n`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const [first] = await all(client.batches.results('b-1'));
+  assert.equal(first?.labelsJson, labels);
+});
+
+test('a download that breaks off is continued: each row comes once, in order', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  const cuts = [100, 400_000, 400_010, 900_000].map((cutAt) => ({ text, cutAt }));
+  const { client, clock, server } = await scripted(t, serving({ downloads: [...cuts, { text }] }));
+  const rows = await all(client.batches.results('b-1'));
+  assert.deepEqual(
+    rows.map(({ content }) => content),
+    Array.from({ length: 20_000 }, (_, index) => `text ${index}`),
+  );
+  assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 5);
+  assert.equal(clock.slept.length, 4);
+});
+
+test('the bytes of a file come once, alone or beside its rows, over as many downloads as it takes', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  const downloads = [{ text, cutAt: 100 }, { text, cutAt: 400_000 }, { text }];
+  const retries: string[] = [];
+  const onRetry = (operation: string, reason: string) => retries.push(`${operation} ${reason}`);
+  const whole = await scripted(t, serving({ downloads }), { onRetry });
+  const bytes = Buffer.concat(await all(whole.client.batches.resultFile('b-1')));
+  assert.equal(bytes.toString(), text);
+  assert.deepEqual(retries, ['download broken off', 'download broken off']);
+
+  const { client } = await scripted(t, serving({ downloads }));
+  const chunks: Uint8Array[] = [];
+  let rows = 0;
+  const onChunk = async (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk));
+  for await (const each of client.batches.results('b-1', { onChunk })) {
+    rows += 1;
+    assert.equal(each.row, rows);
+  }
+  assert.equal(rows, 20_000);
+  assert.equal(Buffer.concat(chunks).toString(), text);
+});
+
+test('a file that ends within a row is an error, also where ragged rows are left out', async (t) => {
+  const text = `${HEADER + row(0)}text 1,SUCC`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const ragged: object[] = [];
+  const options = { onMalformedRow: (each: object) => ragged.push(each) };
+  await assert.rejects(all(client.batches.results('b-1', options)), /ends within a row/);
+  assert.deepEqual(ragged, []);
+});
+
+test('another file after a break is an error', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  for (const other of [
+    text.replace('text 1,', 'text X,'),
+    HEADER,
+    text.replace('author', 'writer'),
+  ]) {
+    const { client } = await scripted(
+      t,
+      serving({ downloads: [{ text, cutAt: 400_000 }, { text: other }] }),
+    );
+    await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
+      return (
+        error instanceof ProtocolError && /not the one that was read before/.test(error.message)
+      );
+    });
+  }
+});
+
+test('a download that always breaks off at the same place is an error', async (t) => {
+  const text = HEADER + row(0) + row(1);
+  const { client, server } = await scripted(
+    t,
+    serving({ downloads: [{ text, cutAt: HEADER.length + 5 }] }),
+  );
+  await assert.rejects(all(client.batches.results('b-1')), ProtocolError);
+  assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 6);
+});
+
+test('a file that cannot be decoded, or is too large, is fetched only once', async (t) => {
+  const cases = [
+    ['gzip', ProtocolError, /cannot be decoded/],
+    ['rot13', BlockedError, /an encoding other than/],
+    ['identity', BlockedError, /larger than service\.transfer\.maxResultBytes/],
+  ] as const;
+  for (const [encoding, kind, message] of cases) {
+    let fetched = 0;
+    const { client } = await scripted(
+      t,
+      (response, request) => {
+        if (request.url.startsWith('/v1/')) {
+          const download_url = `http://${request.headers.host}/file?X-Amz-Signature=1`;
+          json(response, 200, { batch_id: 'b', batch_status: 'SUCCESS', download_url });
+          return;
+        }
+        fetched++;
+        response
+          .writeHead(200, { 'content-encoding': encoding })
+          .end('Content,Status\r\n'.repeat(100));
+      },
+      { maxResultBytes: 1000 },
+    );
+    await assert.rejects(
+      all(client.batches.results('b')),
+      (error: Error) => error instanceof kind && message.test(error.message),
+    );
+    assert.equal(fetched, 1, encoding);
+  }
+});
+
+test('a file that ends within a character is an error after its whole rows', async (t) => {
+  const text = Buffer.from(`${HEADER}${row(0)}${row(1).trimEnd()}ß`).subarray(0, -1);
+  const batch = { success_count: 2, error_count: 0 };
+  const { client } = await scripted(t, serving({ downloads: [{ text }], batch }));
+  const seen: (string | null)[] = [];
+  const reading = (async () => {
+    for await (const { content } of client.batches.results('b-1')) seen.push(content);
+  })();
+  await assert.rejects(reading, /ends within a row/);
+  assert.deepEqual(seen, ['text 0']);
+});
+
+test('a file that lacks rows is an error after its whole rows', async (t) => {
+  const text = HEADER + row(0) + row(1).slice(0, -3);
+  const batch = { success_count: 3, error_count: 0 };
+  const { client } = await scripted(t, serving({ downloads: [{ text }], batch }));
+  const seen: (string | null)[] = [];
+  const reading = (async () => {
+    for await (const { content } of client.batches.results('b-1')) seen.push(content);
+  })();
+  await assert.rejects(reading, /has 1 whole rows, but the service counted 3/);
+  assert.deepEqual(seen, ['text 0']);
+  // The same end, but nothing is wanting.
+  const whole = await scripted(
+    t,
+    serving({ downloads: [{ text }], batch: { success_count: 2, error_count: 0 } }),
+  );
+  assert.equal((await all(whole.client.batches.results('b-1'))).length, 2);
+});
+
+test('a ragged row is an error, or is reported and left out', async (t) => {
+  const text = `${HEADER + row(0)}only,two\r\n${row(2)}`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  await assert.rejects(
+    all(client.batches.results('b-1')),
+    /row 2 of the result file has 2 cells, its header 7/,
+  );
+  const told: object[] = [];
+  const rows = await all(
+    client.batches.results('b-1', { onMalformedRow: (malformed) => told.push(malformed) }),
+  );
+  assert.deepEqual(
+    rows.map((each) => each.row),
+    [1, 3],
+  );
+  assert.deepEqual(told, [{ row: 2, cells: 2, expectedCells: 7 }]);
+});
+
+test('invalid files are protocol errors that do not quote them', async (t) => {
+  for (const [text, message] of [
+    ['', /is empty/],
+    ['hunter22,b\r\n1,2\r\n', /neither a column "Status"/],
+    [`${HEADER}"hunter22,`, /ends inside a quoted cell/],
+  ] as const) {
+    const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+    await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
+      return (
+        error instanceof ProtocolError &&
+        message.test(error.message) &&
+        !error.message.includes('hunter22')
+      );
+    });
+  }
+});
+
+test('the error of a batch without results has its status', async (t) => {
+  const batch = { batch_status: 'PENDING', download_url: null };
+  const { client } = await scripted(t, serving({ downloads: [], batch }));
+  await assert.rejects(all(client.batches.results('b-1')), (error) => {
+    return (
+      error instanceof NoResultsError && error.batchStatus === 'PENDING' && error.batchId === 'b-1'
+    );
+  });
+});
+
+test('leaving the loop, or an abort, ends the download', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }), {
+    maxConcurrentTransfers: 1,
+  });
+  for await (const { content } of client.batches.results('b-1')) {
+    assert.equal(content, 'text 0');
+    break;
+  }
+  const stop = new AbortController();
+  const reason = new Error('enough');
+  let rows = 0;
+  const reading = (async () => {
+    for await (const _ of client.batches.results('b-1', { signal: stop.signal }))
+      if (++rows === 3) stop.abort(reason);
+  })();
+  await assert.rejects(reading, (error) => error === reason);
+  assert.equal(rows, 3, 'rows that are at hand are not given out any more');
+  const whole = (async () => {
+    const again = new AbortController();
+    for await (const _ of client.batches.resultFile('b-1', { signal: again.signal }))
+      again.abort(reason);
+  })();
+  await assert.rejects(whole, (error) => error === reason);
+  // The one permit is free again.
+  assert.equal((await all(client.batches.results('b-1'))).length, 20_000);
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { renamingPair } from '../../../../../test/support/renamed-key.ts';
+import { clientFor, httpServer, json, KEY, NEVER } from './servers.ts';
+
+const DECISION = {
+  decision_id: 'd-1',
+  decision_status: 'SUCCESS',
+  metadata: { user: 'u-7', nested: { a: [1, null, ''] }, __proto__x: 1 },
+  result: 'remove',
+  labels: [{ name: 'spam', applied: true, explanation: 'a link farm' }],
+};
+
+test('retrieving a decision gives status, metadata, result and labels (4.5)', async (t) => {
+  const server = await httpServer(t, (response) => json(response, 200, DECISION));
+  const { client, observer } = clientFor(t, server.url);
+  assert.deepEqual(await client.getDecision('d-1', NEVER), {
+    decisionId: 'd-1',
+    status: 'SUCCESS',
+    rawStatus: 'SUCCESS',
+    metadata: DECISION.metadata,
+    metadataJson: JSON.stringify(DECISION.metadata),
+    result: 'remove',
+    labels: DECISION.labels,
+    labelsJson: JSON.stringify(DECISION.labels),
+  });
+  const [request] = server.seen;
+  assert.equal(`${request?.method} ${request?.url}`, 'GET /v1/decisions/d-1');
+  assert.equal(request?.headers.authorization, `Bearer ${KEY}`);
+  assert.equal(request?.body.length, 0);
+  assert.deepEqual([observer.requests, observer.orphans], [['get_decision 200'], 0]);
+});
+
+test('metadata keeps every digit, every key and its order', async (t) => {
+  const metadata = '{"z":12345678901234567890,"a":1.50,"__proto__":{"x":-0},"2":1e400,"empty":""}';
+  const server = await httpServer(t, (response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(`{"decision_status":"SUCCESS","metadata":${metadata},"result":null,"labels":null}`),
+  );
+  const { metadataJson, metadata: parsed } = await clientFor(t, server.url).client.getDecision(
+    'd-1',
+    NEVER,
+  );
+  assert.equal(metadataJson, metadata);
+  // Keys that are whole numbers come first in every JavaScript object.
+  assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
+});
+
+test('answers are required as they are, and read even if they are compressed', async (t) => {
+  const codings = {
+    gzip: gzipSync,
+    br: brotliCompressSync,
+    deflate: deflateSync,
+    zstd: zstdCompressSync,
+  };
+  for (const [coding, compress] of Object.entries(codings)) {
+    const server = await httpServer(t, (response) => {
+      const body = compress(JSON.stringify({ ...DECISION, result: 'größer' }));
+      response.writeHead(200, { 'content-encoding': coding }).end(body);
+    });
+    const { client } = clientFor(t, server.url);
+    const { result } = await client.getDecision('d-1', NEVER);
+    assert.equal(result, 'größer', coding);
+    assert.equal(server.seen[0]?.headers['accept-encoding'], 'identity');
+  }
+  const bomb = await httpServer(t, (response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64_000_000))),
+  );
+  const read = clientFor(t, bomb.url).client.getDecision('d-1', NEVER);
+  await assert.rejects(read, { failure: 'protocol', message: /BODY_TOO_LARGE/ });
+});
+
+test('an answer in an unknown coding frees its connection', async (t) => {
+  const server = await httpServer(t, (response, request) => {
+    const isKnown = request.path.endsWith('known');
+    const known = JSON.stringify({ ...DECISION, decision_id: 'known' });
+    const body = isKnown ? known : Buffer.alloc(1_000_000);
+    response.writeHead(200, isKnown ? {} : { 'content-encoding': 'compress' }).end(body);
+  });
+  const { client } = clientFor(t, server.url, { maxConcurrentRequests: 1 });
+  for (let n = 0; n < 3; n++)
+    await assert.rejects(client.getDecision('d-1', NEVER), /encoding other than gzip/);
+  assert.equal((await client.getDecision('known', NEVER)).result, DECISION.result);
+});
+
+test('a label whose applied is unclear is left out', async (t) => {
+  const labels = [
+    { name: 'a', applied: 'False' },
+    { name: 'b', applied: null },
+    { name: 'c', applied: 1 },
+    { name: 'd' },
+  ];
+  const server = await httpServer(t, (response) =>
+    response.writeHead(200).end(JSON.stringify({ ...DECISION, labels })),
+  );
+  const decision = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
+  const read = decision.labels?.map(({ name, applied }) => [name, applied]);
+  assert.deepEqual(read, [
+    ['a', false],
+    ['c', true],
+    ['d', true],
+  ]);
+});
+
+test('no decision changes the keys of the next one', async (t) => {
+  const { attack, victim, value } = renamingPair();
+  const labels = (object: string) => `[{"name":"spam",${object.slice(1)}]`;
+  const answers = [attack, victim].map(
+    (object) =>
+      `{"decision_status":"SUCCESS","metadata":${object},"result":null,"labels":${labels(object)}}`,
+  );
+  const server = await httpServer(t, (response) => response.writeHead(200).end(answers.shift()));
+  const { client } = clientFor(t, server.url);
+  await client.getDecision('d-1', NEVER);
+  const decision = await client.getDecision('d-2', NEVER);
+  const label = { name: 'spam', ...value, applied: true, explanation: null };
+  assert.deepEqual(decision.metadata, value);
+  assert.deepEqual(JSON.parse(decision.metadataJson), value);
+  assert.deepEqual(decision.labels, [label]);
+  assert.deepEqual(JSON.parse(decision.labelsJson ?? ''), [label]);
+});
+
+test('labels and a result that is a number keep every digit', async (t) => {
+  const labels =
+    '[{"name":"spam","applied":true,"explanation":null,"n":12345678901234567890,"score":0.10}]';
+  const server = await httpServer(t, (response) =>
+    response.writeHead(200).end(`{"decision_status":"SUCCESS","result":0.750,"labels":${labels}}`),
+  );
+  const decision = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
+  assert.deepEqual([decision.labelsJson, decision.result], [labels, '0.750']);
+  assert.equal(decision.labels?.[0]?.score, 0.1);
+});
+
+test('a pending, an unknown and a sparse decision are read', async (t) => {
+  const bodies = [
+    { ...DECISION, decision_status: 'PENDING', metadata: {}, result: null, labels: null },
+    { decision_status: 'ON_FIRE' },
+    { decision_status: 'error', metadata: null, result: 0.75, team: 1 },
+  ];
+  const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
+  const { client } = clientFor(t, server.url);
+  const sparse = {
+    decisionId: 'd-1',
+    metadata: {},
+    metadataJson: '{}',
+    result: null,
+    labels: null,
+    labelsJson: null,
+  };
+  assert.deepEqual(await client.getDecision('d-1', NEVER), {
+    ...sparse,
+    status: 'PENDING',
+    rawStatus: 'PENDING',
+  });
+  assert.deepEqual(await client.getDecision('d-1', NEVER), {
+    ...sparse,
+    status: undefined,
+    rawStatus: 'ON_FIRE',
+  });
+  const scored = { ...sparse, status: 'ERROR', rawStatus: 'error', result: '0.75' };
+  assert.deepEqual(await client.getDecision('d-1', NEVER), scored);
+});
+
+test('labels keep unknown fields and may lack an explanation; an entry without a name is no label', async (t) => {
+  const labels = [
+    { name: 'a', applied: false, score: 0.3 },
+    { name: 'b', applied: 'yes', explanation: 7 },
+    'c',
+    null,
+    4,
+    { id: 1 },
+  ];
+  const server = await httpServer(t, (response) => json(response, 200, { ...DECISION, labels }));
+  assert.deepEqual((await clientFor(t, server.url).client.getDecision('d-1', NEVER)).labels, [
+    { name: 'a', applied: false, explanation: null, score: 0.3 },
+    { name: 'b', applied: true, explanation: null },
+    { name: 'c', applied: true, explanation: null },
+  ]);
+});
+
+test('a decision without a status, with metadata that is no object, or that is another one is a protocol error', async (t) => {
+  const bodies = [
+    { ...DECISION, decision_status: undefined },
+    { ...DECISION, metadata: [1] },
+    { ...DECISION, decision_id: 'd-2' },
+  ];
+  const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
+  const { client } = clientFor(t, server.url);
+  for (const _ of bodies)
+    await assert.rejects(client.getDecision('d-1', NEVER), { failure: 'protocol' });
+});
+
+test('a decision id is escaped; one that cannot be is refused without a call; an unknown one is not found', async (t) => {
+  const server = await httpServer(t, (response) => json(response, 404, {}));
+  const { client } = clientFor(t, server.url);
+  for (const bad of ['', '.', '\ud800'])
+    await assert.rejects(client.getDecision(bad, NEVER), { failure: 'rejected' });
+  assert.equal(server.seen.length, 0);
+  await assert.rejects(client.getDecision('a/b', NEVER), {
+    failure: 'not_found',
+    operation: 'get_decision',
+  });
+  assert.equal(server.seen[0]?.url, '/v1/decisions/a%2Fb');
+});

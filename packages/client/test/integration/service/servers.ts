@@ -1,0 +1,191 @@
+/** Real servers on 127.0.0.1 that behave as a test tells them; closed when the test ends. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net';
+import type { TestContext } from 'node:test';
+import { allOf, assertSilent, CANARY } from '../../../../../test/support/stack/canary.ts';
+import type { UploadBody } from '../../../src/http/upload-body.ts';
+import { ServiceClient } from '../../../src/service/client.ts';
+import type { ServiceClientOptions } from '../../../src/service/options.ts';
+import { constantRandom, InstantClock, RecordingObserver } from '../../unit/service/fakes.ts';
+
+export interface Seen {
+  readonly method: string;
+  readonly url: string;
+  /** Its path alone. */
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+export type Handler = (response: ServerResponse, request: Seen, index: number) => void;
+
+export interface TestServer {
+  readonly url: string;
+  readonly seen: Seen[];
+}
+
+/** An HTTP server; the handler is called once per request, with how many came before it. */
+export async function httpServer(t: TestContext, handler: Handler): Promise<TestServer> {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const entry = {
+        method: request.method ?? '',
+        url: request.url ?? '',
+        path: (request.url ?? '').replace(/\?.*$/, ''),
+        headers: request.headers,
+        body: Buffer.concat(chunks),
+      };
+      seen.push(entry);
+      handler(response, entry, seen.length - 1);
+    });
+  });
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: await listening(server), seen };
+}
+
+/** A bare TCP server: `onData` is called with everything a connection has sent so far, each time more comes. */
+export async function rawServer(
+  t: TestContext,
+  onData: (socket: Socket, received: string, connection: number) => void,
+): Promise<{ readonly url: string; readonly received: string[] }> {
+  const received: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    const connection = received.push('') - 1;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      received[connection] += chunk.toString('latin1');
+      onData(socket, received[connection] ?? '', connection);
+    });
+  });
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { url: await listening(server), received };
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** An address without a listener. */
+export async function deadAddress(): Promise<string> {
+  const server = createTcpServer();
+  const url = await listening(server);
+  await new Promise((resolve) => server.close(resolve));
+  return url;
+}
+
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(JSON.stringify(body));
+}
+
+export const KEY = CANARY.key;
+
+/**
+ * A client over the given server: no real waiting between retries, everything it tells is recorded. Whatever it throws, or tells,
+ * is looked at for the key, the queries of the addresses that it was given, and the bytes that it sent (I6). Addresses without a
+ * query get one.
+ */
+export function clientFor(
+  t: TestContext,
+  baseUrl: string,
+  options: Partial<ServiceClientOptions> = {},
+) {
+  const clock = new InstantClock();
+  const observer = new RecordingObserver();
+  const client = new ServiceClient({
+    baseUrl,
+    apiKey: async () => KEY,
+    clock,
+    random: constantRandom(0.5),
+    observer,
+    ...options,
+  });
+  t.after(() => client.close());
+  t.after(() => assertSilent(JSON.stringify(observer), 'what the observer was told'));
+  return { client: silenced(client), clock, observer };
+}
+
+function silenced(client: ServiceClient): ServiceClient {
+  const look = (error: unknown, secrets: readonly string[]): never => {
+    assertSilent(allOf(error), 'an error of the client', secrets);
+    throw error;
+  };
+  const { upload, download, createBatch, getBatch, createImport, getImport, getDecision } = client;
+  const called = <A extends unknown[], R>(method: (...args: A) => Promise<R>) => {
+    return (...args: A): Promise<R> =>
+      method.apply(client, args).catch((error: unknown) => look(error, []));
+  };
+  return Object.assign(Object.create(client) as ServiceClient, {
+    createBatch: called(createBatch),
+    getBatch: called(getBatch),
+    createImport: called(createImport),
+    getImport: called(getImport),
+    getDecision: called(getDecision),
+    upload: (address: string, ...args: SkipFirst<Parameters<typeof upload>>) =>
+      upload
+        .apply(client, [signed(address), ...args])
+        .catch((error: unknown) => look(error, secretsOf(address, args[0]))),
+    download: async function* (address: string, ...args: SkipFirst<Parameters<typeof download>>) {
+      try {
+        yield* download.apply(client, [signed(address), ...args]);
+      } catch (error) {
+        look(error, secretsOf(address));
+      }
+    },
+    close: () => client.close(),
+  });
+}
+
+type SkipFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
+
+/** As a service gives them out: an address of transfers that a test wrote without a query gets a signature that must not be seen. */
+function signed(address: string): string {
+  const url = URL.parse(address);
+  return url === null || url.search !== ''
+    ? address
+    : `${url.href}?X-Amz-Signature=${CANARY.signature}`;
+}
+
+/** Long enough to be told from other words. */
+function secretsOf(address: string, body?: UploadBody): string[] {
+  const query = URL.parse(address)?.search.slice(1) ?? '';
+  // Other members, such as the id of the batch, may be told.
+  const signed = query
+    .split('&')
+    .filter((pair) => /^(x-amz-(signature|credential|security-token)|sig|signature)=/i.test(pair));
+  const values = signed.map((pair) => pair.split('=')[1] ?? '');
+  const content = Buffer.isBuffer(body) ? [body.subarray(0, 64).toString('latin1')] : [];
+  return [...values, ...content].filter((secret) => secret.length >= 6);
+}
+
+export const NEVER = { signal: new AbortController().signal };
+
+export async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test from 'node:test';
+import { startSandbox } from '../../../../../sandbox/src/sandbox.ts';
+import type { StreamBody } from '../../../../src/http/upload-body.ts';
+import { clientFor, collect, deadAddress, httpServer, KEY, NEVER } from '../servers.ts';
+
+const JSONL = { contentType: 'application/jsonl', ...NEVER };
+const PARTS = ['{"type":"a",', '"data":{}}\n', '{"type":"b","data":{}}\n'].map((text) =>
+  Buffer.from(text),
+);
+const WHOLE = Buffer.concat(PARTS);
+
+/** A body in pieces, and how often it was begun and left. */
+function pieces(parts: readonly Buffer[] = PARTS, options: Partial<StreamBody> = {}) {
+  const count = { opened: 0, closed: 0 };
+  const open = async function* () {
+    count.opened++;
+    try {
+      yield* parts;
+    } finally {
+      count.closed++;
+    }
+  };
+  return { body: { length: Buffer.concat(parts).length, open, ...options }, count };
+}
+
+test('a streamed body arrives whole, with its Content-Length and not chunked', async (t) => {
+  const server = await httpServer(t, (response) => response.end());
+  const { body, count } = pieces();
+  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, body, JSONL);
+  const [request] = server.seen;
+  assert.ok(request?.body.equals(WHOLE));
+  assert.equal(request?.headers['content-length'], String(WHOLE.length));
+  assert.equal(request?.headers['transfer-encoding'], undefined);
+  assert.equal(request?.headers['content-type'], 'application/jsonl');
+  assert.deepEqual(count, { opened: 1, closed: 1 });
+});
+
+test('an empty streamed body is sent with Content-Length 0', async (t) => {
+  const server = await httpServer(t, (response) => response.end());
+  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, pieces([]).body, JSONL);
+  assert.deepEqual(
+    [server.seen[0]?.headers['content-length'], server.seen[0]?.body.length],
+    ['0', 0],
+  );
+});
+
+test('a large body is sent as fast as it is read, never ahead of it', async (t) => {
+  const TOTAL = 256 * 1024 * 1024;
+  const chunk = Buffer.alloc(1024 * 1024, 'x');
+  const expected = createHash('sha256');
+  let made = 0;
+  let received = 0;
+  let ahead = 0;
+  const hash = createHash('sha256');
+  const server = createServer((request, response) => {
+    request.on('data', (data: Buffer) => {
+      received += data.length;
+      hash.update(data);
+    });
+    request.on('end', () => response.end());
+  });
+  t.after(() => server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const open = async function* () {
+    for (let index = 0; index < TOTAL / chunk.length; index++) {
+      expected.update(chunk);
+      made += chunk.length;
+      ahead = Math.max(ahead, made - received);
+      yield chunk;
+    }
+  };
+  const { client } = clientFor(t, 'http://127.0.0.1:9');
+  await client.upload(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/k`,
+    { length: TOTAL, open },
+    JSONL,
+  );
+  assert.equal(received, TOTAL);
+  assert.equal(hash.digest('hex'), expected.digest('hex'));
+  assert.ok(ahead < 64 * 1024 * 1024, `${ahead} bytes were read before they could be sent`);
+});
+
+test('a failed attempt restarts the body, also after a redirect', async (t) => {
+  const target = await httpServer(t, (response) => response.end());
+  const server = await httpServer(t, (response, _, index) => {
+    if (index === 0) response.writeHead(503).end();
+    else response.writeHead(307, { location: target.url }).end();
+  });
+  const { body, count } = pieces();
+  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
+  await client.upload(server.url, body, JSONL);
+  assert.ok(target.seen[0]?.body.equals(WHOLE));
+  assert.deepEqual(observer.retries, ['upload 503']);
+  assert.deepEqual(count, { opened: 3, closed: 3 });
+});
+
+test('a body that can be made only once is not sent twice, and the error says so', async (t) => {
+  const server = await httpServer(t, (response) => response.writeHead(503).end());
+  const { body, count } = pieces(PARTS, { repeatable: false });
+  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
+  await assert.rejects(client.upload(server.url, body, JSONL), {
+    failure: 'unavailable',
+    status: 503,
+    message: /can be made only once/,
+  });
+  assert.deepEqual([server.seen.length, count.opened, observer.retries], [1, 1, []]);
+
+  const redirecting = await httpServer(t, (response) =>
+    response.writeHead(307, { location: server.url }).end(),
+  );
+  const redirected = client.upload(
+    redirecting.url,
+    pieces(PARTS, { repeatable: false }).body,
+    JSONL,
+  );
+  await assert.rejects(redirected, { failure: 'protocol', message: /redirect/ });
+  assert.equal(server.seen.length, 1);
+});
+
+test('a body of another length than announced never looks complete, and is not retried', async (t) => {
+  const server = await httpServer(t, (response) => response.end());
+  const { client } = clientFor(t, 'http://127.0.0.1:9');
+  for (const [length, message] of [
+    [WHOLE.length + 1, /has only \d+ of the/],
+    [WHOLE.length - 1, /has more than the/],
+    // As long as the first pieces: a storage that counts only would have taken them for all.
+    [WHOLE.length - (PARTS[2]?.length ?? 0), /has more than the/],
+  ] as const) {
+    const { body, count } = pieces(PARTS, { length });
+    await assert.rejects(client.upload(server.url, body, JSONL), { name: 'RangeError', message });
+    assert.deepEqual(count, { opened: 1, closed: 1 });
+  }
+  assert.equal(server.seen.length, 0, 'no request was complete');
+  await assert.rejects(
+    client.upload(server.url, pieces(PARTS, { length: Number.NaN }).body, JSONL),
+    RangeError,
+  );
+});
+
+test("the error of a body's source is thrown unchanged", async (t) => {
+  const server = await httpServer(t, (response) => response.end());
+  const broken = Object.assign(new Error('the disk is gone'), { code: 'EIO' });
+  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
+  const open = async function* () {
+    yield* PARTS.slice(0, 2);
+    throw broken;
+  };
+  await assert.rejects(
+    client.upload(server.url, { length: WHOLE.length, open }, JSONL),
+    (error) => error === broken,
+  );
+  assert.deepEqual([server.seen.length, observer.retries], [0, []]);
+});
+
+test('an abort ends a streamed upload at once and closes its source', async (t) => {
+  const server = await httpServer(t, (response) => response.end());
+  const stop = new AbortController();
+  const closed = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const open = async function* () {
+    try {
+      yield* PARTS.slice(0, 2);
+      begun.resolve();
+      yield Buffer.from('a');
+      await new Promise((_, reject) =>
+        stop.signal.addEventListener('abort', () => reject(stop.signal.reason)),
+      );
+    } finally {
+      closed.resolve();
+    }
+  };
+  const upload = clientFor(t, 'http://127.0.0.1:9').client.upload(
+    server.url,
+    { length: 1000, open },
+    { ...JSONL, signal: stop.signal },
+  );
+  await begun.promise;
+  const reason = new Error('enough');
+  stop.abort(reason);
+  await assert.rejects(upload, (error) => error === reason);
+  await closed.promise;
+});
+
+test('an unreachable storage leaves no source open', async (t) => {
+  const { client } = clientFor(t, 'http://127.0.0.1:9', { retry: { maxRetries: 1 } });
+  const { body, count } = pieces();
+  await assert.rejects(client.upload(await deadAddress(), body, JSONL), {
+    failure: 'unavailable',
+    message: /tried 2 times/,
+  });
+  assert.equal(count.opened, count.closed);
+});
+
+test('the sandbox takes a streamed upload, and its refusals are read before the body has gone out', async (t) => {
+  const sandbox = await startSandbox({
+    apiKeys: [KEY],
+    policy: { storage: { maxUploadBytes: '1MiB' } },
+  });
+  t.after(() => sandbox.stop());
+  const { client } = clientFor(t, sandbox.baseUrl);
+  const CSV = { contentType: 'text/csv', ...NEVER };
+  const { batchId, uploadUrl } = await client.createBatch('email', NEVER);
+  const large = pieces(Array.from({ length: 30 }, () => Buffer.alloc(1_000_000, 'x')));
+  await assert.rejects(client.upload(uploadUrl, large.body, CSV), { failure: 'too_large' });
+  await client.upload(
+    uploadUrl,
+    pieces(['Content\r\n', 'hello\r\n'].map((text) => Buffer.from(text))).body,
+    CSV,
+  );
+  for (;;) {
+    const batch = await client.getBatch(batchId, NEVER);
+    if (batch.downloadUrl === undefined) continue;
+    assert.match((await collect(client.download(batch.downloadUrl, NEVER))).toString(), /hello/);
+    break;
+  }
+});

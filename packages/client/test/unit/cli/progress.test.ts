@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { commandLine } from '../../../src/cli/flags.ts';
+import type { Io } from '../../../src/cli/io.ts';
+import { bar, CommandProgress, size } from '../../../src/cli/progress.ts';
+
+/** An outlet that records its output, on the test's own clock. */
+function stage(columns: number | undefined) {
+  const said: string[] = [];
+  const clock = { ms: 0 };
+  const io: Io = {
+    env: {},
+    program: 'crc',
+    outIsTerminal: false,
+    errColumns: () => columns,
+    out: () => {},
+    err: (text) => void said.push(text),
+    data: async () => true,
+    finish: () => {},
+  };
+  return { said, clock, io, progress: new CommandProgress(io, () => clock.ms) };
+}
+
+describe('progress', () => {
+  it('at a terminal is one line that is overwritten and never longer than the terminal is wide', () => {
+    const { said, clock, progress } = stage(20);
+    for (const text of ['too soon', 'too soon', `${'x'.repeat(30)}\u001b[2J`]) {
+      progress.show(() => text);
+      clock.ms += 60;
+    }
+    progress.note('done');
+    progress.clear();
+    assert.deepEqual(said, [`\r\u001b[K${'x'.repeat(18)}…`, '\r\u001b[K', 'done\n']);
+  });
+
+  it('elsewhere is a line every ten seconds, and nothing for a short command', () => {
+    const { said, clock, progress } = stage(undefined);
+    for (let second = 0; second <= 60; second++) {
+      clock.ms = second * 1_000;
+      progress.show(() => `after ${second} s`);
+      if (second === 5) progress.note('checked');
+    }
+    assert.deepEqual(said, [
+      'checked\n',
+      'after 15 s\n',
+      'after 25 s\n',
+      'after 35 s\n',
+      'after 45 s\n',
+      'after 55 s\n',
+    ]);
+  });
+
+  it('counts in bars and decimal units', () => {
+    assert.equal(bar(1, 2), '[############------------]  50 %');
+    assert.equal(bar(0, 0), '[########################] 100 %');
+    assert.deepEqual([999, 1_000, 84_050_000, 5e9].map(size), [
+      '999 B',
+      '1.0 kB',
+      '84.0 MB',
+      '5.0 GB',
+    ]);
+  });
+});
+
+describe('the command to continue with', () => {
+  it('has the options of the connection, quoted for a shell, and no key', () => {
+    const { io } = stage(undefined);
+    const flags = { url: 'http://h:1', apiKeyFile: "it's key", config: 'c.yaml' };
+    assert.equal(
+      commandLine(io, ['batch', 'get', 'id 1', '--wait', undefined], flags),
+      `crc batch get 'id 1' --wait --url http://h:1 --api-key-file 'it'\\''s key' --config c.yaml`,
+    );
+    assert.equal(commandLine(io, ['batch', 'get', '$(x)'], {}), "crc batch get '$(x)'");
+    assert.equal(
+      commandLine(io, ['batch', 'get', '-V1St', '--wait'], { url: 'http://h' }),
+      'crc batch get --wait --url http://h -- -V1St',
+    );
+  });
+
+  it('has no control characters, and the same meaning in a shell', () => {
+    const { io } = stage(undefined);
+    const id = `a\u001b]0;b\u0007'\n\\x41 \u202e`;
+    const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], {});
+    assert.match(line, /^[ -~]+$/);
+    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), id);
+  });
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { err, ok } from '../../../src/base/result.ts';
+import { ServiceError, type ServiceFailure } from '../../../src/base/service-error.ts';
+import type { ServiceAttempt, ServiceProblem } from '../../../src/service/error-classification.ts';
+import {
+  DEFAULT_SETTINGS,
+  type RetrySettings,
+  type ServiceContext,
+} from '../../../src/service/options.ts';
+import { withRetry } from '../../../src/service/retry.ts';
+import { constantRandom, EndlessSleepClock, InstantClock, RecordingObserver } from './fakes.ts';
+
+const never = new AbortController().signal;
+
+function contextWith(retry: Partial<RetrySettings>, clock = new InstantClock(), draw = 0.5) {
+  const observer = new RecordingObserver();
+  const settings = { ...DEFAULT_SETTINGS, retry: { ...DEFAULT_SETTINGS.retry, ...retry } };
+  return {
+    context: { settings, clock, random: constantRandom(draw), observer } satisfies ServiceContext,
+    clock,
+    observer,
+  };
+}
+
+function failing(problem: Partial<ServiceProblem> = {}): ServiceAttempt<never> {
+  return err({
+    failure: 'unavailable',
+    what: 'answered 503',
+    reason: '503',
+    status: 503,
+    address: 'host/path',
+    ...problem,
+  });
+}
+
+/** Fails the given number of times, then has a value. */
+function after(
+  failures: number,
+  problem: Partial<ServiceProblem> = {},
+): () => Promise<ServiceAttempt<string>> {
+  let left = failures;
+  return async () => (left-- > 0 ? failing(problem) : ok('done'));
+}
+
+test('a transient failure is retried, with exponentially growing, jittered waits', async () => {
+  const { context, clock, observer } = contextWith({ baseMs: 100, capMs: 350, maxRetries: 4 });
+  assert.equal(await withRetry(context, 'op', never, after(4)), 'done');
+  assert.deepEqual(clock.slept, [50, 100, 175, 175]);
+  assert.deepEqual(observer.retries, Array(4).fill('op 503'));
+});
+
+test('after maxRetries the failure is thrown, with the number of attempts', async () => {
+  const { context, clock } = contextWith({ maxRetries: 2 });
+  await assert.rejects(withRetry(context, 'op', never, after(3)), (error) => {
+    assert.ok(error instanceof ServiceError);
+    assert.equal(error.failure, 'unavailable');
+    assert.equal(error.operation, 'op');
+    assert.equal(error.status, 503);
+    assert.match(
+      error.message,
+      /^op at host\/path answered 503 \(tried 3 times\); try again later/,
+    );
+    return true;
+  });
+  assert.equal(clock.slept.length, 2);
+});
+
+test('no try starts later than maxElapsedMs after the first failure', async () => {
+  const { context, clock } = contextWith({
+    baseMs: 1000,
+    capMs: 1000,
+    maxRetries: 100,
+    maxElapsedMs: 2200,
+  });
+  await assert.rejects(withRetry(context, 'op', never, after(100)), /tried 5 times/);
+  assert.deepEqual(clock.slept, [500, 500, 500, 500]);
+});
+
+test('a slow first attempt does not reduce the time for retries', async () => {
+  const clock = new InstantClock();
+  const { context } = contextWith({ maxElapsedMs: 1000, baseMs: 100 }, clock);
+  let first = true;
+  const result = withRetry<string>(context, 'op', never, async () => {
+    if (!first) return ok('done');
+    first = false;
+    await clock.sleep(60_000);
+    return failing();
+  });
+  assert.equal(await result, 'done');
+});
+
+test('Retry-After is a floor: the wait is never shorter, also at the lowest draw', async () => {
+  for (const draw of [0, 0.999]) {
+    const { context, clock } = contextWith({ baseMs: 100 }, new InstantClock(), draw);
+    await withRetry(context, 'op', never, after(1, { retryAfterMs: 7000 }));
+    assert.equal(clock.slept.length, 1);
+    assert.ok((clock.slept[0] ?? 0) >= 7000);
+  }
+});
+
+test('a Retry-After beyond the time limit ends the retries at once and is passed on', async () => {
+  const { context, clock } = contextWith({ maxElapsedMs: 5000 });
+  await assert.rejects(withRetry(context, 'op', never, after(1, { retryAfterMs: 60_000 })), {
+    retryAfterMs: 60_000,
+  });
+  assert.deepEqual(clock.slept, []);
+});
+
+test('every failure but unavailable is thrown at the first time', async () => {
+  const final: ServiceFailure[] = [
+    'rejected',
+    'unauthorized',
+    'not_found',
+    'too_large',
+    'expired',
+    'protocol',
+  ];
+  for (const failure of final) {
+    const { context, clock, observer } = contextWith({});
+    await assert.rejects(withRetry(context, 'op', never, after(1, { failure })), { failure });
+    assert.deepEqual([clock.slept, observer.retries], [[], []]);
+  }
+});
+
+test('an abort ends the wait between two tries at once, with its own reason', async () => {
+  const clock = new EndlessSleepClock();
+  const { context } = contextWith({}, clock);
+  const controller = new AbortController();
+  const result = withRetry(context, 'op', controller.signal, after(1));
+  await clock.sleeping;
+  const reason = new Error('shard lost');
+  controller.abort(reason);
+  await assert.rejects(result, (error) => error === reason);
+});
+
+test('no attempt starts after an abort', async () => {
+  let tries = 0;
+  const { context } = contextWith({});
+  const result = withRetry(context, 'op', AbortSignal.abort(), async () => {
+    tries++;
+    return ok(1);
+  });
+  await assert.rejects(result, { name: 'AbortError' });
+  assert.equal(tries, 0);
+});

@@ -1,0 +1,10 @@
+/** The package's entry `content-review-consumer`: a consumer of decisions and dead letters. */
+export type {
+  DeadLetterHeaders,
+  Decision,
+  LookedUpDecision,
+  Receipt,
+} from '../../../src/contracts/index.ts';
+export type { RecordHeaders } from '../../../src/core/record.ts';
+export { consumeDecisions, type DecisionConsumer } from './consumer.ts';
+export type * from './options.ts';

@@ -1,0 +1,270 @@
+/** The sandbox against the service's interface, line by line. The numbers in the names are its sections. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import type { PolicyInput } from '../../src/policy/schema.ts';
+import { HandClock, sandboxFor } from './caller.ts';
+
+const CSV = 'Content,Expected result,user\nhello,ok,7\nbuy now,bad,8\nbroken,ok,9\n';
+const POLICY: PolicyInput = {
+  review: {
+    default: 'ok',
+    rules: [
+      { when: { contains: 'buy' }, label: 'advertising', explanation: 'It sells.', result: 'bad' },
+      { when: { contains: 'broken' }, error: true },
+    ],
+  },
+};
+
+test('2.1, 4.1 create: batch_id is unique, type is repeated, status WAITING_FOR_UPLOAD, upload_url present, download_url null, no counts', async (t) => {
+  const { caller } = await sandboxFor(t);
+  const reply = await caller.post({ type: 'comment' });
+  assert.equal(reply.status, 200);
+  assert.match(reply.headers['content-type'] ?? '', /^application\/json/);
+  const { batch_id, upload_url, ...rest } = JSON.parse(reply.text);
+  assert.deepEqual(rest, {
+    batch_status: 'WAITING_FOR_UPLOAD',
+    download_url: null,
+    type: 'comment',
+  });
+  assert.equal(typeof upload_url, 'string');
+  assert.notEqual(batch_id, (await caller.create()).batch_id);
+});
+
+test('2.1 upload_url is valid for 1 hour, or as long as the policy says', async (t) => {
+  for (const [timing, seconds] of [
+    [{}, 3_600],
+    [{ uploadUrlValidity: '300s' }, 300],
+  ] as const) {
+    const clock = new HandClock();
+    const { caller } = await sandboxFor(t, { clock, policy: { timing } });
+    const { upload_url } = await caller.create();
+    assert.equal(new URL(upload_url).searchParams.get('X-Amz-Expires'), String(seconds));
+    clock.advance(seconds * 1_000 - 1);
+    assert.equal((await caller.upload(upload_url, CSV)).status, 200);
+    clock.advance(1);
+    assert.equal((await caller.upload(upload_url, CSV)).status, 403);
+  }
+});
+
+test('2.1 the upload address carries the four signed metadata parameters', async (t) => {
+  const policy: PolicyInput = {
+    service: { policyId: 'pol', teamId: 'team', teamName: 'Trust & Safety' },
+  };
+  const { caller } = await sandboxFor(t, { policy });
+  const { batch_id, upload_url } = await caller.create();
+  const parameters = new URL(upload_url).searchParams;
+  assert.deepEqual(
+    ['batch_id', 'policy_id', 'team_id', 'team_name'].map((name) =>
+      parameters.get(`x-amz-meta-${name}`),
+    ),
+    [batch_id, 'pol', 'team', 'Trust & Safety'],
+  );
+  const other = upload_url.replace('x-amz-meta-team_id=team', 'x-amz-meta-team_id=other');
+  assert.match((await caller.upload(other, CSV)).text, /SignatureDoesNotMatch/);
+});
+
+test('2.1 presigned addresses are on the origin that the caller used', async (t) => {
+  const { sandbox, caller } = await sandboxFor(t);
+  assert.equal(new URL((await caller.create()).upload_url).origin, sandbox.baseUrl);
+  const reply = await caller.post(
+    { type: 'a' },
+    { authorization: 'Bearer test-key', 'content-type': 'application/json', host: 'sandbox:8080' },
+  );
+  assert.equal(new URL(JSON.parse(reply.text).upload_url).host, 'sandbox:8080');
+});
+
+test('2.1, 4.2 retrieve: all ten fields, upload_url null, download_url null before SUCCESS', async (t) => {
+  const { caller } = await sandboxFor(t);
+  const { batch_id } = await caller.create('comment');
+  const reply = await caller.get(`/v1/batches/${batch_id}`);
+  assert.equal(reply.status, 200);
+  assert.deepEqual(JSON.parse(reply.text), {
+    batch_id,
+    type: 'comment',
+    batch_status: 'WAITING_FOR_UPLOAD',
+    upload_url: null,
+    download_url: null,
+    batch_count: 0,
+    success_count: 0,
+    pending_count: 0,
+    error_count: 0,
+    cancelled_count: 0,
+  });
+});
+
+test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, then SUCCESS, and its counts move along', async (t) => {
+  const clock = new HandClock();
+  const timing = { storageEventDelay: '5s', reviewTime: '10s' } as const;
+  const { sandbox, caller } = await sandboxFor(t, { clock, policy: { ...POLICY, timing } });
+  const { batch_id, upload_url } = await caller.create();
+  await caller.upload(upload_url, CSV);
+  assert.equal((await caller.retrieve(batch_id)).batch_status, 'WAITING_FOR_UPLOAD');
+  clock.advance(5_000);
+  while (sandbox.batches()[0]?.rows === 0) await caller.retrieve(batch_id);
+  const pending = await caller.retrieve(batch_id);
+  assert.deepEqual(
+    [pending.batch_status, pending.batch_count, pending.pending_count, pending.download_url],
+    ['PENDING', 3, 3, null],
+  );
+  clock.advance(9_999);
+  assert.equal((await caller.retrieve(batch_id)).batch_status, 'PENDING');
+  clock.advance(1);
+  const { download_url, ...finished } = await caller.retrieve(batch_id);
+  assert.equal(typeof download_url, 'string');
+  assert.deepEqual(finished, {
+    batch_id,
+    type: 'comment',
+    batch_status: 'SUCCESS',
+    upload_url: null,
+    batch_count: 3,
+    success_count: 2,
+    pending_count: 0,
+    error_count: 1,
+    cancelled_count: 0,
+  });
+});
+
+test('2.1 download_url is valid for 1 hour, and the next retrieval has a fresh one', async (t) => {
+  const clock = new HandClock();
+  const { caller } = await sandboxFor(t, { clock });
+  const batch = await caller.reviewed(CSV);
+  clock.advance(3_599_999);
+  assert.equal((await caller.results(batch)).status, 200);
+  clock.advance(1);
+  assert.match(
+    (await caller.results(batch)).text,
+    /<Code>AccessDenied<\/Code><Message>Request has expired<\/Message>/,
+  );
+  assert.equal((await caller.results(await caller.retrieve(batch.batch_id))).status, 200);
+});
+
+test('2.2 a file without a column named Content, and one that is not CSV, send the batch to ERROR', async (t) => {
+  const { caller } = await sandboxFor(t);
+  for (const csv of ['content,user\nx,1\n', '', 'Content,user\nx\n', 'Content\n"x']) {
+    const batch = await caller.reviewed(csv, 'comment', 'ERROR');
+    assert.equal(batch.download_url, null);
+  }
+});
+
+test('2.3 the result file has the columns of the document, then the metadata, one row for each item, statuses SUCCESS and ERROR', async (t) => {
+  const { caller } = await sandboxFor(t, { policy: POLICY });
+  const reply = await caller.results(await caller.reviewed(CSV));
+  assert.equal(reply.status, 200);
+  const label = (applied: boolean, explanation: string) =>
+    JSON.stringify([{ name: 'advertising', applied, explanation }]);
+  assert.deepEqual(parse(reply.text), [
+    ['Content', 'Status', 'Sandbox result', 'Expected result', 'Labels', 'user'],
+    ['hello', 'SUCCESS', 'ok', 'ok', label(false, 'The rule does not match.'), '7'],
+    ['buy now', 'SUCCESS', 'bad', 'bad', label(true, 'It sells.'), '8'],
+    ['broken', 'ERROR', '', 'ok', '', '9'],
+  ]);
+});
+
+test('2.3 the result file needs a plain GET without Authorization', async (t) => {
+  const { caller } = await sandboxFor(t);
+  const batch = await caller.reviewed(CSV);
+  assert.equal((await caller.results(batch)).headers['content-type'], 'text/csv');
+});
+
+test('4.1 type is required, a text, and one that the policy allows: 400 with a JSON error otherwise', async (t) => {
+  const { caller } = await sandboxFor(t, { policy: { service: { types: ['comment'] } } });
+  for (const body of [{}, { type: '' }, { type: 5 }, { type: 'image' }, [], null, 'not json', '']) {
+    const reply = await caller.post(body);
+    assert.equal(reply.status, 400, JSON.stringify(body));
+    const { error } = JSON.parse(reply.text);
+    assert.deepEqual([typeof error.code, typeof error.message], ['string', 'string']);
+  }
+  assert.equal((await caller.post({ type: 'comment', more: 1 })).status, 200);
+});
+
+test('4.1 a body that is not JSON by its Content-Type, or too large, is refused', async (t) => {
+  const { caller } = await sandboxFor(t);
+  const authorization = 'Bearer test-key';
+  assert.equal(
+    (await caller.post('{"type":"a"}', { authorization, 'content-type': 'text/plain' })).status,
+    415,
+  );
+  assert.equal((await caller.post({ type: 'x'.repeat(2 ** 20) })).status, 413);
+});
+
+test('4 unknown ids and paths are 404, other methods 405, with JSON errors', async (t) => {
+  const { caller } = await sandboxFor(t);
+  for (const path of [
+    '/v1/batches/unknown',
+    '/v1/batches/a/b',
+    '/v1/batches/%zz',
+    '/v1/other',
+    '/v1/batchesx',
+    '/',
+    '//',
+  ]) {
+    const reply = await caller.get(path);
+    assert.equal(reply.status, 404, path);
+    assert.equal(JSON.parse(reply.text).error.code, 'not_found');
+  }
+  const reply = await caller.get('/v1/batches');
+  assert.deepEqual([reply.status, reply.headers.allow], [405, 'POST']);
+});
+
+test('5 every call needs a known bearer key: 401 with a JSON error otherwise, and nothing is created', async (t) => {
+  const { sandbox, caller } = await sandboxFor(t, { apiKeys: ['one', 'two'] });
+  const json = { 'content-type': 'application/json' };
+  for (const authorization of [
+    '',
+    'Bearer',
+    'Bearer three',
+    'Basic one',
+    'one',
+    'Bearer one two',
+  ]) {
+    const headers = { ...json, ...(authorization && { authorization }) };
+    for (const reply of [
+      await caller.post({ type: 'a' }, headers),
+      await caller.get('/v1/batches/x', headers),
+    ]) {
+      assert.equal(reply.status, 401, authorization);
+      assert.equal(JSON.parse(reply.text).error.code, 'unauthorized');
+    }
+  }
+  assert.equal(sandbox.batches().length, 0);
+  for (const key of ['one', 'two'])
+    assert.equal(
+      (await caller.post({ type: 'a' }, { ...json, authorization: `Bearer ${key}` })).status,
+      200,
+    );
+});
+
+test('a sandbox without API keys, or on a port in use, refuses to start', async (t) => {
+  await assert.rejects(sandboxFor(t, { apiKeys: [] }), /at least one API key/);
+  const { sandbox } = await sandboxFor(t);
+  await assert.rejects(
+    sandboxFor(t, { port: sandbox.port }),
+    /cannot listen on 127\.0\.0\.1:\d+ .*choose another --port/,
+  );
+});
+
+test('3.1 a rule with failsBatch sends every batch that holds a matching row to ERROR, and no other', async (t) => {
+  const rules: PolicyInput = {
+    review: { rules: [{ when: { contains: 'poison' }, failsBatch: true }] },
+  };
+  const { sandbox, caller } = await sandboxFor(t, { policy: rules });
+  await caller.reviewed('Content\nfine\npoison\nfine too\n', 'comment', 'ERROR');
+  await caller.reviewed('Content\nfine\nfine too\n');
+  assert.deepEqual(
+    sandbox.batches().map(({ problem }) => problem !== null),
+    [true, false],
+  );
+});
+
+test('5 keys may be replaced while it runs: the old one is refused from then on', async (t) => {
+  const { caller } = await sandboxFor(t);
+  assert.equal((await caller.post({ type: 'comment' })).status, 200);
+  for (const wrong of [[], 'key', [''], ['two words']]) {
+    assert.equal((await caller.control('PUT', 'keys', wrong)).status, 400);
+  }
+  assert.equal((await caller.control('PUT', 'keys', ['new-key'])).status, 200);
+  assert.equal((await caller.post({ type: 'comment' })).status, 401);
+  const renewed = { authorization: 'Bearer new-key', 'content-type': 'application/json' };
+  assert.equal((await caller.post({ type: 'comment' }, renewed)).status, 200);
+});

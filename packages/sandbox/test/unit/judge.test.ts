@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { judgeFor } from '../../src/policy/judge.ts';
+import { type PolicyInput, parsePolicy } from '../../src/policy/schema.ts';
+
+const HEADER = ['lang', 'Content', 'shop'];
+
+function judge(review: PolicyInput['review'], type = 'comment') {
+  const verdict = judgeFor(parsePolicy({ review }).review, type, HEADER, 1);
+  return (content: string, lang = 'en', shop = '') => verdict([lang, content, shop]);
+}
+
+test('content is matched by any of the words, as they are written, ignoring case', () => {
+  const ask = judge({
+    default: 'ok',
+    rules: [{ when: { contains: ['free money', 'a+b'] }, result: 'bad' }],
+  });
+  assert.equal(ask('FREE Money!').result, 'bad');
+  assert.equal(ask('what is A+B?').result, 'bad');
+  assert.equal(ask('what is aab?').result, 'ok');
+});
+
+test('content is matched by any of the regular expressions, ^ and $ at every line', () => {
+  const ask = judge({
+    default: 'ok',
+    rules: [{ when: { matches: ['^buy', '\\d{4}$'] }, result: 'bad' }],
+  });
+  assert.equal(ask('first\nBuy now').result, 'bad');
+  assert.equal(ask('call 5555\nplease').result, 'bad');
+  assert.equal(ask('we buy').result, 'ok');
+});
+
+test('metadata must be equal in every column named; numbers and booleans are compared as the CSV spells them', () => {
+  const ask = judge({
+    default: 'ok',
+    rules: [{ when: { metadata: { lang: 'de', shop: 7 } }, result: 'bad' }],
+  });
+  assert.equal(ask('x', 'de', '7').result, 'bad');
+  assert.equal(ask('x', 'de', '07').result, 'ok');
+  assert.equal(ask('x', 'en', '7').result, 'ok');
+  const elsewhere = judge({
+    default: 'ok',
+    rules: [{ when: { metadata: { absent: '' } }, result: 'bad' }],
+  });
+  assert.equal(elsewhere('x').result, 'ok');
+});
+
+test('a rule needs all its kinds of condition; without any it always matches', () => {
+  const both = judge({
+    default: 'ok',
+    rules: [{ when: { contains: 'a', metadata: { lang: 'de' } }, result: 'bad' }],
+  });
+  assert.deepEqual(
+    [both('a', 'de').result, both('a', 'en').result, both('b', 'de').result],
+    ['bad', 'ok', 'ok'],
+  );
+  assert.equal(judge({ default: 'ok', rules: [{ when: {}, result: 'all' }] })('x').result, 'all');
+});
+
+test('a rule for other content types neither decides nor labels', () => {
+  const review = {
+    default: 'ok',
+    rules: [{ when: { type: ['image', 'video'] }, label: 'media', result: 'seen' }],
+  };
+  assert.deepEqual(judge(review, 'comment')('x'), {
+    status: 'SUCCESS',
+    result: 'ok',
+    labels: '[]',
+  });
+  assert.equal(judge(review, 'video')('x').result, 'seen');
+});
+
+test('labels have `applied` and an explanation', () => {
+  const ask = judge({
+    rules: [
+      {
+        when: { contains: 'a' },
+        label: 'has "a"',
+        explanation: 'It has.',
+        otherwise: 'It has not.',
+      },
+      { when: { contains: 'b' }, label: 'b' },
+      { when: { contains: 'c' } },
+    ],
+  });
+  assert.deepEqual(JSON.parse(ask('b').labels), [
+    { name: 'has "a"', applied: false, explanation: 'It has not.' },
+    { name: 'b', applied: true, explanation: 'The rule matches.' },
+  ]);
+});
+
+test('the first matching rule with a result decides, before any score', () => {
+  const ask = judge({
+    thresholds: [{ score: 1, result: 'scored' }],
+    rules: [
+      { when: { contains: 'a' }, score: 5 },
+      { when: { contains: 'b' }, result: 'first' },
+      { when: { contains: 'b' }, result: 'second' },
+    ],
+  });
+  assert.equal(ask('ab').result, 'first');
+  assert.equal(ask('a').result, 'scored');
+});
+
+test('scores add up, and the highest threshold reached decides, however the thresholds are ordered', () => {
+  const ask = judge({
+    default: 'none',
+    thresholds: [
+      { score: 2, result: 'some' },
+      { score: 4, result: 'much' },
+    ],
+    rules: ['a', 'b', 'c'].map((contains, index) => ({
+      when: { contains },
+      score: index === 2 ? -1 : 2,
+    })),
+  });
+  assert.deepEqual(
+    ['x', 'a', 'ab', 'abc', 'ac'].map((text) => ask(text).result),
+    ['none', 'some', 'much', 'some', 'none'],
+  );
+});
+
+test('a rule with error makes the row fail, without result and labels', () => {
+  const ask = judge({
+    rules: [
+      { when: { contains: 'broken' }, error: true },
+      { when: {}, label: 'l' },
+    ],
+  });
+  assert.deepEqual(ask('broken'), { status: 'ERROR', result: '', labels: '' });
+  assert.equal(ask('fine').status, 'SUCCESS');
+});
