@@ -27,9 +27,10 @@ COPY packages ./packages
 COPY contracts ./contracts
 RUN npm run build && find dist -name '*.d.ts' -delete
 # The list of parts first: npm makes none of a tree that lacks packages of its lock file. TypeScript, which builds, is also an
-# optional peer of a dependency: --omit=dev alone would keep it.
+# optional peer of a dependency: --omit=dev alone would keep it. Links to the workspaces would lead nowhere in the image.
 RUN npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json && \
-    npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+    npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && \
+    rm node_modules/content-review-*
 
 # docker build --target sbom --output . .     writes sbom.cdx.json
 FROM scratch AS sbom

@@ -61,11 +61,12 @@ export function expr(parts: TemplateStringsArray, ...values: readonly (string | 
 }
 
 /**
- * Waits of an instance for a reason in more than `minutes` of the last `of`. A share of time, since
- * short waits are normal, and not the number of waiters, which depends on the number of shards.
+ * Waits of a pipeline for a reason in more than `minutes` of the last `of`, also when one instance
+ * replaces another. A share of time, since short waits are normal, and not the number of waiters,
+ * which depends on the number of shards.
  */
 export const waited = (
   reasons: string,
   { minutes, of }: { readonly minutes: number; readonly of: number },
 ): string =>
-  `max by (${PIPELINE}, reason) (${minutesAbove0(`content_review_shards_paused{reason=~"${reasons}"}`, of)}) > ${minutes}`;
+  `${minutesAbove0(`max by (${PIPELINE}, reason) (content_review_shards_paused{reason=~"${reasons}"})`, of)} > ${minutes}`;

@@ -53,12 +53,12 @@ const alerts: readonly Alert[] = [
   {
     name: 'ContentReviewEventTooOld',
     severity: 'warning',
-    expr: expr`time() - min by (${PIPELINE}) (content_review_oldest_unsettled_timestamp_seconds) > 6 * ${objectiveOf('age_seconds')}`,
+    expr: expr`time() - min by (${PIPELINE}) (content_review_oldest_unsettled_timestamp_seconds) > 3 * ${objectiveOf('age_seconds')}`,
     for: '10m',
     summary:
       'Pipeline {{ $labels.pipeline }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
     description:
-      'An event is older than six times `objective.age` and not settled. Late decisions show in the objective; missing ones show only here.',
+      'An event is older than three times `objective.age` and not settled. Late decisions show in the objective; missing ones show only here.',
   },
 ];
 

@@ -63,7 +63,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'API key refused',
     connector: 'Retries slowly, with one batch of each type and the current key of the file.',
-    user: 'Not ready (`/readyz`), `shards_paused{reason="unauthorized"}`',
+    user: 'Not ready (`/readyz`), `shards_paused{reason="api_key"}`',
     options: ['review.pause'],
   },
   {

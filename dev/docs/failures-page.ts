@@ -88,7 +88,7 @@ function rowOf(call: ServiceCall, failure: ServiceFailure): FailureRow | undefin
 function shown(reaction: Reaction | undefined): string {
   switch (reaction?.do) {
     case 'wait':
-      return reaction.because === 'unauthorized' ? 'retried until the key is accepted' : 'retried';
+      return reaction.because === 'api_key' ? 'retried until the key is accepted' : 'retried';
     case 'reject_type':
       return 'the type pauses, or dead letters';
     case 'fail':

@@ -150,7 +150,7 @@ const historyOf = ({ gone, there }: Pair) => ({
       eval_time: '50m',
       exp_samples: [
         firing('ContentReviewAbsent', gone, 'critical'),
-        firing('ContentReviewInstanceDown', there, 'warning', ',instance="k"'),
+        firing('ContentReviewNotReady', there, 'critical', ',instance="k"'),
         firing('ContentReviewLateDecisionsFast', there, 'critical', ',pipeline="p"'),
       ],
     },

@@ -1,5 +1,5 @@
 /**
- * Readiness of the service: the conditions `service` (it answers) and `api-key` (it accepts the
+ * Readiness of the service: the conditions `service` (it answers) and `api_key` (it accepts the
  * key). A request for an unknown object tries both at the start, and again after each failed call
  * until one succeeds, so that they are right also while no pipeline has work (docs/endpoints.md).
  */
@@ -21,7 +21,7 @@ const REFUSAL_MS = 300_000;
 const OUTAGE_MS = 10_000;
 
 const SERVICE_CONDITION = 'service';
-const KEY_CONDITION = 'api-key';
+const KEY_CONDITION = 'api_key';
 
 interface ServiceProbeDeps {
   /** Rejects unless the service answers and accepts the key; see `requestUnknown`. */

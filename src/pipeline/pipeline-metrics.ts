@@ -1,5 +1,5 @@
 /** Gauges and readiness of a pipeline, from the reports of its workers. */
-import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
+import type { Labels, Metrics } from '../core/ports/telemetry.ts';
 import { FRESH_MS } from './limits/end-offsets.ts';
 import { earliest } from './limits/in-flight.ts';
 import type { Losses } from './shard/losses.ts';
@@ -56,17 +56,15 @@ export function publishGauges(
 }
 
 /**
- * Readiness of the assigned shards: not ready while one is being claimed, or lost repeatedly, or a
+ * Returns what keeps assigned shards from work: one is being claimed, or lost repeatedly, or a
  * partition cannot be read.
  * @param unread texts about partitions that cannot be read
  */
-export function publishShards(
-  health: HealthReporter,
-  pipeline: string,
+export function shardProblems(
   assigned: readonly number[],
   slots: ReadonlyMap<number, { readonly worker: ShardWorker | undefined; readonly losses: Losses }>,
   unread: readonly string[],
-): void {
+): string[] {
   const unowned = assigned.filter((shard) => slots.get(shard)?.worker?.owned === undefined);
   const reasons = assigned.flatMap((shard) => {
     const text = slots.get(shard)?.losses.text;
@@ -75,13 +73,7 @@ export function publishShards(
   if (unowned.length > 0) reasons.push(`claiming shard(s) ${unowned.join(', ')}`);
   reasons.push(...unread.slice(0, MAX_UNREAD));
   if (unread.length > MAX_UNREAD) reasons.push(`and ${unread.length - MAX_UNREAD} more partitions`);
-  publishReadiness(health, `${pipeline}/shards`, reasons.join('; '));
-}
-
-/** @param reason why the condition is not met; empty if it is */
-export function publishReadiness(health: HealthReporter, name: string, reason: string): void {
-  if (reason === '') health.ready(name);
-  else health.notReady(name, reason);
+  return reasons;
 }
 
 /** Returns the earliest time as a gauge has it; undefined without one. */

@@ -20,7 +20,7 @@ import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers } from './limits/type-breakers.ts';
 import { TypeLimit } from './limits/type-limit.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
-import { lagOf, publishGauges, publishReadiness, publishShards } from './pipeline-metrics.ts';
+import { lagOf, publishGauges, shardProblems } from './pipeline-metrics.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { ChunkSize } from './publish/chunk-size.ts';
 import { Losses } from './shard/losses.ts';
@@ -68,14 +68,15 @@ export class Pipeline {
     this.#options = options;
     this.#budget = budget;
     this.#onRefused = onRefused;
+    // From the beginning, since nothing is ready before every pipeline has joined its group.
+    ports.health.notReady(this.#condition, `joining group ${options.source.group}`);
   }
 
   /** Resolves once the group was joined. @throws RefusedError, or why Kafka cannot be reached */
   async start(): Promise<void> {
     const options = this.#options;
     const { name, concurrency, source } = options;
-    const { admin, clock, group, health, kind, logger, metrics, random } = this.#ports;
-    health.notReady(`${name}/group`, `joining group ${source.group}`);
+    const { admin, clock, group, kind, logger, metrics, random } = this.#ports;
     const topics = await prepareTopics(admin, options, logger, clock);
     const about = { metrics, pipeline: name, clock, logger };
     const waits = new WaitReasons(about);
@@ -180,7 +181,7 @@ export class Pipeline {
       else slot.worker.rejoined();
     }
     this.#leftBecause = undefined;
-    this.#publishMembership();
+    this.#publishReadiness();
   }
 
   #fetched(batch: FetchedBatch): void {
@@ -193,7 +194,7 @@ export class Pipeline {
     // Workers keep their shards: fencing decides who owns them. Uploads wait for the group.
     this.#ports.logger.warn({ reason }, 'left the consumer group');
     this.#leftBecause = reason;
-    this.#publishMembership();
+    this.#publishReadiness();
   }
 
   /**
@@ -218,9 +219,18 @@ export class Pipeline {
     );
   }
 
-  #publishMembership(): void {
+  get #condition(): string {
+    return `${this.#options.name}/kafka`;
+  }
+
+  #publishReadiness(): void {
     const { health } = this.#ports;
-    publishReadiness(health, `${this.#options.name}/group`, this.#absence() ?? '');
+    const absence = this.#absence();
+    const assigned = [...this.#assigned.keys()];
+    const problems = shardProblems(assigned, this.#slots, this.#unread());
+    if (absence !== undefined) problems.unshift(absence);
+    if (problems.length === 0) health.ready(this.#condition);
+    else health.notReady(this.#condition, problems.join('; '));
   }
 
   #slot(shard: number): Slot {
@@ -304,18 +314,17 @@ export class Pipeline {
   }
 
   #publish(): void {
-    const { admin, clock, health, metrics } = this.#ports;
+    const { admin, clock, metrics } = this.#ports;
     const { name } = this.#options;
     // Workers that are over may have a running transaction.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
-    if (!this.#stopping.signal.aborted) this.#publishMembership();
+    if (!this.#stopping.signal.aborted) this.#publishReadiness();
     this.#lag = this.#lagNow(reports);
     publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);
     metrics.set('kafka_silent_seconds', {}, admin.silentMs() / 1_000);
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
-    publishShards(health, name, [...this.#assigned.keys()], this.#slots, this.#unread());
   }
 
   /** Returns texts about partitions that cannot be read, which wait. */

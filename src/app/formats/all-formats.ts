@@ -46,8 +46,8 @@ export function allFormats(
       metrics.count('schema_registry_requests_total', { operation, code });
       metrics.observe('schema_registry_request_duration_seconds', { operation }, seconds);
     },
-    unavailable: (reason) => health.notReady('schema registry', reason),
-    available: () => health.ready('schema registry'),
+    unavailable: (reason) => health.notReady('schema_registry', reason),
+    available: () => health.ready('schema_registry'),
   });
   const outputs = new OutputFormats();
   const of = (name: EventFormatName) => eventFormat(name, registry);
@@ -56,12 +56,10 @@ export function allFormats(
     wrap: (pipeline, kind) => outputs.wrap(pipeline, kind),
     async start(signal) {
       if (registry === undefined) return;
-      health.notReady('schemas', 'looking up the schemas of sources and outputs');
       const parts = { registry, logger, signal };
       await refuseUnreadableSources(config.pipelines, { ...parts, formatOf: of, onUnreadable });
       await outputs.prepare({ ...parts, urls, clock: systemClock, random: systemRandom });
       signal.throwIfAborted();
-      health.ready('schemas');
     },
     close: async () => registry?.close(),
   };

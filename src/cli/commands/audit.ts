@@ -63,9 +63,7 @@ export function auditCommand(program: Command, io: Io): void {
         ],
         'docs/tools.md explains the columns.',
         'ok',
-        'missing',
-        'double',
-        'unknown',
+        'problems',
       ),
     )
     .action(async (flags: AuditFlags) => {
@@ -115,12 +113,12 @@ const VERDICTS = {
     text: 'Balanced: every record is decided, dead-lettered or in flight, none twice.',
   },
   missing: {
-    code: EXIT.missing,
+    code: EXIT.problems,
     text: 'MISSING: some records have no terminal record and are not in flight.',
   },
-  double: { code: EXIT.double, text: 'DOUBLE: some records have more than one terminal record.' },
+  double: { code: EXIT.problems, text: 'DOUBLE: some records have more than one terminal record.' },
   unknown: {
-    code: EXIT.unknown,
+    code: EXIT.problems,
     text: 'No problem found, but some records can no longer be verified.',
   },
 } as const satisfies Readonly<Record<AuditReport['verdict'], object>>;

@@ -60,7 +60,7 @@ export async function showSamples(
     ...(more > 0 ? [`  … and ${more.toLocaleString('en-US')} more`] : []),
   ].join('\n');
   printAnswer(io, json, JSON.stringify(answer), `${text}\n`);
-  io.finish(types.total > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.notTaken);
+  io.finish(types.total > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.problems);
 }
 
 /** ` (3 comment, 1 article)`; empty without counts. */

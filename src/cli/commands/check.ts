@@ -50,8 +50,8 @@ export function checkCommand(program: Command, io: Io): void {
           'check --sample events.jsonl --source source.yaml',
         ],
         `With --sample it shows the CSV row and the decision of the event, with an invented result; or the reason for which it would be
-skipped or become a dead letter, with exit code 11. Of a .jsonl file it shows the number of events that would be accepted, and the
-lines of the others; the exit code is 11 if one would become a dead letter, or none would be accepted.`,
+skipped or become a dead letter, with exit code 5. Of a .jsonl file it shows the number of events that would be accepted, and the
+lines of the others; the exit code is 5 if one would become a dead letter, or none would be accepted.`,
       ),
     )
     .action(async ({ config: file, source, quiet, sample, ...record }: CheckFlags) => {
@@ -123,7 +123,7 @@ interface SampleFlags {
   readonly json?: true;
 }
 
-/** Shows the outcome of a record; the exit code is 11 when it is not accepted. @throws CommandFailed */
+/** Shows the outcome of a record; the exit code is 5 when it is not accepted. @throws CommandFailed */
 async function showSample(io: Io, config: Config, flags: SampleFlags): Promise<void> {
   const { sample, key, header: headers = [], timestamp: timestampMs = Date.now() } = flags;
   const pipeline = pipelineNamed(config, flags.pipeline);
@@ -143,7 +143,7 @@ async function showSample(io: Io, config: Config, flags: SampleFlags): Promise<v
   const answer = await trySample(pipeline, { value, key, headers, timestampMs });
   const text = forPeople(sample, pipeline.name, answer, INVENTED_RESULT);
   printAnswer(io, flags.json, forMachines(pipeline.name, answer), text);
-  io.finish(answer.result.outcome === 'accepted' ? EXIT.ok : EXIT.notTaken);
+  io.finish(answer.result.outcome === 'accepted' ? EXIT.ok : EXIT.problems);
 }
 
 /** The published value is JSON already. */

@@ -71,7 +71,7 @@ export function controlCommands(program: Command, io: Io): void {
         duration,
       )
       .option('--json', 'print a JSON document (docs/control.md)')
-      .addHelpText('after', helpText(EXAMPLES[name], '', 'unfinished', 'superseded', 'interrupted'))
+      .addHelpText('after', helpText(EXAMPLES[name], '', 'unfinished', 'interrupted'))
       .action((pipeline: string, flags: ControlFlags) => run(io, name, pipeline, flags));
   }
 }
@@ -105,7 +105,7 @@ async function run(
 const CODES: Readonly<Record<ControlOutcome, ExitCode>> = {
   reached: EXIT.ok,
   written: EXIT.ok,
-  superseded: EXIT.superseded,
+  superseded: EXIT.unfinished,
   late: EXIT.unfinished,
   unattended: EXIT.unfinished,
   interrupted: EXIT.interrupted,

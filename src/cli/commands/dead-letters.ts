@@ -78,7 +78,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
           'dead-letters replay 2:1371 2:1390 --since 2d -c connector.yaml --to content-retry --yes',
         ],
         'Remove the cause before you replay to the source. There, records go out in portions of 100, 200, 400, ...; before each further one, the outcomes of the last are awaited for at most 30 s.',
-        'failing',
+        'problems',
       ),
     )
     .action((at: SourceCoordinate[], flags: ReplayFlags) => replay(io, at, flags));
@@ -128,7 +128,7 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
     });
   const work = flags.yes === true ? writeUntilStopped : (tools: Tools) => write(tools);
   await runTool(io, flags, work, replayText, ({ interrupted, failing }) =>
-    interrupted ? EXIT.interrupted : failing === null ? EXIT.ok : EXIT.failing,
+    interrupted ? EXIT.interrupted : failing === null ? EXIT.ok : EXIT.problems,
   );
 }
 

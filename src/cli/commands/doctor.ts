@@ -47,7 +47,7 @@ export function doctorCommand(program: Command, io: Io): void {
           `doctor -c connector.yaml --json | jq 'select(.status == "failed")'`,
         ],
         `Marks: ✓ passed, ! warning, ✗ failed, - skipped.`,
-        'unwell',
+        'problems',
         'usage',
       ),
     )
@@ -69,7 +69,7 @@ async function examine(io: Io, flags: DoctorFlags): Promise<void> {
       report,
     });
     if (json !== true) io.out(summary(results));
-    return results.some(({ status }) => status === 'failed') ? EXIT.unwell : EXIT.ok;
+    return results.some(({ status }) => status === 'failed') ? EXIT.problems : EXIT.ok;
   };
   await onPipelines(io, flags, work, {});
 }

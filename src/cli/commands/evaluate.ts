@@ -59,7 +59,7 @@ export function evaluateCommand(program: Command, io: Io): void {
         ],
         'docs/trust-and-safety.md explains the figures.',
         'ok',
-        'unknown',
+        'problems',
       ),
     )
     .action(async (pipeline: string | undefined, flags: EvaluateFlags) => {
@@ -77,7 +77,7 @@ export function evaluateCommand(program: Command, io: Io): void {
             progress.show(() => `${bar(done, total)}  ${counted(evaluated, 'decision')} evaluated`),
           ),
         evaluationText,
-        ({ unreadable }) => (unreadable > 0 ? EXIT.unknown : EXIT.ok),
+        ({ unreadable }) => (unreadable > 0 ? EXIT.problems : EXIT.ok),
       );
     });
 }

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { CommandFailed, EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
+import { CommandFailed, EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { bar } from '../../../packages/client/src/cli/progress.ts';
 import {
@@ -74,9 +74,7 @@ export function explainCommand(program: Command, io: Io): void {
           'explain --key user-7 --since 7d -c connector.yaml',
         ],
         '',
-        'missing',
-        'double',
-        'unknown',
+        'problems',
       ),
     )
     .action(async (record: string | undefined, flags: ExplainFlags) => {
@@ -96,7 +94,7 @@ async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<
     flags,
     (tools) => explainRecord(tools, namedRecord(tools.pipeline, record), options),
     explainText,
-    codeOf,
+    (record) => codeOf([record]),
   );
 }
 
@@ -120,19 +118,17 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
         progress.show(() => `${bar(done, total)}  ${counted(matching, 'match', 'matches')}`),
       ),
     searchText,
-    ({ records }) => {
-      const codes = records.map(codeOf);
-      return WORST_FIRST.find((code) => codes.includes(code)) ?? EXIT.ok;
-    },
+    ({ records }) => codeOf(records),
   );
 }
 
-/** As in `audit`. */
-const WORST_FIRST = [EXIT.missing, EXIT.double, EXIT.unknown];
+const codeOf = (records: readonly Explanation[]) =>
+  records.every(isSound) ? EXIT.ok : EXIT.problems;
 
-function codeOf({ state, terminals }: Explanation): ExitCode {
-  if (new Set(terminals.map(({ eventId }) => eventId)).size < terminals.length) return EXIT.double;
-  return state === 'missing' || state === 'unknown' ? EXIT[state] : EXIT.ok;
+/** Returns false for a record that `audit` reports. */
+function isSound({ state, terminals }: Explanation): boolean {
+  const isDouble = new Set(terminals.map(({ eventId }) => eventId)).size < terminals.length;
+  return !isDouble && state !== 'missing' && state !== 'unknown';
 }
 
 function searchText(report: SearchReport, nowMs: number): string {

@@ -22,7 +22,7 @@ export function schemasCommand(program: Command, io: Io): void {
   for (const [name, description] of Object.entries(TEXTS))
     toolOptions(group.command(name), 'only this pipeline', 'docs/formats.md')
       .description(description)
-      .addHelpText('after', `\n${exitCodeTable(['refused', 'missing', 'unreachable'])}`)
+      .addHelpText('after', `\n${exitCodeTable(['unreachable', 'refused', 'problems'])}`)
       .action((flags: ToolFlags) => run(io, flags, name === 'register'));
 }
 
@@ -48,7 +48,7 @@ const run = (io: Io, flags: ToolFlags, register: boolean): Promise<void> =>
 
 function codeOf(schemas: readonly SchemaReport[]): ExitCode {
   if (schemas.some(({ state }) => state === 'incompatible')) return EXIT.refused;
-  return schemas.every(({ state }) => state === 'registered') ? EXIT.ok : EXIT.missing;
+  return schemas.every(({ state }) => state === 'registered') ? EXIT.ok : EXIT.problems;
 }
 
 const STATES: Readonly<Record<SchemaReport['state'], string>> = {

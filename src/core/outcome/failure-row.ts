@@ -7,7 +7,7 @@ export type ServiceCall = 'create' | 'upload' | 'status' | 'results';
 /** Reaction of the engine to a failed call, once the client's own retries are used up. */
 export type Reaction =
   /** Retries the call after a wait, indefinitely; the reason is shown with the wait. */
-  | { readonly do: 'wait'; readonly because: 'service' | 'unauthorized' }
+  | { readonly do: 'wait'; readonly because: 'service' | 'api_key' }
   /** Pauses the type, or publishes dead letters (review.onRejectedType). */
   | { readonly do: 'reject_type' }
   /** This attempt at the batch has failed. */

@@ -22,7 +22,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'API key refused',
     calls: { create: ['unauthorized'], status: ['unauthorized'] },
-    reaction: { do: 'wait', because: 'unauthorized' },
+    reaction: { do: 'wait', because: 'api_key' },
   },
   {
     event: 'service overloaded or unreachable',

@@ -13,7 +13,7 @@ export type WaitReason =
   /** A partition has `source.maxInFlight` unsettled records. */
   | 'in_flight'
   /** The service refuses the API key (401, 403). */
-  | 'unauthorized'
+  | 'api_key'
   /** The service is unreachable or overloaded, does not answer, or violates the API contract. */
   | 'service'
   /** The service refuses a content type (400), or its batches keep failing. */

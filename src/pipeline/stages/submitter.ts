@@ -277,7 +277,7 @@ export class Submitter {
   #waitMs(reason: WaitReason, attempt: number, floorMs?: number): number {
     const { options, random } = this.#shard;
     const baseMs =
-      reason === 'unauthorized'
+      reason === 'api_key'
         ? options.review.pauseMs
         : Math.min(1000, backoffCeilingMs(attempt, BACKOFF));
     return baseMs / 2 + retryWaitMs(attempt, BACKOFF, random, floorMs);

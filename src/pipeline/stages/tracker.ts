@@ -227,7 +227,7 @@ export class Tracker {
   /** Returns the shortest wait after a poll that was not answered, ms. */
   #pauseMs(error: ServiceError): number {
     const { pauseMs } = this.#shard.options.review;
-    const leastMs = reasonOf(error) === 'unauthorized' ? pauseMs : UNAVAILABLE_PAUSE_MS;
+    const leastMs = reasonOf(error) === 'api_key' ? pauseMs : UNAVAILABLE_PAUSE_MS;
     return Math.max(leastMs, error.retryAfterMs ?? 0);
   }
 

@@ -11,7 +11,7 @@ const SILENT_MS = 4_000;
 /** Silence after which all is no longer known to be well. */
 const UNSURE_MS = 1_000;
 /** Unmet conditions of a start; causes only when it takes longer. */
-const STARTING = /^(joining|looking up|still starting|not (reached|tried) yet)/;
+const STARTING = /^(joining|not (reached|tried) yet)/;
 const STARTING_MS = 20_000;
 /** Unmet condition of a shard that changes hands, without a further reason. */
 const CLAIMING = /^claiming[^;]*$/;
@@ -65,60 +65,50 @@ export const REASONS: Readonly<Record<string, Reason>> = {
   kafka: {
     title: 'Kafka is slow',
     text: 'A request, a claim or a confirmed membership takes seconds, or a partition has no leader.',
-    runbook: 'ContentReviewKafkaSilent',
+    runbook: 'ContentReviewNotReady',
   },
   service: {
     title: 'The service is unavailable',
     text: 'It is unreachable, overloaded or sends unusable responses. Calls are retried.',
     runbook: 'ContentReviewServiceUnavailable',
   },
-  unauthorized: {
+  api_key: {
     title: 'The service refuses the API key',
     text: 'Check the key. A rotated key file is reloaded automatically.',
-    runbook: 'ContentReviewUnauthorized',
+    runbook: 'ContentReviewServiceUnavailable',
   },
   schema_registry: {
     title: 'The schema registry is unavailable',
     text: 'It is unreachable or refuses this connector. Requests are retried.',
-    runbook: 'ContentReviewSchemaRegistryUnavailable',
+    runbook: 'ContentReviewServiceUnavailable',
   },
   type_blocked: {
     title: 'A content type is blocked',
     text: 'The service refuses it, or its batches keep failing. One batch at a time is tried.',
-    runbook: 'ContentReviewTypePaused',
+    runbook: 'ContentReviewPaused',
   },
   paused: {
     title: 'Held by an operator',
     text: 'The resume command continues it.',
-    runbook: 'ContentReviewIntakeStopped',
+    runbook: 'ContentReviewPaused',
   },
   in_flight: {
     title: 'A partition is waiting for records under review',
     text: 'It has as many records in flight as source.maxInFlight allows: see the oldest batches.',
-    runbook: 'ContentReviewIntakePaused',
+    runbook: 'ContentReviewEventTooOld',
   },
   memory: {
     title: 'Work is waiting for memory',
     text: 'The service is slower than the source.',
-    runbook: 'ContentReviewIntakePaused',
+    runbook: 'ContentReviewLateDecisionsFast',
     isNormal: true,
   },
   transfer: {
     title: 'Transfers are slow',
     text: 'An upload, download or encoding takes long, or all slots are in use.',
-    runbook: 'ContentReviewBatchStuck',
+    runbook: 'ContentReviewEventTooOld',
     isNormal: true,
   },
-};
-
-/** Conditions with the wait reason of the same cause. */
-const CONDITIONS: Readonly<Record<string, string>> = {
-  service: 'service',
-  'api-key': 'unauthorized',
-  'schema registry': 'schema_registry',
-  schemas: 'schema_registry',
-  group: 'kafka',
-  shards: 'kafka',
 };
 
 export function verdictOf(facts: Facts): Verdict {
@@ -158,18 +148,17 @@ function causesOf(facts: Facts): readonly Cause[] {
   for (const { name, reason } of conditions) {
     const isStarting = STARTING.test(reason);
     if (CLAIMING.test(reason) || (isStarting && facts.upMs < STARTING_MS)) continue;
-    const key = CONDITIONS[name] ?? name;
     const level = isStarting ? 'warn' : 'bad';
     const text = capital(reason);
-    if (key !== 'kafka' && key in REASONS) add(key, { level, text });
-    else add(key, { level, title: `Not ready: ${name}`, text, runbook: 'ContentReviewNotReady' });
+    if (name !== 'kafka' && name in REASONS) add(name, { level, text });
+    else add(name, { level, title: `Not ready: ${name}`, text });
   }
   for (const { name, seconds, reason = '' } of stuck)
     add(`stuck/${name}`, {
       title: `${name} is stuck`,
       text: reason,
       sinceMs: nowMs - seconds * 1_000,
-      runbook: 'ContentReviewLoopStuck',
+      runbook: 'ContentReviewNotReady',
     });
   if (balance !== null && balance !== 0)
     add('balance', {

@@ -32,8 +32,6 @@ export class Health implements HealthReporter {
   readonly #now: () => number;
   readonly #loops = new Map<string, Loop>();
   readonly #conditions = new Map<string, ConditionReport>();
-  /** Conditions in the gauge `ready`. */
-  #published: readonly string[] = [];
 
   constructor({ stuckAfterMs, now = () => performance.now() }: HealthOptions) {
     this.#stuckAfterMs = stuckAfterMs;
@@ -83,9 +81,8 @@ export class Health implements HealthReporter {
 
   /** Ready once at least one condition is reported and all of them hold. */
   readiness() {
-    const starting: ConditionReport = { name: 'started', ready: false, reason: 'still starting' };
-    const conditions = this.#conditions.size === 0 ? [starting] : [...this.#conditions.values()];
-    return { ok: conditions.every(({ ready }) => ready), conditions };
+    const conditions = [...this.#conditions.values()];
+    return { ok: conditions.length > 0 && conditions.every(({ ready }) => ready), conditions };
   }
 
   /** Sets the gauges `loops` and `ready`; to be called before each scrape. */
@@ -93,10 +90,7 @@ export class Health implements HealthReporter {
     const { loops } = this.liveness();
     for (const state of ['running', 'waiting', 'stuck'])
       metrics.set('loops', { state }, loops.filter((loop) => loop.state === state).length);
-    for (const condition of this.#published) metrics.set('ready', { condition }, undefined);
-    const { conditions } = this.readiness();
-    this.#published = conditions.map(({ name }) => name);
-    for (const { name, ready } of conditions)
+    for (const { name, ready } of this.#conditions.values())
       metrics.set('ready', { condition: name }, ready ? 1 : 0);
   }
 }

@@ -169,7 +169,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
       '--output',
       results,
     );
-    assert.equal(partly.code, EXIT.partlyFailed);
+    assert.equal(partly.code, EXIT.problems);
     assert.match(partly.out, /rows {5}2: 1 decided, 1 failed\n/);
     assert.match(partly.err, /2 rows, 1 without a decision in/);
     assert.match(readFileSync(results, 'utf8'), /fail this row,ERROR/);
@@ -185,7 +185,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
         '--output',
         service.path('never.csv'),
       );
-      assert.equal(failed.code, EXIT.failed);
+      assert.equal(failed.code, EXIT.problems);
       assert.match(
         failed.out,
         action === 'batch_error' ? /status {3}ERROR/ : /status {3}CANCELLED/,

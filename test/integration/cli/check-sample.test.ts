@@ -119,14 +119,14 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
 
   it('ends with 11 when the record would be skipped or become a dead letter', async () => {
     const skipped = await checkedBy(runCliProcess, 'posts', { visibility: 'private' });
-    assert.deepEqual([skipped.code, skipped.err], [EXIT.notTaken, '']);
+    assert.deepEqual([skipped.code, skipped.err], [EXIT.problems, '']);
     assert.match(skipped.out, /it would be skipped \(filter\), with no terminal record/);
     const dead = await checked(
       'posts',
       { visibility: 'public', post: { kind: 3, body: 'SECRET' } },
       '--json',
     );
-    assert.equal(dead.code, EXIT.notTaken);
+    assert.equal(dead.code, EXIT.problems);
     assert.deepEqual(JSON.parse(dead.out), {
       pipeline: 'posts',
       kind: 'review',
@@ -214,7 +214,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
     ];
     await writeFile(file, `\ufeff${lines.join('\n')}`);
     const plain = await runCliProcess(['check', '--sample', file]);
-    assert.deepEqual([plain.code, plain.err], [EXIT.notTaken, '']);
+    assert.deepEqual([plain.code, plain.err], [EXIT.problems, '']);
     assert.match(
       plain.out,
       /: 2 events accepted \(1 comment, 1 article\), 0 skipped, 2 dead letters \(1 no_content, 1 not_json\)\.\n {2}line 3: dead letter, no_content: .+\n {2}line 5: dead letter, not_json: /,
@@ -238,7 +238,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
     });
     await writeFile(own, event('de'));
     const none = await here(['check', '--sample', own, '--source', source]);
-    assert.equal(none.code, EXIT.notTaken);
+    assert.equal(none.code, EXIT.problems);
 
     // Neither form of the answer may move, colour or turn a terminal.
     await writeFile(own, '{"type":"a\\u009b31m\\u202eb","content":"x"}\n');

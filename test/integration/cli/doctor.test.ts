@@ -152,7 +152,7 @@ test('a wrong key, a missing topic and a journal without compaction each have a 
     [stack.topics.journal, forgetful],
   );
   const { code, lines } = await doctor(file, '--round-trip');
-  assert.equal(code, EXIT.unwell);
+  assert.equal(code, EXIT.problems);
   assert.deepEqual(statuses(lines, 'failed'), ['service.batch', 'topic.output', 'journal']);
   assert.deepEqual(statuses(lines, 'skipped'), ['group.offsets', 'service.round-trip']);
   assert.match(
@@ -172,7 +172,7 @@ test('a wrong key, a missing topic and a journal without compaction each have a 
 
 test('a journal of another pipeline is reported', async () => {
   const { code, lines } = await doctor(changed([stack.group, uniqueName('group')]));
-  assert.equal(code, EXIT.unwell);
+  assert.equal(code, EXIT.problems);
   assert.deepEqual(statuses(lines, 'failed'), ['journal']);
   assert.match(lines.get('journal')?.found ?? '', new RegExp(`belongs to group ${stack.group}`));
 });
@@ -183,7 +183,7 @@ test('an unreachable Kafka has one line, and the service is still checked', asyn
     '--config',
     changed([kafka.brokers[0] ?? '', '127.0.0.1:1']),
   );
-  assert.equal(code, EXIT.unwell);
+  assert.equal(code, EXIT.problems);
   assert.match(
     out,
     /^✗ kafka\.brokers 127\.0\.0\.1:1.*: Connection error: .*check that the brokers run/m,

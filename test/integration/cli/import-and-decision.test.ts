@@ -39,7 +39,7 @@ describe('import', { timeout: 600_000 }, () => {
       { operation: 'ingest', action: 'import_failed' },
       { operation: 'ingest', action: 'stuck' },
     );
-    assert.equal((await service.run('import', 'submit', file, '--wait')).code, EXIT.failed);
+    assert.equal((await service.run('import', 'submit', file, '--wait')).code, EXIT.problems);
     const stuck = await service.run(
       'import',
       'submit',
@@ -133,7 +133,7 @@ describe('decision get', { timeout: 600_000 }, () => {
     service.faults({ operation: 'get_decision', action: 'answer', status: 200, body });
     const exact = await service.run('decision', 'get', 'd-1', '--json');
     assert.ok(exact.out.includes(`"labels":${digits},"metadata":{"n":1.10}`), exact.out);
-    assert.equal((await service.run('decision', 'get', 'd-2', '--wait')).code, EXIT.failed);
+    assert.equal((await service.run('decision', 'get', 'd-2', '--wait')).code, EXIT.problems);
     assert.equal((await service.run('decision', 'get', 'd-3')).code, EXIT.unfinished);
     assert.match(
       (await service.run('decision', 'get', '..')).err,

@@ -88,7 +88,7 @@ test('a wrong service key: not ready with the reason while nothing comes in, not
   const refusal = await eventually('it is not ready because of the key', async () => {
     const answer = await fetch(`${url}/readyz`);
     const text = await answer.text();
-    return answer.status === 503 && /"api-key"[^}]*answered 401/.test(text) ? text : undefined;
+    return answer.status === 503 && /"api_key"[^}]*answered 401/.test(text) ? text : undefined;
   });
   const source = await kafka.write(keyed.topics.source, events);
   assert.ok(!refusal.includes('wrong-key') && !replica.lines.join('\n').includes('wrong-key'));
@@ -105,7 +105,7 @@ test('a wrong service key: not ready with the reason while nothing comes in, not
   source.push(...(await kafka.write(keyed.topics.source, events)));
   await eventually('it is not ready, and keeps its shards', async () => {
     const text = await (await fetch(`${url}/readyz`)).text();
-    return /"api-key"[^}]*answered 401[^}]*this replica keeps its shards/.test(text);
+    return /"api_key"[^}]*answered 401[^}]*this replica keeps its shards/.test(text);
   });
   writeFileSync(keyFile, CANARY.key);
   await terminal.untilCount(source.length, 60_000);

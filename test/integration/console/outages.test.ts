@@ -89,7 +89,7 @@ describe('the console during an outage', { timeout: 600_000, concurrency: 4 }, (
     await page.locator('#lag', { hasText: /^0$/ }).waitFor();
     await frozen.cluster.kill(0, 'SIGSTOP');
     try {
-      await watch(t, page, 'No Kafka broker responds', 'ContentReviewKafkaSilent');
+      await watch(t, page, 'No Kafka broker responds', 'ContentReviewNotReady');
       await page.locator('#lag', { hasText: 'unknown' }).waitFor();
       // The lost membership follows from the silence, and is not listed next to it.
       await eventually(
@@ -127,7 +127,7 @@ describe('the console during an outage', { timeout: 600_000, concurrency: 4 }, (
       t,
       page,
       'The service refuses the API key',
-      'ContentReviewUnauthorized',
+      'ContentReviewServiceUnavailable',
     );
     assert.match(seen, /answered 401/);
   });

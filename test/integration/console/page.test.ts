@@ -104,7 +104,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     );
     assert.equal(
       await page.locator('.cause a').first().getAttribute('href'),
-      `${RUNBOOK_URL}ContentReviewUnauthorized.md`,
+      `${RUNBOOK_URL}ContentReviewServiceUnavailable.md`,
     );
     shown.metrics.set('balance_items', { pipeline: 'comments' }, 3);
     await page.locator('.cause', { hasText: 'comments is out of balance by 3' }).waitFor();
@@ -138,7 +138,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
 
   it('shows the pipeline that the address names, and changes by the keyboard', async (t) => {
     const shown = busyScene();
-    shown.health.notReady('comments/group', 'not a member of group g: it was closed');
+    shown.health.notReady('comments/kafka', 'not a member of group g: it was closed');
     const { page } = await open(t, shown, {}, '/#pipeline=profile-import');
     const tabs = page.locator('#pipelines a');
     assert.deepEqual(await tabs.allTextContents(), [
@@ -155,7 +155,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     );
     await page.keyboard.press('Enter');
     await page.locator('#pipelines [aria-current]', { hasText: 'comments' }).waitFor();
-    await page.locator('.cause', { hasText: 'Not ready: group' }).waitFor();
+    await page.locator('.cause', { hasText: 'Not ready: kafka' }).waitFor();
   });
 
   it('writes what came from outside as text', async (t) => {

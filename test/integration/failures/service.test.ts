@@ -98,12 +98,12 @@ test('API key refused: not ready, and nothing dropped, until the file has the ne
     async () => {
       const answer = await fetch(`${url}/readyz`);
       const text = await answer.text();
-      return answer.status === 503 && /"api-key"[^}]*answered 401/.test(text) ? text : undefined;
+      return answer.status === 503 && /"api_key"[^}]*answered 401/.test(text) ? text : undefined;
     },
     { deadlineMs: 60_000 },
   );
   assert.ok(!said.includes(API_KEY));
-  await keyed.untilMetric('shards_paused', { reason: 'unauthorized' }, (value) => value >= 1);
+  await keyed.untilMetric('shards_paused', { reason: 'api_key' }, (value) => value >= 1);
   assert.equal((await fetch(`${url}/livez`)).status, 200);
 
   writeFileSync(keyFile, NEW_KEY);

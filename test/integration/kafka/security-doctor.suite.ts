@@ -79,7 +79,7 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         text.replace(/username: connector/, 'username: unknown-to-brokers'),
       );
       const { code, byCheck } = await lines(wrong);
-      assert.equal(code, EXIT.unwell);
+      assert.equal(code, EXIT.problems);
       const failed = [...byCheck.values()].filter(({ status }) => status === 'failed');
       assert.deepEqual(
         failed.map(({ check }) => check),
@@ -117,7 +117,7 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       } as const;
       await grant(admin, 'connector', [found]);
       const { code, byCheck } = await lines();
-      assert.equal(code, EXIT.unwell);
+      assert.equal(code, EXIT.problems);
       const said = (check: string) =>
         `${byCheck.get(check)?.status}: ${byCheck.get(check)?.found} ${byCheck.get(check)?.remedy}`;
       const to = 'to User:connector \\(docs/kafka-security\\.md\\)';

@@ -119,8 +119,8 @@ test('a partition without a leader stops only itself, of the source or of the jo
         const ready = (await (await fetch(`${await heir.url()}/readyz`)).json()) as {
           conditions: { name: string; reason?: string }[];
         };
-        const shards = ready.conditions.find((one) => one.name === `${name}/shards`);
-        return shards?.reason === `claiming shard(s) ${without}`;
+        const kafka = ready.conditions.find((one) => one.name === `${name}/kafka`);
+        return kafka?.reason === `claiming shard(s) ${without}`;
       },
     );
   }

@@ -56,15 +56,19 @@ const paused = (reason: string, values: string, at: Case['at']) => ({
 /** Every two minutes of the first hour. */
 const ALONG = Array.from({ length: 30 }, (_, n) => `${2 * n + 2}m`);
 /** @param blip a wait that needs no action: the first of its reason, whose series begins with it, or a later one */
-const whilePaused = (reason: string, at: string, before: string, blip: string): AlertCases => ({
+const waiting = (reason: string, at: string, before: string, blip: string) => ({
   fires: [
-    // From the start, and after hours in which there was no such wait.
-    { ...paused(reason, '1x90', at), labels: ['pipeline="p"', `reason="${reason}"`] },
+    // From the start, after hours without such a wait, and on instances that replace one another.
+    paused(reason, '1x90', at),
+    paused(reason, '0x10 3x9 0 3x9', `${12 + Number.parseInt(at, 10)}m`),
     {
-      ...paused(reason, '0x10 3x9 0 3x9', `${12 + Number.parseInt(at, 10)}m`),
-      labels: ['pipeline="p"', `reason="${reason}"`],
+      series: {
+        [`shards_paused{pipeline="p",reason="${reason}",instance="a"}`]: '1x8 stale',
+        [`shards_paused{pipeline="p",reason="${reason}",instance="b"}`]: '_x9 1x90',
+      },
+      at,
     },
-  ],
+  ].map((one) => ({ ...one, labels: ['pipeline="p"', `reason="${reason}"`] })),
   quiet: [
     paused(reason, '1x90', before),
     paused(reason, `${blip} 0x90`, ALONG),
@@ -73,6 +77,12 @@ const whilePaused = (reason: string, at: string, before: string, blip: string): 
     paused(reason, Array.from({ length: 12 }, () => '16 0 0 0 0').join(' '), ALONG),
   ],
 });
+const BLOCKED = waiting('type_blocked', '16m', '14m', '1x9');
+// A key is rotated, and a registry restarts.
+const UNSERVED = [
+  waiting('api_key', '16m', '12m', '1 1'),
+  waiting('schema_registry', '16m', '12m', '3 3 3'),
+];
 /** Requests of an operation: answered and failed, by minute. */
 const requests = (operation: string, answered: string, failed: string) => ({
   [`http_requests_total{operation="${operation}",code="200"}`]: answered,
@@ -154,10 +164,10 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         'oldest_unsettled_timestamp_seconds{pipeline="people"}': '0x400',
         ...people('age_seconds', 86_400),
       },
-      at: '6h15m',
+      at: '3h15m',
       labels: AT_P,
     },
-    quiet: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0+30x400' }, at: '6h15m' },
+    quiet: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0+40x400' }, at: '6h15m' },
   },
   ContentReviewStalled: {
     fires: [
@@ -171,7 +181,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
           'oldest_unsettled_timestamp_seconds{pipeline="people"}': '-600x120',
           ...people('age_seconds', 86_400),
         },
-        at: ['61m', '100m'],
+        at: ['76m', '100m'],
         labels: AT_P,
       },
       // Its only instance is replaced meanwhile, and others take turns with what is in flight.
@@ -182,11 +192,33 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
           ...OLD,
           ...ended('7x150', '0x150'),
         },
-        at: '125m',
+        at: '140m',
+        labels: AT_P,
+      },
+      // Reads nothing, and the lag is unknown for some minutes.
+      {
+        series: {
+          [`consumer_lag${P}`]: '100x20 _x3 100x40',
+          [`events_consumed_total${P}`]: '50x60',
+          ...commanded('paused', '0x60'),
+        },
+        at: '40m',
         labels: AT_P,
       },
     ],
     quiet: [
+      {
+        series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50+1x60' },
+        at: '40m',
+      },
+      ...['paused', 'drained'].map((state) => ({
+        series: {
+          [`consumer_lag${P}`]: '100x60',
+          [`events_consumed_total${P}`]: '50x60',
+          ...commanded(state, '4x60'),
+        },
+        at: '40m',
+      })),
       // Paused with events in buffers.
       {
         series: {
@@ -210,21 +242,18 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       { series: { [`items_in_flight${P}`]: '5x50', ...OLD }, at: ['16m', '30m', '50m'] },
     ],
   },
-  ContentReviewBatchStuck: {
-    fires: Object.entries({
-      uploading: '45m',
-      settling: '45m',
-      retrying: '2h15m',
-      reviewing: '6h15m',
-    }).map(([state, at]) => ({
-      series: { [`oldest_batch_timestamp_seconds{pipeline="p",state="${state}"}`]: '0x400' },
-      at,
-      labels: ['pipeline="p"', `state="${state}"`],
-    })),
-    quiet: {
-      series: { 'oldest_batch_timestamp_seconds{pipeline="p",state="reviewing"}': '0x60' },
-      at: '45m',
-    },
+  ContentReviewPaused: {
+    fires: [
+      ...BLOCKED.fires,
+      { ...paused('paused', '4x300', '250m'), labels: ['pipeline="p"', 'reason="paused"'] },
+    ],
+    quiet: [
+      ...BLOCKED.quiet,
+      paused('paused', '4x300', '225m'),
+      paused('paused', '4x100 0x20 4x179', '250m'),
+      // The service is slow, and its batches are many.
+      paused('in_flight', '2x90', '80m'),
+    ],
   },
   ContentReviewBalanceBroken: {
     fires: {
@@ -246,80 +275,38 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     },
     quiet: { series: { 'internal_errors_total{pipeline="p",stage="decode"}': '3x120' }, at: '90m' },
   },
-  ContentReviewIntakeStopped: {
-    fires: {
-      // Unknown for some minutes.
-      series: {
-        [`consumer_lag${P}`]: '100x20 _x3 100x40',
-        [`events_consumed_total${P}`]: '50x60',
-        ...commanded('paused', '0x60'),
+  ContentReviewDeadLetters: {
+    fires: [
+      {
+        series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+90x60', '0+10x60') },
+        at: '40m',
+        labels: AT_P,
       },
-      at: '40m',
-      labels: AT_P,
-    },
+      {
+        series: {
+          [`events_consumed_total${P}`]: '0+100x60',
+          'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '0x5 3x60',
+        },
+        at: '15m',
+        labels: AT_P,
+      },
+    ],
     quiet: [
       {
-        series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50+1x60' },
+        series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+96x60', '0+4x60') },
         at: '40m',
       },
-      ...['paused', 'drained'].map((state) => ({
-        series: {
-          [`consumer_lag${P}`]: '100x60',
-          [`events_consumed_total${P}`]: '50x60',
-          ...commanded(state, '4x60'),
-        },
-        at: '40m',
-      })),
-    ],
-  },
-  ContentReviewPaused: {
-    fires: [
-      ...['paused', 'draining', 'drained'].map((state) => ({
-        series: commanded(state, '4x300'),
-        at: '250m',
-        labels: AT_P,
-      })),
-    ],
-    quiet: [
-      { series: commanded('paused', '4x300'), at: '230m' },
-      { series: commanded('paused', '4x100 0 4x199'), at: '250m' },
-      { series: commanded('paused', '0x300'), at: '290m' },
-    ],
-  },
-  ContentReviewIntakePaused: {
-    fires: { ...paused('memory', '2x90', '80m'), labels: ['pipeline="p"', 'reason="memory"'] },
-    // While it catches up, it pauses and goes on, and so do many shards.
-    quiet: [
-      paused('memory', '1 0 1 0 1 0 1 0 1 0 1 0x90', '80m'),
-      paused('memory', Array.from({ length: 60 }, () => '0 16').join(' '), '80m'),
-    ],
-  },
-  ContentReviewDeadLetters: {
-    fires: {
-      series: {
-        [`events_consumed_total${P}`]: '0+100x60',
-        ...ended('0+90x60', '0+10x60'),
-      },
-      at: '40m',
-      labels: AT_P,
-    },
-    quiet: {
-      series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+96x60', '0+4x60') },
-      at: '40m',
-    },
-  },
-  ContentReviewUnreadableRecords: {
-    fires: {
-      series: { 'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '0x5 3x60' },
-      at: '10m',
-      labels: ['pipeline="p"', 'reason="unreadable_batch"'],
-    },
-    quiet: [
       {
         series: { 'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '3x120' },
         at: '90m',
       },
-      { series: { 'dead_lettered_total{pipeline="p",reason="not_json"}': '0x5 3x60' }, at: '10m' },
+      {
+        series: {
+          [`events_consumed_total${P}`]: '0+1x60',
+          'dead_lettered_total{pipeline="p",reason="not_json"}': '0x5 3x60',
+        },
+        at: '15m',
+      },
     ],
   },
   ContentReviewErrorDecisions: {
@@ -339,28 +326,9 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       at: '45m',
     },
   },
-  ContentReviewServiceErrors: {
-    fires: {
-      series: {
-        'http_requests_total{operation="get_batch",code="200"}': '0+6x60',
-        'http_requests_total{operation="get_batch",code="503"}': '0+2x60',
-        'http_requests_total{operation="get_batch",code="headers_timeout"}': '0+2x60',
-      },
-      at: '30m',
-      labels: ['operation="get_batch"'],
-    },
-    // Addresses that have expired are asked for again: no error of the service.
-    quiet: {
-      series: {
-        'http_requests_total{operation="download",code="200"}': '0+5x60',
-        'http_requests_total{operation="download",code="403"}': '0+4x60',
-        'http_requests_total{operation="download",code="503"}': '0+1x60',
-      },
-      at: '30m',
-    },
-  },
   ContentReviewServiceUnavailable: {
     fires: [
+      ...UNSERVED.flatMap(({ fires }) => fires),
       // Down after an hour of work, and waiting components retry most of the time.
       {
         series: {
@@ -430,6 +398,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
     ],
     quiet: [
+      ...UNSERVED.flatMap(({ quiet }) => quiet),
       // Slow answers, for as long as you like.
       {
         series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') },
@@ -461,11 +430,6 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
     ],
   },
-  // A key is rotated.
-  ContentReviewUnauthorized: whilePaused('unauthorized', '6m', '4m', '1 1'),
-  ContentReviewTypePaused: whilePaused('type_blocked', '16m', '14m', '1x9'),
-  // A registry restarts.
-  ContentReviewSchemaRegistryUnavailable: whilePaused('schema_registry', '6m', '4m', '3 3 3'),
   ContentReviewResultAnomalies: {
     fires: {
       series: {
@@ -482,27 +446,6 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
       at: '80m',
     },
-  },
-  ContentReviewResubmissions: {
-    fires: {
-      series: {
-        [`events_consumed_total${P}`]: '0+10x90',
-        [`items_resubmitted_total${P}`]: '0+2x90',
-      },
-      at: '80m',
-      labels: AT_P,
-    },
-    quiet: {
-      series: {
-        [`events_consumed_total${P}`]: '0+10x90',
-        [`items_resubmitted_total${P}`]: '0x89 9',
-      },
-      at: '85m',
-    },
-  },
-  ContentReviewOrphanedBatches: {
-    fires: { series: { orphaned_jobs_total: '0+1x60' }, at: '30m', labels: [] },
-    quiet: { series: { orphaned_jobs_total: '0x20 5x40' }, at: '30m' },
   },
   ContentReviewDecisionMixShift: {
     step: '10m',
@@ -524,98 +467,48 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     fires: { series: { up: '1x30' }, at: '12m', labels: [] },
     quiet: { series: { 'build_info{version="1",node="v26"}': '1x30' }, at: '12m' },
   },
-  ContentReviewInstanceDown: {
-    fires: {
-      series: {
-        'up{job="c",instance="i"}': '1x5 0x30',
-        'build_info{job="c",instance="i",version="1",node="v26"}': '1x5',
-      },
-      at: '20m',
-      labels: ['instance="i"', 'job="c"'],
-    },
-    // Another one's.
-    quiet: {
-      series: {
-        'up{job="other",instance="i"}': '0x30',
-        'build_info{job="c",instance="i"}': '1x30',
-      },
-      at: '20m',
-    },
-  },
   ContentReviewNotReady: {
-    fires: {
-      series: { 'ready{condition="p/group",instance="i"}': '0x30' },
-      at: '12m',
-      labels: ['condition="p/group"', 'instance="i"'],
-    },
-    quiet: { series: { 'ready{condition="p/group",instance="i"}': '0x8 1x30' }, at: '12m' },
-  },
-  ContentReviewKafkaSilent: {
-    fires: {
-      series: { 'kafka_silent_seconds{instance="i"}': '0 30+60x20' },
-      at: '10m',
-      labels: ['instance="i"'],
-    },
-    // A broker that restarts.
-    quiet: { series: { 'kafka_silent_seconds{instance="i"}': '0 30 90 150 0x20' }, at: '10m' },
-  },
-  ContentReviewLoopStuck: {
-    fires: {
-      series: { 'loops{state="stuck",instance="i"}': '2x10' },
-      at: '3m',
-      labels: ['instance="i"'],
-    },
-    quiet: {
-      series: {
-        'loops{state="waiting",instance="i"}': '2x10',
-        'loops{state="stuck",instance="i"}': '0x10',
+    fires: [
+      {
+        series: { 'ready{condition="p/kafka",instance="i"}': '0x30' },
+        at: '12m',
+        labels: ['condition="p/kafka"', 'instance="i"'],
       },
-      at: '3m',
-    },
-  },
-  ContentReviewNoShards: {
-    fires: {
-      series: {
-        'shards_owned{pipeline="p",instance="a"}': '0x30',
-        'shards_owned{pipeline="p",instance="b"}': '0x30',
+      {
+        series: {
+          'ready{condition="p/kafka",instance="i"}': '1x30',
+          'loops{state="stuck",instance="i"}': '2x30',
+        },
+        at: '12m',
+        labels: ['instance="i"'],
       },
-      at: '12m',
-      labels: AT_P,
-    },
-    // More replicas than shards.
-    quiet: {
-      series: {
-        'shards_owned{pipeline="p",instance="a"}': '0x30',
-        'shards_owned{pipeline="p",instance="b"}': '6x30',
+      {
+        series: {
+          'up{job="c",instance="i"}': '1x5 0x30',
+          'build_info{job="c",instance="i",version="1",node="v26"}': '1x5',
+        },
+        at: '20m',
+        labels: ['instance="i"', 'job="c"'],
       },
-      at: '12m',
-    },
-  },
-  ContentReviewRebalanceLoop: {
-    fires: { series: { [`rebalances_total${P}`]: '0+1x90' }, at: '80m', labels: AT_P },
-    // Rolling upgrades: of 3 replicas, of 16 in 8 minutes, of 64 in half an hour.
-    quiet: [
-      { series: { [`rebalances_total${P}`]: '0x10 0+2x3 6x60' }, at: ALONG },
-      { series: { [`rebalances_total${P}`]: '0x10 0+4x8 32x60' }, at: ALONG },
-      { series: { [`rebalances_total${P}`]: '0x10 0+4x32 128x60' }, at: [...ALONG, '65m', '70m'] },
     ],
-  },
-  ContentReviewTransactionsFail: {
-    fires: {
-      series: {
-        'transactions_total{pipeline="p",outcome="committed"}': '0+8x60',
-        'transactions_total{pipeline="p",outcome="fenced"}': '0+2x60',
+    quiet: [
+      { series: { 'ready{condition="p/kafka",instance="i"}': '0x8 1x30' }, at: '12m' },
+      {
+        series: {
+          'loops{state="waiting",instance="i"}': '2x30',
+          'loops{state="stuck",instance="i"}': '0x30',
+        },
+        at: '12m',
       },
-      at: '40m',
-      labels: AT_P,
-    },
-    quiet: {
-      series: {
-        'transactions_total{pipeline="p",outcome="committed"}': '0+95x60',
-        'transactions_total{pipeline="p",outcome="fenced"}': '0+5x60',
+      // A target that is not a connector.
+      {
+        series: {
+          'up{job="other",instance="i"}': '0x30',
+          'build_info{job="c",instance="i"}': '1x30',
+        },
+        at: '20m',
       },
-      at: '40m',
-    },
+    ],
   },
   ContentReviewKafkaCertificateExpires: {
     fires: {
@@ -631,13 +524,5 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
       at: '90m',
     },
-  },
-  ContentReviewLogLinesDropped: {
-    fires: {
-      series: { 'log_lines_dropped_total{instance="i"}': '0x5 3x30' },
-      at: '10m',
-      labels: ['instance="i"'],
-    },
-    quiet: { series: { 'log_lines_dropped_total{instance="i"}': '3x30' }, at: '10m' },
   },
 };

@@ -357,10 +357,10 @@ test('without the connector, waiting records are shown as such, and deliberate d
     { partition: copied.partition, key: copied.key, value: copied.value, headers: copied.headers },
   ]);
   const twice = await toolJson<AuditReport>('audit', ...flags);
-  assert.equal(twice.code, EXIT.double);
+  assert.equal(twice.code, EXIT.problems);
   const { partition = -1, offset = -1 } = fast[3] ?? {};
   assert.deepEqual(twice.partitions[partition]?.doubleOffsets, [[offset, offset]]);
-  assert.equal((await explained(fast[3], '--thorough')).code, EXIT.double);
+  assert.equal((await explained(fast[3], '--thorough')).code, EXIT.problems);
   assert.equal((await explained(fast[4], '--thorough')).code, EXIT.ok);
 
   // A journal that says more than is true: as if terminal records had been lost.
@@ -377,14 +377,14 @@ test('without the connector, waiting records are shown as such, and deliberate d
     { partition: 0, key: 'progress/0', value: JSON.stringify({ ...progress, last }) },
   ]);
   const missing = await toolJson<AuditReport>('audit', ...flags);
-  assert.equal(missing.code, EXIT.missing);
+  assert.equal(missing.code, EXIT.problems);
   assert.deepEqual(missing.partitions[0]?.missingOffsets, [[lost.offset, lost.offset]]);
   const { out } = await tool('audit', ...flags);
   assert.match(out, new RegExp(`^Missing: 0:${lost.offset}$`, 'm'));
   const why = await explained(lost);
-  assert.deepEqual([why.code, why.state], [EXIT.missing, 'missing']);
+  assert.deepEqual([why.code, why.state], [EXIT.problems, 'missing']);
   const worst = await searched('--key', 'q');
-  assert.deepEqual([worst.code, worst.matching], [EXIT.missing, 2]);
+  assert.deepEqual([worst.code, worst.matching], [EXIT.problems, 2]);
   assert.equal((await explained(waiting)).state, 'not_read');
 });
 
@@ -399,6 +399,6 @@ test('a record of an open transaction on the source does not count yet, and does
   );
   assert.equal((await explained(open)).state, 'no_record');
   const report = await toolJson<AuditReport>('audit', ...flags, '--partition', '1');
-  assert.equal(report.code, EXIT.double);
+  assert.equal(report.code, EXIT.problems);
   assert.equal(report.partitions[0]?.to, open?.offset);
 });

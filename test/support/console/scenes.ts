@@ -54,7 +54,7 @@ export function scene(
     problems,
     runbook: RUNBOOK_URL,
   };
-  for (const { name } of views) health.ready(`${name}/group`);
+  for (const { name } of views) health.ready(`${name}/kafka`);
   return { sources, health, metrics, problems, pipelines };
 }
 
@@ -246,7 +246,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
   );
   const waits: WaitView[] = [
     {
-      reason: 'unauthorized',
+      reason: 'api_key',
       sinceMs: nowMs - 312 * SECOND,
       waiting: 11,
       who: ['shard 0', 'shard 1', 'shard 2', 'type comment', 'type message'],
@@ -281,7 +281,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
   const made = scene([view], nowMs);
   past(made, 'comments', nowMs, { slow: 5 });
   made.health.notReady(
-    'api-key',
+    'api_key',
     'the service refuses the API key (401/403): check the key; a rotated key file is read again by itself',
   );
   const add = (times: number, ...line: Parameters<RecentProblems['add']>) => {

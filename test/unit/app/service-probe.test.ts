@@ -45,11 +45,11 @@ describe('probe of the service', () => {
     Object.fromEntries(health.readiness().conditions.map(({ name, ready }) => [name, ready]));
   const reasonOf = (name: string) =>
     health.readiness().conditions.find((condition) => condition.name === name)?.reason;
-  const WELL = { service: true, 'api-key': true };
+  const WELL = { service: true, api_key: true };
 
   it('is made once at the start; a service that does not know the object is well', async () => {
     probe.start();
-    assert.deepEqual(states(), { service: false, 'api-key': false }, 'before the first response');
+    assert.deepEqual(states(), { service: false, api_key: false }, 'before the first response');
     await clock.advance(600_000);
     assert.deepEqual(states(), WELL);
     assert.equal(probes, 1);
@@ -59,8 +59,8 @@ describe('probe of the service', () => {
     outcome = KEY_REFUSED;
     probe.start();
     await clock.advance(60_000);
-    assert.deepEqual(states(), { service: true, 'api-key': false });
-    assert.match(reasonOf('api-key') ?? '', /answered 401/);
+    assert.deepEqual(states(), { service: true, api_key: false });
+    assert.match(reasonOf('api_key') ?? '', /answered 401/);
     assert.ok(probes >= 6 && probes <= 11, `${probes} probes in a minute`);
 
     outcome = UNKNOWN;
@@ -82,7 +82,7 @@ describe('probe of the service', () => {
     assert.equal(isOver, false);
     outcome = KEY_REFUSED;
     await clock.advance(10_000);
-    assert.match(reasonOf('api-key') ?? '', /401; this replica takes no shards before/);
+    assert.match(reasonOf('api_key') ?? '', /401; this replica takes no shards before/);
 
     outcome = UNKNOWN;
     await clock.advance(10_000);
@@ -90,7 +90,7 @@ describe('probe of the service', () => {
     outcome = KEY_REFUSED;
     probe.called('get_batch', '401');
     await clock.advance(1_000);
-    assert.match(reasonOf('api-key') ?? '', /401; this replica keeps its shards/);
+    assert.match(reasonOf('api_key') ?? '', /401; this replica keeps its shards/);
   });
 
   it('lets shards be taken when the service was not reached for ten seconds', async () => {
@@ -119,9 +119,9 @@ describe('probe of the service', () => {
     outcome = DOWN;
     probe.start();
     await clock.advance(5_000);
-    assert.deepEqual(states(), { service: false, 'api-key': false });
+    assert.deepEqual(states(), { service: false, api_key: false });
     assert.match(reasonOf('service') ?? '', /unavailable/);
-    assert.match(reasonOf('api-key') ?? '', /^not tried yet/);
+    assert.match(reasonOf('api_key') ?? '', /^not tried yet/);
   });
 
   it('counts a redirect and an answer that is none as no service', async () => {
@@ -146,10 +146,10 @@ describe('probe of the service', () => {
     outcome = DOWN;
     probe.called('get_batch', '503');
     await clock.advance(2_000);
-    assert.deepEqual(states(), { service: false, 'api-key': true });
+    assert.deepEqual(states(), { service: false, api_key: true });
     outcome = KEY_REFUSED;
     await clock.advance(10_000);
-    assert.deepEqual(states(), { service: true, 'api-key': false });
+    assert.deepEqual(states(), { service: true, api_key: false });
   });
 
   it('is made at once when a call is refused for its key, and ends with a call that succeeds', async () => {
@@ -158,7 +158,7 @@ describe('probe of the service', () => {
     outcome = KEY_REFUSED;
     probe.called('get_batch', '401');
     await clock.advance(0);
-    assert.equal(states()['api-key'], false);
+    assert.equal(states().api_key, false);
 
     probe.called('create_batch', '201');
     assert.deepEqual(states(), WELL);
@@ -173,10 +173,10 @@ describe('probe of the service', () => {
     probe.called('create_batch', '403');
     probe.called('get_batch', '200');
     await clock.advance(60_000);
-    assert.deepEqual(states(), { service: true, 'api-key': false });
-    assert.match(reasonOf('api-key') ?? '', /^create_batch answered 403/);
+    assert.deepEqual(states(), { service: true, api_key: false });
+    assert.match(reasonOf('api_key') ?? '', /^create_batch answered 403/);
     probe.called('create_batch', '404');
-    assert.equal(states()['api-key'], false);
+    assert.equal(states().api_key, false);
     probe.called('create_batch', '201');
     assert.deepEqual(states(), WELL);
 

@@ -55,7 +55,7 @@ test('the oldest batches are listed and the others counted', async () => {
 });
 
 for (const [what, failure, reason] of [
-  ['that refuses the key', 'unauthorized', 'unauthorized'],
+  ['that refuses the key', 'unauthorized', 'api_key'],
   ['whose answers make no sense', 'protocol', 'service'],
 ] as const) {
   test(`a service ${what} is a wait that shows since when it lasts`, async () => {

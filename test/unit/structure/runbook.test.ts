@@ -42,12 +42,10 @@ test('each alert has a page, and each page an alert', () => {
 
 test('the list of pages has each alert with its severity', () => {
   const rows = [
-    ...read('docs/runbook/README.md').matchAll(/^\| \[(\w+)\]\(\1\.md\) \| (\w+) \|$/gm),
-  ].map(([, ...row]) => row);
-  assert.deepEqual(
-    rows,
-    ALERTS.map(({ name, severity }) => [name, severity]),
-  );
+    ...read('docs/runbook/README.md').matchAll(/^\| \[(\w+)\]\(\1\.md\) \| (\w+) \|/gm),
+  ].map(([, name, severity]) => ({ name, severity }));
+  const byName = (list: readonly object[]) => list.map((one) => JSON.stringify(one)).toSorted();
+  assert.deepEqual(byName(rows), byName(ALERTS.map(({ name, severity }) => ({ name, severity }))));
 });
 
 test('the rules ask for metrics of the connector, of Node and up: at those names the chart puts what its release is found by', () => {

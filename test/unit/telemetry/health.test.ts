@@ -95,7 +95,7 @@ describe('readiness', () => {
   it('does not hold before anything was reported', () => {
     assert.deepEqual(new Health({ stuckAfterMs: 1 }).readiness(), {
       ok: false,
-      conditions: [{ name: 'started', ready: false, reason: 'still starting' }],
+      conditions: [],
     });
   });
 
@@ -120,15 +120,14 @@ describe('readiness', () => {
 });
 
 describe('health in the metrics', () => {
-  it('counts loops by state and takes away conditions that no longer count', async () => {
+  it('counts loops by state, and has each condition', async () => {
     let nowMs = 0;
     const health = new Health({ stuckAfterMs: 1_000, now: () => nowMs });
     const metrics = new PromMetrics({ version: '0', nodeMetrics: false });
-    health.publish(metrics);
-    assert.match(await metrics.render(), /content_review_ready\{condition="started"\} 0/);
     health.beat('a');
     health.waiting('b', 'x');
     health.ready('kafka');
+    health.notReady('service', 'not reached yet');
     nowMs = 2_000;
     health.publish(metrics);
     const text = await metrics.render();
@@ -136,6 +135,6 @@ describe('health in the metrics', () => {
     assert.match(text, /content_review_loops\{state="waiting"\} 1/);
     assert.match(text, /content_review_loops\{state="stuck"\} 1/);
     assert.match(text, /content_review_ready\{condition="kafka"\} 1/);
-    assert.doesNotMatch(text, /condition="started"/);
+    assert.match(text, /content_review_ready\{condition="service"\} 0/);
   });
 });

@@ -103,7 +103,7 @@ test('a scrape of a process with 200 shards has as many series as one with two',
     const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
     const health = new Health({ stuckAfterMs: 60_000 });
     for (let shard = 0; shard < shards; shard++) health.beat(`reviews/shard-${shard}`);
-    health.ready('reviews/group');
+    health.ready('reviews/kafka');
     health.publish(metrics);
     for (const [name, { kind, labels }] of Object.entries<MetricDefinition>(METRICS)) {
       const values = Object.fromEntries(labels.map((label) => [label, 'x']));

@@ -1,22 +1,14 @@
 import { getSystemErrorMessage } from 'node:util';
 
-/** Exit codes. Scripts and platforms rely on them: their meanings never change. */
+/** Exit codes: one for each different reaction of a caller. Scripts and platforms rely on them. */
 export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
   unreachable: 3,
   refused: 4,
-  missing: 5,
-  double: 6,
-  unknown: 7,
-  failed: 8,
-  partlyFailed: 9,
-  unfinished: 10,
-  notTaken: 11,
-  unwell: 12,
-  superseded: 13,
-  failing: 14,
+  problems: 5,
+  unfinished: 6,
   interrupted: 130,
 } as const;
 
@@ -28,20 +20,9 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   usage: 'invalid arguments or configuration',
   unreachable: 'Kafka, the service or the schema registry was unreachable; run: at startup',
   refused: 'a topic, journal, schema, login, certificate or permission is missing or misconfigured',
-  missing:
-    'audit, explain: a source record has no terminal record and is not in flight; schemas check: a schema is not registered yet',
-  double: 'audit, explain: a record has more than one terminal record',
-  unknown:
-    'audit, explain: no problem found, but some records can no longer be verified; evaluate: some decisions could not be read',
-  failed: 'batch, import, decision: ended as ERROR, CANCELLED or FAILED',
-  partlyFailed: 'batch: done, but some rows have no decision',
+  problems: 'completed, and found problems or failures, which the output names',
   unfinished:
-    'batch, import, decision: not finished yet; pause, drain, resume: written, but not reached in time',
-  notTaken: 'check --sample: the record would be skipped or dead-lettered',
-  unwell: 'doctor: a check failed',
-  superseded: 'pause, drain, resume: another command came meanwhile',
-  failing:
-    'dead-letters replay: ended early, since most replayed records became dead letters again',
+    'batch, import, decision: not finished yet; pause, drain, resume: written, but not reached',
   interrupted: 'ended by a signal; run: by a second one, at once',
 };
 

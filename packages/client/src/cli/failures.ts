@@ -25,7 +25,7 @@ export function failureOf(
 function meaningOf(error: ContentReviewError, connection: ServiceConnection): Meaning {
   if (error instanceof NoResultsError)
     return ['ERROR', 'CANCELLED'].includes(error.batchStatus)
-      ? ['There are no results, and there will be none', EXIT.failed]
+      ? ['There are no results, and there will be none', EXIT.problems]
       : ['There are no results yet: --wait waits for them', EXIT.unfinished];
   if (!(error instanceof RequestError)) return ['The request failed', EXIT.failure];
   const [what, code] = MEANINGS[error.failure](error, connection);

@@ -17,8 +17,8 @@ type ResourceOutcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';
 
 const CODES: Readonly<Record<ResourceOutcome, ExitCode>> = {
   done: EXIT.ok,
-  failed: EXIT.failed,
-  partly_failed: EXIT.partlyFailed,
+  failed: EXIT.problems,
+  partly_failed: EXIT.problems,
   unfinished: EXIT.unfinished,
 };
 

@@ -40,7 +40,7 @@ export async function saveResults(
     const failed = errors === 0 ? '' : `, ${grouped(errors)} without a decision`;
     const where = place.target === STANDARD_OUTPUT ? '' : ` in ${printable(place.target)}`;
     progress.note(`${name}: ${counted(rows, 'row')}${failed}${where}`);
-    return errors > 0 ? EXIT.partlyFailed : code;
+    return errors > 0 ? EXIT.problems : code;
   } catch (error) {
     if (!(error instanceof ReaderGone)) throw error;
     return code;

@@ -251,7 +251,7 @@ test('an owner that was fenced confirms its membership before it claims again, s
   await world.clock.advance(90_000);
   assert.equal(instance.metrics.counter('transactions_total', { outcome: 'fenced' }), 1);
   assert.deepEqual([claims(), instance.gauge('shards_owned')], [1, 0]);
-  assert.match(instance.health.conditions.get('reviews/shards') ?? '', /claiming shard\(s\) 0/);
+  assert.match(instance.health.conditions.get('reviews/kafka') ?? '', /claiming shard\(s\) 0/);
   world.event(0);
   instance.group.heal();
   await world.untilSettled(MINUTE);

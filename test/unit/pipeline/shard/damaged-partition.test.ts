@@ -34,7 +34,7 @@ test('a partition that cannot be read is named in readiness, gauge and log, and 
   const instance = world.start();
   world.produce(30);
   await world.untilSettled(MINUTE);
-  const [, ready] = [damaged.add('fetch'), () => instance.health.conditions.get('reviews/shards')];
+  const [, ready] = [damaged.add('fetch'), () => instance.health.conditions.get('reviews/kafka')];
   world.produce(30);
   await world.clock.advance(MINUTE);
   assert.deepEqual(settled(world), [10, 20, 20]);
@@ -87,7 +87,7 @@ test('a partition without a leader at the first claim is read once it has one', 
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   damaged.clear();
   await world.untilSettled(MINUTE);
-  assert.equal(instance.health.conditions.get('reviews/shards'), undefined);
+  assert.equal(instance.health.conditions.get('reviews/kafka'), undefined);
   world.assertExactlyOnce();
 });
 

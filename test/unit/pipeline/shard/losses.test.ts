@@ -31,7 +31,7 @@ async function* failing(error: Error): AsyncGenerator<never> {
   throw error;
 }
 
-const readiness = ({ health }: Instance): string => health.conditions.get('reviews/shards') ?? '';
+const readiness = ({ health }: Instance): string => health.conditions.get('reviews/kafka') ?? '';
 
 test('a shard that fails at the same position again and again is named with partition, offset and error, and the others go on', async () => {
   let broken = true;

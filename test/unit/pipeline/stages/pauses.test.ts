@@ -40,7 +40,7 @@ test('a key that is refused while batches are reviewed pauses the polls, and the
   const instance = world.start();
   world.produce(10);
   await world.clock.advance(30 * MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'unauthorized' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'api_key' }), 1);
   assert.equal(world.liveJobs().length, 2);
   refuse = false;
   await world.untilSettled(MINUTE);

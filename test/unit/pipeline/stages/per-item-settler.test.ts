@@ -71,7 +71,7 @@ test('a key that is refused is said to be the reason', async () => {
     seen +=
       world.instances[0]?.metrics.gauge('shards_paused', {
         pipeline: 'reviews',
-        reason: 'unauthorized',
+        reason: 'api_key',
       }) ?? 0;
   }
   assert.ok(seen >= 10, `${seen} of 30 s`);

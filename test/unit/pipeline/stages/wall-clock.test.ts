@@ -54,7 +54,7 @@ test('a member that was last heard before the wall clock was set back still asks
   assert.deepEqual([batch?.rows, others], [undefined, []], 'created, and not uploaded');
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   assert.match(
-    instance.health.conditions.get('reviews/group') ?? '',
+    instance.health.conditions.get('reviews/kafka') ?? '',
     /have not answered group reviewers for \d+ s/,
   );
 });

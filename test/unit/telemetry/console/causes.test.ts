@@ -36,8 +36,10 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
       {
         kafkaSilentMs: 12_000,
         conditions: [
-          { name: 'group', reason: 'the brokers have not answered group g' },
-          { name: 'shards', reason: 'shard 3 cannot be claimed' },
+          {
+            name: 'kafka',
+            reason: 'the brokers have not answered group g; shard 3 cannot be claimed',
+          },
         ],
       },
       waits('kafka', 'in_flight'),
@@ -46,8 +48,8 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
   ],
   [
     'a lost membership, and its wait',
-    facts(unmet('group', 'not a member of group g: it was closed'), waits('kafka')),
-    ['Not ready: group'],
+    facts(unmet('kafka', 'not a member of group g: it was closed'), waits('kafka')),
+    ['Not ready: kafka'],
     /^Not a member of group g/,
   ],
   [
@@ -61,13 +63,13 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
   ],
   [
     'a refused key as condition and wait',
-    facts(unmet('api-key', 'get_batch answered 401'), waits('unauthorized')),
+    facts(unmet('api_key', 'get_batch answered 401'), waits('api_key')),
     ['The service refuses the API key'],
     /^Get_batch answered 401$/,
   ],
   [
     'a schema registry that is away, as condition and wait',
-    facts(unmet('schema registry', 'it is unreachable'), waits('schema_registry')),
+    facts(unmet('schema_registry', 'it is unreachable'), waits('schema_registry')),
     ['The schema registry is unavailable'],
   ],
   [
@@ -139,11 +141,11 @@ test('only a wait that lasts is a cause, and a normal one is only mentioned', ()
 
 test('a start that takes long, and a claim that cannot be completed, are causes', () => {
   const causes = (reason: string) =>
-    verdictOf(facts(unmet('shards', reason))).causes.map(({ level, title }) => [level, title]);
-  assert.deepEqual(causes('joining group g'), [['warn', 'Not ready: shards']]);
+    verdictOf(facts(unmet('kafka', reason))).causes.map(({ level, title }) => [level, title]);
+  assert.deepEqual(causes('joining group g'), [['warn', 'Not ready: kafka']]);
   assert.deepEqual(causes('claiming shard(s) 1'), []);
   const unread = 'claiming shard(s) 1; partition 3 of events cannot be read';
-  assert.deepEqual(causes(unread), [['bad', 'Not ready: shards']]);
+  assert.deepEqual(causes(unread), [['bad', 'Not ready: kafka']]);
 });
 
 test('the verdict claims nothing that is not known', () => {

@@ -125,7 +125,7 @@ test('with 200 shards and 5,000 batches a response stays small', async () => {
 
 test('conditions and loops of another pipeline belong to its tab', async () => {
   const shown = busyScene();
-  shown.health.notReady('profile-import/group', 'not a member of group g: it was closed');
+  shown.health.notReady('profile-import/kafka', 'not a member of group g: it was closed');
   const { pipelines, detail } = stateOf(await consoleOf(shown)('/api/state'));
   assert.deepEqual(
     pipelines.map(({ level }) => level),

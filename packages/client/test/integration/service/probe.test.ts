@@ -28,7 +28,7 @@ const well: RequestListener = ({ headers }, response) => {
   response.writeHead(status).end();
 };
 const PROBLEMS: Readonly<Record<string, readonly [string, RegExp, RequestListener]>> = {
-  'another key': ['api-key', /answered 401/, (_, response) => response.writeHead(401).end(KEY)],
+  'another key': ['api_key', /answered 401/, (_, response) => response.writeHead(401).end(KEY)],
   'a redirect': [
     'service',
     /answered 302.*this one leads to http:\/\/127\.0\.0\.1:1\b.*redirects are not followed/,
