@@ -3,7 +3,7 @@
  *
  *   npm run kafka [-- [--brokers 1|3] [--port N]]
  *
- * Prints the brokers' addresses and runs until Ctrl-C, SIGTERM or SIGHUP; then nothing of it is left.
+ * Prints the brokers' addresses and runs until Ctrl-C, SIGTERM, SIGHUP, or the end of a broker; then nothing of it is left.
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -55,10 +55,12 @@ async function main(): Promise<number> {
         : 'Ctrl-C stops it and removes its data.\n',
     );
     const idle = setInterval(() => undefined, 60_000);
-    await interrupted;
+    const ended = await Promise.race([kafka.ended, interrupted.then(() => undefined)]);
     clearInterval(idle);
     await kafka.stop();
-    return 0;
+    if (ended === undefined) return 0;
+    process.stderr.write(`${ended}: start Kafka again\n`);
+    return 1;
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return 1;

@@ -1,4 +1,4 @@
-/** A package as it is published, unpacked beside its dependencies and nothing else: no sources, no tools, no .git. */
+/** A package as it is published, unpacked with its dependencies and nothing else: no sources, no tools, no .git. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -32,7 +32,7 @@ const MAX_CLIENT_MB = 20;
 const NO_BROKER = '127.0.0.1:1';
 const run = promisify(execFile);
 
-/** Not npm's variables, nor those of the caller. */
+/** Environment without npm's variables and the caller's. */
 const env = { PATH: process.env.PATH, CONTENT_REVIEW_API_KEY: 'key' };
 
 /** Address in the log of a connector. */

@@ -213,7 +213,7 @@ const batches: Row = {
     {
       title: 'Second submissions',
       about:
-        'Items submitted again, and creations with an unclear outcome. Publication is exactly once all the same.',
+        'Items submitted again, and creations with an unclear outcome. Each is still published exactly once.',
       unit: 'ops',
       lines: [
         ['resubmitted items', rate('items_resubmitted_total', '')],

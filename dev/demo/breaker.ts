@@ -102,9 +102,9 @@ export class Breaker {
     return [
       `s ${this.#parts.sandbox.running ? 'stop' : 'resume'} service`,
       `b ${this.#frozenMs === undefined ? 'freeze' : 'thaw'} broker`,
-      'k kill connector',
+      'k kill',
       'p poison',
-      'Ctrl-C verdict',
+      'Ctrl-C end',
     ].map((text) => ({ text }));
   }
 

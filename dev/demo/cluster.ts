@@ -91,7 +91,7 @@ export async function createTopics(
     await admin.createTopics({ waitForLeaders: false, topics });
     const names = topics.map(({ topic }) => topic);
     const haveLeaders = async () => {
-      // Metadata lag behind the creation.
+      // Metadata is updated some time after the creation.
       const found = await admin.fetchTopicMetadata({ topics: names }).catch(() => undefined);
       return found?.topics.every(
         ({ partitions }) => partitions.length > 0 && partitions.every(({ leader }) => leader >= 0),

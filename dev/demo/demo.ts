@@ -216,7 +216,7 @@ async function start(
   return running;
 }
 
-/** Lines of parts that are up are permanent; those of the others are redrawn below. */
+/** Prints a permanent line for each part that is up, and redraws the lines of the others below. */
 function startLines(screen: Screen, over: AbortSignal) {
   const startedMs = performance.now();
   const waiting = new Map<string, string>();

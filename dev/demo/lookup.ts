@@ -85,7 +85,7 @@ export const lookupDemo: DemoKind<ExpectedFinding, LookedUp> = {
   name: 'lookup',
   input: `${grouped(LOOKED_UP)} ids of decisions under way, and ${LOOKUP_POISON.length} poison records`,
   published: 'looked up',
-  output: 'the decision behind each id, once it is made',
+  output: 'the decision of each id, once it is made',
   total: LOOKED_UP + LOOKUP_POISON.length,
   perSend: 10,
   records: (sandbox) => withPoison(lookupEvents(sandbox), LOOKED_UP, LOOKUP_POISON),

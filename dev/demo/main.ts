@@ -6,7 +6,7 @@
  *
  * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes:
  * 0 all is well, 1 something is missing or failed, 2 wrong arguments, 130 ended by Ctrl-C. No
- * process and no file is left behind, however it ends.
+ * process and no file remains, however it ends.
  */
 import { randomBytes } from 'node:crypto';
 import { constants, tmpdir } from 'node:os';

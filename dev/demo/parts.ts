@@ -70,7 +70,7 @@ export function startConnector(
 
 /**
  * @param address finds the address of the part in a line of its output
- * @param launch makes the command line for a port; without one the part chooses it
+ * @param launch returns the command line for a port; without a port the part chooses one
  */
 async function startPart(
   { directory, over, failed }: PartContext,

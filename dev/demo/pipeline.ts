@@ -41,7 +41,7 @@ export interface DemoKind<E, O extends Outcome> {
   records(sandbox: Sandbox): AsyncIterable<DemoRecord<E>>;
   /** @throws Error when the sandbox does not return what the check needs */
   checker(outcomes: readonly O[], sandbox: Sandbox): Promise<OutcomeCheck<E, O>>;
-  /** Facts beside the balance, a line each. */
+  /** Facts in addition to the balance, a line each. */
   facts(verdict: Verdict<E, O>): string[];
   /** Table of a few outcomes: its heads, the group of which each has one row, and the cells. */
   readonly samples: {

@@ -101,7 +101,7 @@ export const reviewDemo: DemoKind<ExpectedDecision, Decision> = {
   published: 'decided',
   output: 'a decision for each e-mail',
   total: EMAILS + CONTENT_POISON.length,
-  // About 300 KB, and the largest e-mail alone is as much.
+  // About 300 KB, which is also the size of the largest e-mail.
   perSend: 50,
   records: () => withPoison(contentEvents(), EMAILS, CONTENT_POISON),
   checker: async () => checkDecision,

@@ -7,7 +7,7 @@ export interface FailureText {
   /** As in the engine's table, if it has the event. */
   readonly event: string;
   readonly connector: string;
-  /** Signs for users, besides `jobs_failed_total` of the event. */
+  /** Signs for users, in addition to `jobs_failed_total` of the event. */
   readonly user?: string;
   /** Options of a pipeline that change the reaction. */
   readonly options?: readonly string[];

@@ -55,7 +55,7 @@ Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-text
 (\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
 
 None of these events costs a record its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
-end as an ERROR decision or a dead letter. Options are those of a pipeline ([configuration.md](configuration.md)),
+end as an ERROR decision or a dead letter. Options belong to a pipeline ([configuration.md](configuration.md)),
 metrics have the prefix \`content_review_\` ([metrics.md](metrics.md)).
 
 ${table(['Event', 'The connector', 'You see', 'Options'], rows)}

@@ -22,7 +22,7 @@ const PROGRAMS = [
   'github.com/norwoodj/helm-docs/cmd/helm-docs',
 ];
 
-/** Schemas that ship with the source of what they describe: `sum` is that of Go's checksum database. */
+/** Schemas that ship with the source of what they describe: `sum` comes from Go's checksum database. */
 const SCHEMAS = [
   {
     module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
@@ -110,7 +110,7 @@ async function make(directory: string, report: (line: string) => void): Promise<
 }
 
 async function compile(bin: string): Promise<void> {
-  // Which Kubernetes `helm lint` and `helm template` assume: a release of Helm has that of its libraries.
+  // Version of Kubernetes that `helm lint` and `helm template` assume. By default it depends on the release of Helm.
   const versions = ['chartutil', 'lint/rules'].flatMap((name) => [
     `-X helm.sh/helm/v3/pkg/${name}.k8sVersionMajor=1`,
     `-X helm.sh/helm/v3/pkg/${name}.k8sVersionMinor=37`,

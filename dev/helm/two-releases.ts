@@ -42,7 +42,7 @@ const BY_MONITOR: Pair = {
   },
 };
 
-/** By labels that the rules do not group by: what they record bears them all the same. */
+/** By labels that the rules do not group by: the recorded series still have them. */
 const selected = (name: string): Release => {
   const labels = `job="c",release="${name}",team="up, x=y"`;
   return {

@@ -72,6 +72,8 @@ class DockerBroker implements LocalKafka {
   readonly #image: string;
   readonly #port: number;
   readonly #output: string[] = [];
+  readonly #ended = Promise.withResolvers<string>();
+  readonly ended = this.#ended.promise;
   #client: Kept | undefined;
 
   constructor(name: string, image: string, port: number) {
@@ -162,11 +164,11 @@ class DockerBroker implements LocalKafka {
     });
     this.#client = client;
     const ended = new AbortController();
-    void client.exited.then(({ code }) =>
-      ended.abort(
-        new Error(`the Kafka container ended with code ${code}:\n${this.#output.join('\n')}`),
-      ),
-    );
+    void client.exited.then(({ code }) => {
+      const what = `the Kafka container ended with code ${code}`;
+      ended.abort(new Error(`${what}:\n${this.#output.join('\n')}`));
+      this.#ended.resolve(what);
+    });
     const signal =
       interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]);
     await untilReady({

@@ -34,6 +34,7 @@ export function existingCluster(list: string): LocalKafka {
     brokers,
     description: `the existing cluster ${brokers.join(',')} (KAFKA_BROKERS)`,
     dataDir: undefined,
+    ended: new Promise(() => {}),
     stop: () => Promise.resolve(),
     kill: async () => notOurs('signal'),
     restart: async () => notOurs('restart'),

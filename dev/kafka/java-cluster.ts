@@ -106,6 +106,8 @@ class JavaCluster implements LocalKafka {
   readonly #directory: KeptDirectory;
   readonly #brokers: readonly Broker[];
   readonly #clusterId = randomId();
+  readonly #ended = Promise.withResolvers<string>();
+  readonly ended = this.#ended.promise;
   #stopped = false;
 
   constructor(
@@ -265,6 +267,10 @@ class JavaCluster implements LocalKafka {
       }),
       cwd: broker.directory,
       logFile: broker.logFile,
+    });
+    void broker.process.exited.then(({ code, signal }) => {
+      if (!this.#stopped)
+        this.#ended.resolve(`broker ${broker.node.id} ended (${signal ?? `exit code ${code}`})`);
     });
   }
 

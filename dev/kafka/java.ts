@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Kafka 4's broker needs it. */
+/** Oldest version that Kafka 4's broker runs on. */
 const OLDEST_JAVA = 17;
 
 export interface Missing {
@@ -14,7 +14,7 @@ export interface Missing {
   readonly missing: string;
 }
 
-/** The `java` to use: that of JAVA_HOME, or the first on PATH; `version` is all that it says of itself. */
+/** Finds `java` in JAVA_HOME, then on the PATH; `version` is the text that it prints. */
 export async function findJava(): Promise<
   { readonly java: string; readonly version: string } | Missing
 > {
@@ -38,7 +38,7 @@ export async function findJava(): Promise<
   return { missing };
 }
 
-/** The `mvn` on PATH, found without running it: that costs most of a second. */
+/** Finds `mvn` on the PATH without running it, which would take most of a second. */
 export async function findMaven(): Promise<{ readonly mvn: string } | Missing> {
   for (const directory of (process.env.PATH ?? '').split(path.delimiter)) {
     if (directory === '') continue;
@@ -59,7 +59,7 @@ export interface JavaProgram {
   readonly args: readonly string[];
   /** Directory with Kafka's jars. */
   readonly jars: string;
-  /** Directory for unpacked native libraries, which a killed JVM leaves behind. */
+  /** Directory for unpacked native libraries, which a killed JVM does not remove. */
   readonly temporary: string;
   readonly maxHeapMiB: number;
   readonly logLevel: 'warn' | 'error';
@@ -72,7 +72,7 @@ export interface JavaProgram {
 export function javaArguments(program: JavaProgram): string[] {
   const { className, args, jars, temporary, maxHeapMiB, logLevel, classArchive, recordClasses } =
     program;
-  // What the JVM has to say of an archive that does not fit would be in the program's output.
+  // Without it, the JVM's complaints about an unusable archive would be part of the program's output.
   const use =
     classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'];
   return [
@@ -83,7 +83,7 @@ export function javaArguments(program: JavaProgram): string[] {
     ...(recordClasses === undefined
       ? use
       : [`-XX:ArchiveClassesAtExit=${recordClasses}`, '-Xlog:disable']),
-    // Else a file in /tmp/hsperfdata_<user>, which stays when the JVM is killed.
+    // Prevents a file in /tmp/hsperfdata_<user>, which a killed JVM does not remove.
     '-XX:-UsePerfData',
     `-Djava.io.tmpdir=${temporary}`,
     '-Djava.awt.headless=true',

@@ -1,6 +1,6 @@
 /** Running cluster of `startKafka`, whichever way it was started. */
 
-/** One more way in, besides the plain one. Only where brokers run as Java processes. */
+/** Listener in addition to the plain one; only for brokers that run as Java processes. */
 export interface ListenerOptions {
   /** Capitals, as in Kafka's `listeners`. */
   readonly name: string;
@@ -26,11 +26,11 @@ export interface KafkaOptions {
    * whose clients are told these ports. See `LocalKafka.behind`.
    */
   readonly proxyPorts?: readonly number[];
-  /** Broker settings by Kafka's names, over those of server-properties.ts. */
+  /** Broker settings by Kafka's names; they override server-properties.ts. */
   readonly properties?: Readonly<Record<string, string>>;
   readonly listeners?: readonly ListenerOptions[];
   readonly scramUsers?: readonly ScramUser[];
-  /** Told what is being done, one short sentence at a time. */
+  /** Called with each step of the start, as a short sentence. */
   readonly onProgress?: (message: string) => void;
   /** Ends the start: what was begun is ended and removed, then the start rejects with the signal's reason. No effect afterwards. */
   readonly signal?: AbortSignal;
@@ -39,7 +39,7 @@ export interface KafkaOptions {
 export interface LocalKafka {
   /** `host:port` of every broker. */
   readonly brokers: string[];
-  /** With `proxyPorts`: port of each broker's second listener, where a proxy sends what it takes. Else empty. */
+  /** With `proxyPorts`: port of each broker's second listener, to which a proxy forwards. Otherwise empty. */
   readonly behind?: readonly number[];
   /** With `listeners`: `host:port` of every broker, by the listener's name. */
   readonly listeners?: ReadonlyMap<string, readonly string[]>;
@@ -47,6 +47,8 @@ export interface LocalKafka {
   readonly description: string;
   /** Data and logs of all brokers; undefined when they are not on this machine's disk (Docker, an existing cluster). */
   readonly dataDir: string | undefined;
+  /** Resolves with a sentence when a broker ends although nobody stopped it; never for an existing cluster. */
+  readonly ended: Promise<string>;
   /** Ends every broker at once and removes all data. An existing cluster (KAFKA_BROKERS) is left alone. Repeatable. */
   stop(): Promise<void>;
   /**

@@ -13,7 +13,7 @@ import type { ClosingCommand, FromKeeper, ToKeeper } from './protocol.ts';
 export interface KeptOptions {
   readonly command: string;
   readonly args?: readonly string[];
-  /** The whole environment of the child. Default: that of this process. */
+  /** Whole environment of the child. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Standard output and error are appended here; without it, and without `onLine`, they are thrown away. */
@@ -166,7 +166,7 @@ class Keeper {
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // Gone already.
+        // It has ended already.
       }
       child.ended({ code: null, signal: 'SIGKILL' });
     }

@@ -1,6 +1,6 @@
 /** Messages between a process and its keeper: one JSON object a line. */
 
-/** A command that undoes what a killed child leaves behind (a container, for example). */
+/** Command that removes what a killed child does not, such as a container. */
 export interface ClosingCommand {
   readonly command: string;
   readonly args: readonly string[];

@@ -12,7 +12,7 @@ import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
 /** Waits between probes: from the first failure on, doubled up to the last. */
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 10_000;
-/** Calls to base_url; transfers go to other hosts. */
+/** Calls to baseUrl; transfers go to other hosts. */
 const OF_THE_API = /^(create|get)_/;
 /** Time for which a refused creation counts against the key: a probe only reads. */
 const REFUSAL_MS = 300_000;

@@ -39,6 +39,13 @@ export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
   );
 }
 
+/** Returns the paths of the secrets whose values are in the file. Extra headers are rarely secret, and left out. */
+export function inlineSecrets(config: Config): string[] {
+  return optionsIn(config).flatMap(({ path, value }) =>
+    value instanceof Secret && value.isInline ? [path] : [],
+  );
+}
+
 function optionsIn(config: Config): FoundOption[] {
   const walk = (option: Option, value: unknown, path: Path, entry: object): FoundOption[] => {
     if (option.kind === 'value') return [{ path: formatPath(path), option, value, entry }];

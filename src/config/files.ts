@@ -27,8 +27,8 @@ export function secret(help: string): Value<Secret, ''> {
   });
 }
 
-function readSecret(raw: unknown, { env, directory }: Origin): Secret {
-  if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw));
+function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secret {
+  if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw, !isFilledIn));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
   if (key === '' || more.length > 0) throw new OptionRefusal('exactly one of env and file');
   if (key !== 'env' && key !== 'file') {

@@ -14,6 +14,8 @@ export class OptionRefusal extends Error {
 export interface Origin {
   readonly env: NodeJS.ProcessEnv;
   readonly directory: string;
+  /** True for a text that has been filled in from a variable. */
+  readonly isFilledIn?: boolean;
 }
 
 /** Suffix of a name in the typed configuration: `maxAge: 30s` becomes `maxAgeMs: 30000`. */

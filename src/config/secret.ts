@@ -8,16 +8,19 @@ const MASK = '[secret]';
  * secret in a file is read again when the file changes (`current`), so a rotated key needs no restart.
  */
 export class Secret {
+  /** True if the configuration file has the value itself. */
+  readonly isInline: boolean;
   readonly #source: string | WatchedFiles<string>;
   #reloaded = () => {};
 
-  private constructor(source: string | WatchedFiles<string>) {
+  private constructor(source: string | WatchedFiles<string>, isInline = false) {
     this.#source = source;
+    this.isInline = isInline;
   }
 
   /** @throws Error that states what is wrong with the value, never the value */
-  static of(value: string): Secret {
-    return new Secret(check(value));
+  static of(value: string, isInline = false): Secret {
+    return new Secret(check(value), isInline);
   }
 
   /** @throws Error when the file has no usable value now, or is not a regular file */

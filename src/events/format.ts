@@ -40,7 +40,7 @@ export interface EventFormat {
 }
 
 export interface FormatCost {
-  /** Greatest memory beside the record, with that of the text, bytes. */
+  /** Greatest memory in addition to the record, bytes; includes the text. */
   readonly memory: number;
   /** Greatest length of the text, bytes. */
   readonly text: number;

@@ -1,4 +1,4 @@
-/** Terminal records of all kinds: the members that they share around those of the kind. */
+/** Terminal records of all kinds: their common members, around the members of the kind. */
 import { eventId } from '../core/outcome/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';

@@ -61,7 +61,7 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       );
     });
 
-    it('ends a range where an open transaction begins, so that nobody waits for what may never be readable, and tells the end behind it', async () => {
+    it('ends a range where an open transaction begins, so that nobody waits for what may never be readable, and returns the end after it', async () => {
       const open = (key: string) =>
         world
           .producers()

@@ -11,7 +11,7 @@ export class ContentReviewError extends Error {
   }
 }
 
-/** Failed request to the service, or to the storage behind a presigned address. */
+/** Failed request to the service, or to the storage at a presigned address. */
 export class RequestError extends ContentReviewError {
   readonly failure: ServiceFailure;
   /** `create_batch`, `get_batch`, `create_import`, `get_import`, `get_decision`, `upload` or `download`. */

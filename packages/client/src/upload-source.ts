@@ -48,7 +48,7 @@ async function plainBody(source: UploadSource): Promise<UploadBody> {
       'what is uploaded must be a Uint8Array, { path } of a file, or { length, open }',
     );
   const file = await stat(path);
-  if (!file.isFile()) throw new TypeError('the path of an upload must be that of a regular file');
+  if (!file.isFile()) throw new TypeError('the path of an upload must lead to a regular file');
   return { length: file.size, open: () => createReadStream(path) };
 }
 

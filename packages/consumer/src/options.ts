@@ -33,7 +33,7 @@ export interface ReceivedDecision<T extends Outcome = Decision> extends RecordPl
   readonly decision: T;
 }
 
-/** Record of the dead-letter topic; key and value are those of the source record. */
+/** Record of the dead-letter topic, with the key and value of the source record. */
 export interface ReceivedDeadLetter extends RecordPlace, RecordBytes {
   readonly kind: 'dead-letter';
   readonly eventId: string;

@@ -40,7 +40,7 @@ const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
   42201: (message) =>
     `the registry does not support the schema (${message}): it may be too old, or lack its type`,
   42205: (message) =>
-    `the registry accepts no schema (${message}): set its mode, or that of the subject, to READWRITE during the registration`,
+    `the registry accepts no schema (${message}): set the mode of the registry or of the subject to READWRITE during the registration`,
 };
 
 /**

@@ -77,7 +77,7 @@ export function toolService({ service }: Pick<Config, 'service'>): ServiceClient
 }
 
 interface OutboundOptions {
-  /** PEM files of the only trusted authorities; empty: those of Node.js. */
+  /** PEM files of the only trusted authorities; if empty, Node's own authorities are trusted. */
   readonly ca: readonly string[];
   /** Maximum number of connections to one origin. */
   readonly connections: number;

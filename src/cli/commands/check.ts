@@ -4,7 +4,7 @@ import { CommandFailed, EXIT, systemReason } from '../../../packages/client/src/
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { counted, facts, jsonText } from '../../../packages/client/src/cli/text.ts';
 import type { PublishedSample, SampleAnswer, SampleOutcome } from '../../app/tools/sample.ts';
-import { effectiveOptions } from '../../config/effective.ts';
+import { effectiveOptions, inlineSecrets } from '../../config/effective.ts';
 import { loadConfig, parseConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { pipelineNamed, pointInTime, printAnswer, several } from '../tool-options.ts';
@@ -65,7 +65,10 @@ skipped or become a dead letter, with exit code 5.`,
       if (file === undefined)
         throw new CommandFailed("required option '-c, --config <file>' not specified");
       const config = await loadConfig(file, io.env);
-      if (quiet !== true) io.out(summary(file, config));
+      if (quiet === true) return;
+      io.out(summary(file, config));
+      for (const option of inlineSecrets(config))
+        io.err(`\nwarning: ${option} is written in ${file}: use {env: NAME} or {file: PATH}\n`);
     });
 }
 

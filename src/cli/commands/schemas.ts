@@ -20,7 +20,7 @@ export function schemasCommand(program: Command, io: Io): void {
       ]),
     );
   for (const [name, description] of Object.entries(TEXTS))
-    toolOptions(group.command(name), 'only this pipeline', 'docs/output-formats.md')
+    toolOptions(group.command(name), 'only this pipeline', 'docs/formats.md')
       .description(description)
       .addHelpText('after', `\n${exitCodeTable(['unreachable', 'refused', 'problems'])}`)
       .action((flags: ToolFlags) => run(io, flags, name === 'register'));

@@ -60,7 +60,7 @@ export async function connect(
       /If that is intended.*$/,
       'To allow it, add --allow-http',
     );
-    throw new CommandFailed(message.replace(/^base_url/, 'the address of the service'));
+    throw new CommandFailed(message.replace(/^baseUrl/, 'the address of the service'));
   }
 }
 

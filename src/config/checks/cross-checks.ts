@@ -148,6 +148,8 @@ function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
       isTopic: option.endsWith('.topic'),
     })),
   );
+  // Group and journal follow from the name, which is then reported alone.
+  const haveOneName = (one: number, two: number) => pipelines[one]?.name === pipelines[two]?.name;
   return uses.flatMap(({ index, option, name, isTopic }, position) => {
     const conflicts = uses.flatMap((other, at) => {
       if (name === undefined || other.name !== name || at === position) return [];
@@ -156,7 +158,7 @@ function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
           ? [`is already ${other.option} of this pipeline; each needs a topic of its own`]
           : [];
       if (other.option === option && OWN.includes(option))
-        return at < position
+        return at < position && (option === 'name' || !haveOneName(other.index, index))
           ? [`is already ${option} of pipelines[${other.index}]; two pipelines cannot share it`]
           : [];
       return isTopic && other.option === 'journal.topic'

@@ -1,6 +1,8 @@
 import {
+  type Document,
   isAlias,
   isMap,
+  isPair,
   isScalar,
   isSeq,
   LineCounter,
@@ -10,12 +12,20 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import type { ConfigProblem, Path, Position } from './problem.ts';
+import { type ConfigProblem, formatPath, type Path, type Position } from './problem.ts';
 
 /** The parser looks through the document for each of them. */
 const MAX_ALIASES = 200;
 
-/** Parses one YAML 1.2 document, up to its first problem. Messages never quote the text, which may hold a secret. */
+/** Remedies for mistakes that the parser names in the terms of its grammar. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY:
+    'a second "key: value" in one line: put it in a line of its own, or put quotes around a text with a colon',
+  BAD_INDENT: 'the indentation does not match the lines around it',
+  MISSING_CHAR: 'a quote, a bracket, a comma or a colon is missing here or in the lines before',
+};
+
+/** Parses one YAML 1.2 document, up to its first problem. Messages name keys but quote no values, which may be secrets. */
 export function parseYaml(text: string) {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, {
@@ -30,8 +40,8 @@ export function parseYaml(text: string) {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
-  const problem = (message: string, offset = 0): ConfigProblem => ({
-    path: '(top level)',
+  const problem = (message: string, offset: number, path: Path): ConfigProblem => ({
+    path: formatPath(path),
     message: `not valid YAML: ${message}`,
     ...position(offset),
   });
@@ -39,30 +49,43 @@ export function parseYaml(text: string) {
   const errors = [...document.errors, ...document.warnings].map(({ message, code, pos }) => {
     // The parser's own words, up to where they begin to quote the text.
     const words = message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
-    return { at: pos[0], message: words === '' ? code : `${words} (${code})` };
+    const own = words === '' ? code : `${words} (${code})`;
+    // What begins here may be a secret that the parser takes for a key.
+    return { at: pos[0], before: pos[0], message: REMEDIES[code] ?? own };
   });
   let aliases = 0;
   const keys = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
   visit(document, {
-    Alias(_, { range }) {
+    Alias(_, alias) {
+      const at = alias.range?.[0] ?? 0;
       if (++aliases === MAX_ALIASES + 1)
-        errors.push({ at: range?.[0] ?? 0, message: `There are more than ${MAX_ALIASES} aliases` });
+        errors.push({ at, before: at, message: `there are more than ${MAX_ALIASES} aliases` });
+      else if (aliases <= MAX_ALIASES && alias.resolve(document) === undefined)
+        errors.push({
+          at,
+          before: at,
+          message: 'an alias without an anchor of its name before it',
+        });
     },
     Map(_, map) {
       const known = new Map<string, Pair>();
       for (const pair of map.items) {
         if (!isScalar(pair.key)) continue;
         const key = String(pair.key.value);
+        const at = pair.key.range?.[0] ?? 0;
         if (known.has(key))
-          errors.push({ at: pair.key.range?.[0] ?? 0, message: 'Map keys must be unique' });
+          errors.push({ at, before: at + 1, message: 'the key is already there' });
         known.set(key, pair);
       }
       keys.set(map, known);
     },
   });
-  // Those behind the first one mostly follow from it.
+  // Later errors mostly follow from the first one.
   const [first] = errors.sort((one, two) => one.at - two.at);
-  const problems = first === undefined ? [] : [problem(first.message, first.at)];
+  const problems =
+    first === undefined
+      ? []
+      : [problem(first.message, first.at, pathBefore(document, first.before))];
   let value: unknown;
   if (problems.length === 0) {
     try {
@@ -70,9 +93,7 @@ export function parseYaml(text: string) {
       // Throws for a value inside itself, which could not be walked through.
       JSON.stringify(value);
     } catch {
-      problems.push(
-        problem('an unknown alias, too many aliases, or an alias within the node it refers to'),
-      );
+      problems.push(problem('too many aliases, or an alias within the node it refers to', 0, []));
     }
   }
   return {
@@ -95,4 +116,18 @@ export function parseYaml(text: string) {
       return offset === undefined ? undefined : position(offset);
     },
   };
+}
+
+/** Returns the path of the last key that begins before an offset. */
+function pathBefore(document: Document, offset: number): Path {
+  let nodes: readonly unknown[] = [];
+  visit(document, {
+    Pair(_, pair, ancestors) {
+      if (isScalar(pair.key) && (pair.key.range?.[0] ?? 0) < offset) nodes = [...ancestors, pair];
+    },
+  });
+  return nodes.flatMap((node, index): Path => {
+    if (isPair(node)) return isScalar(node.key) ? [String(node.key.value)] : [];
+    return isSeq(node) ? [node.items.indexOf(nodes[index + 1])] : [];
+  });
 }

@@ -21,7 +21,7 @@ export function interpolateText(
   env: NodeJS.ProcessEnv,
 ): { readonly text: string } | { readonly problem: string } {
   let problem: string | undefined;
-  // Behind the last bracket no reference ends: each would be looked for to the end of the text.
+  // No reference ends after the last bracket. Without this cut each one would be searched to the end of the text.
   const closed = text.lastIndexOf('}') + 1;
   const filled = text
     .slice(0, closed)

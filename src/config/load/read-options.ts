@@ -45,7 +45,8 @@ export function readOptions<O extends Option>(
       const { allowed, fallback, isSecret } = option;
       try {
         if (raw === undefined && fallback === undefined) throw new OptionRefusal('');
-        return option.parse(raw ?? fallback, origin);
+        const isFilledIn = templates.has(JSON.stringify(path));
+        return option.parse(raw ?? fallback, { ...origin, isFilledIn });
       } catch (error) {
         if (!(error instanceof OptionRefusal)) throw error;
         refuse(path, raw, allowed, error.message, isSecret);

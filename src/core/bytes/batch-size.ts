@@ -1,4 +1,4 @@
-/** Sizes of record batches (Kafka's message format v2), from those of their encoded records. */
+/** Sizes of record batches (Kafka's message format v2), computed from the sizes of their encoded records. */
 import { varintSize } from '../../../packages/client/src/base/varint.ts';
 
 /** Bytes of a batch before its records. */

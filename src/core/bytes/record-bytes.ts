@@ -1,5 +1,5 @@
 /**
- * Encoding of a record in message format v2 behind its offset delta: key, value, headers. These
+ * Encoding of a record in message format v2 after its offset delta: key, value, headers. These
  * bytes do not depend on the batch, so they are written once, where the record is made.
  */
 

@@ -5,7 +5,7 @@ import type { ContentItem } from '../record.ts';
 export interface EncodedBody {
   readonly body: Buffer;
   readonly rows: number;
-  /** Memory behind the body, bytes: a buffer of the pool may be larger. */
+  /** Memory that the body occupies, bytes. A buffer of the pool may be larger than the body. */
   readonly heldBytes: number;
   /** Gives the body's memory back to the pool: nothing may read the body any more. Repeatable. */
   release(): void;

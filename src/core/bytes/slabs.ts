@@ -2,7 +2,7 @@
  * Rows written one after the other into pooled buffers, called slabs. A row lies within one slab:
  * when a slab is full, the unfinished row moves to the next.
  *
- *   slabs.room(most);                        // at least `most` bytes are free behind `at`; the buffer may be another one now
+ *   slabs.room(most);                        // at least `most` bytes are free from `at` on; the buffer may be another one now
  *   slabs.at = write(slabs.buffer, slabs.at);
  *   …                                        // `room` again for each further part of the row
  *   slabs.endRow();                          // or `dropRow()`, after an exception

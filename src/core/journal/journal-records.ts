@@ -29,7 +29,7 @@ import { CoordinateSet, type JobRecord } from './job.ts';
 
 /** The format that this version writes, and the newest that it reads. */
 export const JOURNAL_FORMAT = 1;
-/** Offsets of a job: they are gone through one by one, so a broken record must not name more. */
+/** Maximum number of offsets of a job. They are processed one by one, so a broken record must not name more. */
 const MAX_OFFSETS = 2 ** 24;
 
 export interface JournalMeta {

@@ -94,7 +94,7 @@ export class ShardState {
     return false;
   }
 
-  /** Place of a line that begins now: behind every live line. */
+  /** Place of a line that begins now, after every live line. */
   nextSequence(): number {
     return ++this.#sequence;
   }

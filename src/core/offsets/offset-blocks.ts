@@ -36,7 +36,7 @@ export class OffsetBlocks {
     return this.#size;
   }
 
-  /** Index of the first entry that ends behind a block. */
+  /** Index of the first entry that ends after a block. */
   find(block: number): number {
     // Offsets mostly come in ascending order.
     if (this.#isFirstBehind(this.#near, block)) return this.#near;

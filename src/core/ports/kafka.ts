@@ -23,7 +23,7 @@ export interface UnreadableRecords {
  */
 export interface RecordPiece {
   readonly records: readonly SourceRecord[];
-  /** Offsets behind all of the records. */
+  /** Offsets after the last records. */
   readonly unreadable: UnreadableRecords | undefined;
   /** One past the last offset that the piece covers, gaps included. */
   readonly nextOffset: number;

@@ -136,7 +136,7 @@ function fieldOf(value: unknown, name: string): unknown {
 const doubles = (argument: unknown): unknown =>
   Array.isArray(argument) ? argument.map(asDouble) : asDouble(argument);
 
-/** The library's messages name types and functions; those of the runtime may quote anything. */
+/** Messages of the library name types and functions. Messages of the runtime may quote content. */
 function problemOf(error: unknown): EvaluationProblem {
   if (error instanceof EvaluationProblem) return error;
   const { name, message } = error as Error;

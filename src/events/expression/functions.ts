@@ -35,7 +35,7 @@ const SORTING = 8;
 interface Evaluation {
   /** The current event. */
   readonly input: () => EventInput;
-  /** Evaluates the expression behind `&` for a value. */
+  /** Evaluates the expression after `&` for a value. */
   readonly visit: (reference: unknown, value: unknown) => unknown;
   readonly spend: (steps: number) => void;
 }

@@ -38,7 +38,7 @@ export function writeFrame(id: number, payload: Uint8Array): Buffer {
   return Buffer.concat([frame, payload]);
 }
 
-/** Deeper nesting than any file has: keeps a made-up count from costing anything. */
+/** Limit of nesting, deeper than in any real file, so that an invented count costs nothing. */
 const MAX_MESSAGE_DEPTH = 64;
 
 /** Message indexes of the first message of a file, [0]. */

@@ -6,7 +6,7 @@
 
 /** Requests that brokers answer only once other members of the group have done their part. */
 const HELD_BACK = /^(JoinGroup|SyncGroup)$/;
-/** A broker that nothing was sent to for this long is forgotten: it may be gone for good. */
+/** A broker that nothing was sent to for this long is forgotten: it may be gone permanently. */
 const FORGOTTEN_MS = 60_000;
 
 interface BrokerState {

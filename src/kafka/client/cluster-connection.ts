@@ -21,7 +21,7 @@ interface OpenCluster {
   requests: number;
 }
 
-/** Connected by its first request, and again after it was closed or a request failed for good. */
+/** Connects with its first request, and again after it was closed or a request failed permanently. */
 export class ClusterConnection {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;

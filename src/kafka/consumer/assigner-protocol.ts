@@ -17,7 +17,7 @@ const PROTOCOL_VERSION = 0;
 interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'fetched' | 'memberIds'> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
-  /** Name that members must share to join one group. Default: that of the connector. */
+  /** Name that members must share to join one group. Default: the connector's. */
   readonly protocol?: string | undefined;
   /** Shards of this member, when it joins. */
   history(): History | undefined;

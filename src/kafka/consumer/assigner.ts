@@ -48,7 +48,7 @@ export function assignShards(members: readonly Member[], count: number): Map<str
 function ownersByShard(members: readonly Member[], count: number): (string | undefined)[] {
   const owners = new Array<string | undefined>(count).fill(undefined);
   const generation = (member: Member) => member.history?.generation ?? 0;
-  // The last one wins: that of the latest generation, and the first by id among those.
+  // The last one wins: it is from the latest generation, and the first by id in it.
   const byAge = [...members].sort((a, b) => generation(a) - generation(b) || compare(b.id, a.id));
   for (const { id, history } of byAge)
     for (const shard of history?.shards ?? []) if (shard < count) owners[shard] = id;

@@ -46,7 +46,7 @@ const PAUSED_WAIT_MS = 50;
 export class ConsumerSession {
   /** Shards of this member, for the next session to report to the group. */
   history: History | undefined;
-  /** Ids of this client in the group, for the next session to leave as. */
+  /** Member ids of this client in the group; the next session leaves the group under them. */
   readonly memberIds: Set<string>;
   readonly #connect: ConnectOptions;
   readonly #options: GroupSettings;

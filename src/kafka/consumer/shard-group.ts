@@ -114,7 +114,7 @@ export class KafkaShardGroup implements ShardGroup {
         // The fetch loop sees the same and joins again.
         () => false,
       );
-      // During a rebalance a heartbeat waits behind the join.
+      // During a rebalance a heartbeat waits for the join.
       const confirmed = heartbeat !== undefined && (await abortable(heartbeat, ended));
       if (confirmed) return;
       await sleep(CONFIRM_RETRY_MS, undefined, { signal: ended }).catch(() =>

@@ -24,7 +24,7 @@ import type { ReadLimits } from '../records/index.ts';
 
 export interface SourceReaderOptions {
   readonly topic: string;
-  /** Default: those of topics that the connector writes itself. */
+  /** Default: the limits of topics that the connector writes itself. */
   readonly limits?: ReadLimits | undefined;
   /** Maximum bytes of one fetch; a single larger record still comes. Default 1 MiB. */
   readonly maxFetchBytes?: number;

@@ -1,6 +1,6 @@
 /**
  * Record batch (Kafka's message format v2) on its way to a broker. It is written once, into a
- * buffer of the pool, behind room for the request that carries it; request and header are written
+ * buffer of the pool, after room for the request that carries it; request and header are written
  * in place, so that nothing is copied on the way to the socket.
  */
 
@@ -11,7 +11,7 @@ import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
 import type { ProduceFields } from '../kafkajs/shapes.ts';
 import { crc32c } from '../records/crc32c.ts';
 
-/** Bytes up to the end of the length, which counts everything behind it. */
+/** Bytes up to the end of the length, which counts everything after it. */
 const LENGTH_END = 12;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;

@@ -32,7 +32,7 @@ export interface ProducersOptions {
  */
 const CONCURRENT_SENDS = 2;
 
-/** That of a replay has no journal records. */
+/** Transaction of a replay; it has no journal records. */
 type AnyTransaction = Omit<Transaction, 'journal'> & Partial<Pick<Transaction, 'journal'>>;
 
 type TopicLookup = (topic: string) => Promise<WritableTopic>;

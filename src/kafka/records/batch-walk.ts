@@ -72,7 +72,7 @@ const AFTER_WATERMARK = 2 ** 31;
 
 /**
  * Yields the complete batches, in order; a response may end in the middle of one.
- * @param endOffset high watermark of the response; a batch far behind it is misplaced
+ * @param endOffset high watermark of the response; a batch far beyond it is misplaced
  */
 export function* walkBatches(
   bytes: Buffer,

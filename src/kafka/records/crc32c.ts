@@ -8,7 +8,7 @@ const POLYNOMIAL = 0x82f63b78;
 const WORD_BYTES = 4;
 const WORDS_ARE_IN_ORDER = endianness() === 'LE';
 
-/** T[k][b] stands at k × 256 + b: the checksum of byte b with k zero bytes behind it. */
+/** Table T, flat: T[k × 256 + b] is the checksum of byte b followed by k zero bytes. */
 const T = new Int32Array(16 * 256);
 for (let byte = 0; byte < 256; byte++) {
   let crc = byte;
@@ -20,7 +20,7 @@ for (let at = 256; at < T.length; at++) {
   T[at] = (before >>> 8) ^ (T[before & 255] as number);
 }
 
-/** Returns the checksum of a word; its tables begin at `at`, for the bytes behind it. */
+/** Returns the checksum of a word; its tables begin at `at`, for the bytes after it. */
 const ofWord = (word: number, at: number): number =>
   (T[at + 768 + (word & 255)] as number) ^
   (T[at + 512 + ((word >>> 8) & 255)] as number) ^

@@ -12,7 +12,7 @@ import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
 import { PieceBuilder } from './piece-builder.ts';
 
 /**
- * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.
+ * Yields nothing for a response without a complete batch. The last piece has the `nextOffset` of the response.
  * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0024); whatever `reserve` rejects with
  */
 export async function* readPieces(

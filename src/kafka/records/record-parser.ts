@@ -38,7 +38,7 @@ export class RecordParser implements RecordPlaces {
   readonly #maxHeaders: number;
   readonly #baseTimestampMs: number;
   #lastDelta = -1;
-  /** Number of records behind the current one. */
+  /** Number of records after the current one. */
   #behind: number;
 
   constructor(partition: number, batch: BatchHeader, maxHeaders: number) {
@@ -51,7 +51,7 @@ export class RecordParser implements RecordPlaces {
 
   /**
    * Reads offset and timestamp of the next record.
-   * @throws MalformedError also when the offset does not follow the one before, or leaves no room for the records behind it
+   * @throws MalformedError also when the offset does not follow the one before, or is too high for the number of records after it
    */
   head(reader: VarintReader): void {
     reader.skip(1);
@@ -96,7 +96,7 @@ export class RecordParser implements RecordPlaces {
     if (count > this.#maxHeaders) return count;
     this.headers = count === 0 ? NO_HEADERS : readHeaders(reader, count);
     if (reader.left !== 0)
-      throw new MalformedError(`a record has ${reader.left} bytes behind its end`);
+      throw new MalformedError(`a record has ${reader.left} bytes after its end`);
     return new RecordView(this);
   }
 }

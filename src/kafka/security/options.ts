@@ -21,7 +21,7 @@ export interface TokenOptions {
   readonly clientSecret: () => Promise<string>;
   readonly scope?: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
-  /** Opens the way to the endpoint, for one request. @throws Error whose message may be shown */
+  /** Opens a connection to the token endpoint for one request. @throws Error whose message may be shown */
   readonly open: () => HttpExchange;
   readonly timeoutMs: number;
 }

@@ -7,7 +7,7 @@ interface TlsOptionNames {
   readonly name: string;
 }
 
-/** Node's message for it; the code is that of any connection that was cut. */
+/** Node's message for it. Its code is the same for every connection that was cut. */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const NO_TLS =

@@ -32,7 +32,7 @@ export interface LookupOptions extends LookupMapping {
   readonly onBadAnswer?: (message: string) => void;
 }
 
-/** Concurrent lookups of a job; the client bounds those of the process. */
+/** Concurrent lookups of a job; the client limits the lookups of the process. */
 const AT_ONCE = 16;
 const MAX_NOTICES = 100;
 
@@ -152,7 +152,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     upload: async () => {},
     status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
 
-    // A failing id must not block those behind it. If all fail, the service is unavailable.
+    // A failing id must not block the ids after it. If all fail, the service is unavailable.
     async *outcomes(items, _status, job, signal, last) {
       let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {

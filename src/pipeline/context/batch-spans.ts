@@ -77,7 +77,7 @@ export class BatchSpans {
     span.end(outcome === 'rejected_type' ? outcome : undefined);
   }
 
-  /** Makes the span of a submission that of its job, unless the shard was lost meanwhile. */
+  /** Turns the span of a submission into the span of its job, unless the shard was lost meanwhile. */
   adopt(job: LiveJob, span: Span): void {
     if (this.#begun.delete(span)) this.#open.set(job, { span });
   }

@@ -1,4 +1,4 @@
-/** Options of the engine: their names are those of the configuration. Times in ms, sizes in bytes. */
+/** Options of the engine, with the names of the configuration. Times in ms, sizes in bytes. */
 import type { BatchLimits } from '../../core/batch/buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 

@@ -45,7 +45,7 @@ export class EndOffsets {
     return this.#ends.get(partition)?.heardMs ?? -Infinity;
   }
 
-  /** Takes the end that can be read; records of open transactions behind it are still there. */
+  /** Takes the end that can be read; records of open transactions may follow it. */
   fetched(partition: number, endOffset: number): void {
     this.#set(partition, Math.max(endOffset, this.of(partition) ?? 0));
   }

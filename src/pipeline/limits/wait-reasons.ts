@@ -8,7 +8,7 @@ import type { WaitView } from '../../core/ports/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
 export type WaitReason =
-  /** A share of the memory budget is used up: that of intake, or that of settling and rereading. */
+  /** A share of the memory budget is used up: intake's, or the one of settling and rereading. */
   | 'memory'
   /** A partition has `source.maxInFlight` unsettled records. */
   | 'in_flight'
@@ -87,7 +87,7 @@ export class WaitReasons {
     };
   }
 
-  /** Returns a function that sets the waiters of a reason, in place of those of its last call. */
+  /** Returns a function that replaces the waiters of a reason that it has set. */
   holding(reason: WaitReason): (who: readonly string[]) => void {
     const ends = new Map<string, () => void>();
     return (who) => {

@@ -140,7 +140,7 @@ export class JournalRecovery {
         if (this.#recovered) continue;
         if (this.#barrier !== undefined && record.offset > this.#barrier)
           throw new ShardLostError(
-            'the journal continues behind this claim: another instance owns the shard',
+            'the journal continues after this claim: another instance owns the shard',
           );
       }
       this.#foldRecord(record);
@@ -148,7 +148,7 @@ export class JournalRecovery {
     if (unreadable !== undefined) {
       const { from, poison } = unreadable;
       const { topic, shard } = this.#deps;
-      // The state is known: only commands are read on for, and the next one may be behind it.
+      // The state is known: reading goes on only for commands, and the next one may follow.
       if (this.#recovered) {
         this.#warn(from, poison.message);
         return;
@@ -170,7 +170,7 @@ export class JournalRecovery {
     logger.warn({ topic, offset, error }, 'ignored a record of the journal');
   }
 
-  /** Reads on for commands: those that are known now, and each that comes. */
+  /** Continues to read commands: the ones that are there now, and each new one. */
   follow(onCommand: (control: Control) => void): Pick<JournalState, 'control' | 'acknowledged'> {
     this.#onCommand = onCommand;
     const { control, acknowledged } = this.#view;

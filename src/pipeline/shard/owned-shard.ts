@@ -121,7 +121,7 @@ export class OwnedShard implements ShardStages {
       this.shard.spawn('submit', () => this.#submitter.submit(submission));
       return;
     }
-    // A lost shard starts nothing; memory is given back all the same.
+    // A lost shard starts nothing, but still returns its memory.
     submission.batch[Symbol.dispose]();
   }
 

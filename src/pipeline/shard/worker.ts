@@ -142,7 +142,7 @@ export class ShardWorker {
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      // The lag of a shard is unknown until it is claimed; that of one that was lost is another's.
+      // The lag of a shard is unknown until it is claimed. A lost shard is reported by its next owner.
       const endsHeardMs = this.#over ? Infinity : -Infinity;
       const { records: inFlight = 0, oldestEventMs = Infinity } = this.#committing ?? {};
       const none = { buffered: 0, lag: 0, jobs: [] };

@@ -88,8 +88,8 @@ export class BatchTaker {
   }
 
   /**
-   * Waits until the records from `at` on may be decoded; the caller decodes without another wait. A
-   * wait may end what the others had reached, so each is checked again. Room of intake is kept while
+   * Waits until the records from `at` on may be decoded; the caller decodes without another wait. One
+   * wait may undo the result of an earlier one, so all are checked again. Room of intake is kept while
    * schemas are loaded: settling does not need it. @throws the signal's reason
    */
   async #ready(records: readonly SourceRecord[], at: number): Promise<void> {
@@ -262,7 +262,7 @@ function* lettersOf(
   inFlight: InFlightRecords,
 ): Generator<DeadLetter> {
   const { partition } = state;
-  // The timestamp of a whole batch is not that of its records.
+  // The timestamp of a whole batch differs from the timestamps of its records.
   const own = poison.reason === 'unreadable_batch' ? undefined : timestampMs;
   for (let offset = from; offset < to; offset++) {
     if (state.isAssigned(offset)) continue;

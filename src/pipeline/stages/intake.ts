@@ -167,7 +167,7 @@ export class Intake {
   flow(): void {
     const { control, group, options, signal, state } = this.#shard;
     if (signal.aborted) return;
-    // A shard without a batch fetches all the same: it must have one to wait in line for room.
+    // A shard without a batch still fetches: without one it could not wait in line for memory.
     const inboxBytes = this.#inbox.reduce((sum, { bytes }) => sum + bytes, 0);
     const full = !control.takesIn || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
     for (const partition of this.#expected.keys()) {

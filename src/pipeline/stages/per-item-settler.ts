@@ -67,7 +67,7 @@ export class PerItemSettler implements JobSettler {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
-        // The next piece all the same: one record without an answer must not block all behind it.
+        // Continues with the next piece: one record without an answer must not block the following ones.
         cut ??= error;
       }
       await settlement.end();

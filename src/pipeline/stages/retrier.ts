@@ -44,7 +44,7 @@ interface Retry extends FailedJob {
 export class Retrier {
   readonly #shard: Shard;
   readonly #stages: ShardStages;
-  /** Batches submitted per line, including ended jobs; a restart has only those of live jobs. */
+  /** Batches submitted per line, including ended jobs; a restart knows only the live jobs. */
   readonly #spent = new Map<string, number>();
   readonly #failed = new WeakMap<LiveJob, FailedJob>();
 

@@ -73,7 +73,7 @@ export class Settlement implements Disposable {
       this.#read.push(slice);
       this.#readBytes += slice.bytes.length;
     }
-    // Dropped rows, and room behind the rows, take memory as well.
+    // Dropped rows, and unused room after the rows, occupy memory as well.
     if (this.#chunk.length === 0) this[Symbol.dispose]();
     else if (this.#isFull(this.#readBytes / SLICES_PER_CHUNK)) await this.#flush();
   }
@@ -98,7 +98,7 @@ export class Settlement implements Disposable {
     this.#readBytes = 0;
   }
 
-  /** Returns true if the decisions are enough for one transaction. @param bytes memory behind them */
+  /** Returns true if the decisions are enough for one transaction. @param bytes memory that they occupy */
   #isFull(bytes = 0): boolean {
     return this.#writer.size.isFull(this.#chunk.length, Math.max(bytes, this.#chunk.records.bytes));
   }

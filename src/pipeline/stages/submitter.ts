@@ -187,7 +187,7 @@ export class Submitter {
     const startedMs = clock.monotonic();
     const committed = () =>
       queue.run(() => {
-        // An acknowledged pause may be in the journal already: no job may come behind it.
+        // An acknowledged pause may be in the journal already: no job may follow it.
         isHeld = !control.submits;
         if (isHeld || state.hasRemoteId(remoteId)) return undefined;
         const step =

@@ -26,7 +26,7 @@ interface TelemetryServerOptions {
 
 export interface PageRequest {
   readonly path: string;
-  /** The part behind the question mark. */
+  /** Part after the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
 }

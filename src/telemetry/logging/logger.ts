@@ -22,7 +22,7 @@ interface LoggerOptions {
   readonly onProblem?: OnProblem;
 }
 
-/** Logger of a process. Its level is also that of its children. */
+/** Logger of a process. Its children have the same level. */
 export interface LeveledLogger extends Logger {
   readonly level: LogLevel;
   setLevel(level: LogLevel): void;

@@ -1,5 +1,5 @@
 /**
- * Redaction of logged values (I6): the last line of defence behind callers that should not pass
+ * Redaction of logged values (I6): the last line of defence after callers that should not pass
  * secrets. Content has no recognisable shape, so it is blocked by field name; keys and signed
  * addresses are also recognised by their shape.
  */

@@ -83,7 +83,7 @@ export async function giveCommand(
   return report(outcome, answers);
 }
 
-/** Reads and writes behind a fence: of two commands at a time one is refused, and none is lost. */
+/** Reads and writes after fencing others: of two commands at the same time one is refused, and none is lost. */
 async function write(
   tools: ControlTools,
   shards: readonly number[],
@@ -142,7 +142,7 @@ async function answered(
     const journals = await readAll(readers, 'stable');
     const answers = journals.map((journal) => answerOf(journal, control, command));
     onProgress(answers);
-    // Behind an open transaction the command itself may not be readable yet.
+    // The command itself may not be readable yet after an open transaction.
     if (newestOf(journals).revision > control.revision) return ['superseded', answers];
     if (answers.every(({ reached }) => reached)) {
       // Partitions are read one after the other. What was acknowledged holds until a newer command:

@@ -54,7 +54,7 @@ export function deadLetterCause(record: SourceRecord) {
 /** Numbers of resets that are remembered apart: event ids of other programs may have any. */
 export const MAX_RESETS = 1_000;
 
-/** Source record that an event id names; undefined for that of another topic. */
+/** Source record that an event id names; undefined for an id of another topic. */
 export function parseEventId(
   eventId: string | undefined,
   topic: string,

@@ -48,7 +48,7 @@ test('source record gone before a retry: it becomes a dead letter with its coord
   assert.equal(await gone.metric('dead_lettered_total', { reason: 'source_unavailable' }), 3);
 });
 
-test('unread records removed by retention: they are counted and reported, and reading continues behind them', async () => {
+test('unread records removed by retention: they are counted and reported, and reading continues after them', async () => {
   const unread = scene('unread');
   await unread.endsWell();
   process.kill(replica.process.pid, 'SIGSTOP');

@@ -105,7 +105,7 @@ describe('a transaction', () => {
   });
 
   for (const arrives of [true, false]) {
-    it(`holds each record once when a connection is lost ${arrives ? 'behind' : 'before'} a send, whose buffer is not used again`, async () => {
+    it(`holds each record once when a connection is lost ${arrives ? 'after' : 'before'} a send, whose buffer is not used again`, async () => {
       const world = await newWorld();
       const { output } = world.topics;
       const producer = world.producers().open(0);

@@ -108,7 +108,7 @@ describe('telemetry server', () => {
           .end();
       });
 
-    it('is that of this machine on a loopback address, at every path: no other site gets in under a name of its own', async () => {
+    it('names this machine on a loopback address, at every path: no other site gets in under a name of its own', async () => {
       for (const host of ['localhost', 'LOCALHOST:9464', '127.0.0.1:1', '127.9.9.9', '[::1]:9464'])
         assert.notEqual(await statusOf(server.url, '/metrics', host), 403, host);
       const foreign = ['evil.example', 'evil.example:9464', 'localhost.evil.example', '10.0.0.1'];

@@ -67,7 +67,7 @@ test('encoded records have the computed size and decode to the same record', () 
   );
 });
 
-test('a record’s bytes are those that kafkajs writes behind the offset delta', () => {
+test('a record’s bytes are what kafkajs writes after the offset delta', () => {
   fc.assert(
     fc.property(hostileRecord, ({ key, value, headers = [] }) => {
       // Its headers are an object: names that it can hold, each once, and no nulls.

@@ -91,7 +91,7 @@ test('the records of a slice become terminal records by their bytes alone', () =
   );
 });
 
-test('terminal records keep their places when there are many of them, and after a clear those of before are gone', () => {
+test('terminal records keep their places when there are many of them, and after a clear those from before are gone', () => {
   const terminal = new TerminalRecords();
   for (const count of [1_000, 10, 5_000]) {
     terminal.clear();

@@ -139,7 +139,7 @@ test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of 
   );
 });
 
-test('a proxy that is reached by https is trusted by the authorities of the service, not by those of the registry', async (t) => {
+test('a proxy that is reached by https is trusted by the authorities of the service, not by the authorities of the registry', async (t) => {
   const authority = certificateAuthority('Proxies');
   const { certificate: cert, key } = authority.issue({ name: 'proxy', hosts: ['localhost'] });
   const proxy = await proxyServer(t, undefined, { cert, key });

@@ -150,7 +150,7 @@ test('a schema that the latest version does not go with is refused, with that ve
   });
 });
 
-test('a registry that cannot be reached is waited for, half a minute, and each wait is told', async () => {
+test('a registry that cannot be reached is retried for half a minute, and each wait is logged', async () => {
   const { registry, prepare, clock, logger } = world();
   await registry.register('events.decisions-value', DECISION, SIGNAL);
   registry.down();

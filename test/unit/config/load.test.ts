@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse as parseYaml } from 'yaml';
-import { configurationPage } from '../../../dev/docs/configuration-page.ts';
 import { effectiveOptions } from '../../../src/config/effective.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -366,20 +365,25 @@ htpp: {}
   }
 
   for (const [what, text, pattern] of [
+    ['a bracket that is never closed', 'kafka: [', /c\.yaml:1:\d+ {2}kafka: not valid YAML/],
     [
-      'a bracket that is never closed',
-      'kafka: [',
-      /c\.yaml:1:\d+ {2}\(top level\): not valid YAML/,
+      'a key given twice',
+      'a: [{b: hunter2,\n b: 2}]',
+      /c\.yaml:2:2 {2}a\[0\]\.b: not valid YAML: the key is already there/,
     ],
-    ['a key given twice', 'a: 1\na: 2', /c\.yaml:2:1 .*must be unique/],
+    [
+      'a second key in one line',
+      'a:\n  b: c: hunter2',
+      /c\.yaml:2:\d+ {2}a\.b: not valid YAML: a second "key: value" in one line/,
+    ],
     ['two documents', 'a: 1\n---\nb: 1', /multiple documents/],
-    ['a tab', '\thunter2: 1', /Tabs are not allowed/],
+    ['a tab', '\ta: hunter2', /Tabs are not allowed/],
     ['an unknown tag', 'a: !hunter2 x', /Unresolved tag/],
-    ['an unknown alias', 'a: *hunter2', /alias/],
+    ['an unknown alias', 'a: 1\nb: *hunter2', /c\.yaml:2:4 {2}b: .*an alias without an anchor/],
     [
       'more than 200 aliases',
       `a: &hunter2 x\n${Array.from({ length: 201 }, (_, at) => `b${at}: *hunter2\n`).join('')}`,
-      /There are more than 200 aliases/,
+      /there are more than 200 aliases/,
     ],
     [
       'an alias within itself',
@@ -410,11 +414,7 @@ pipelines: [${first}, ${second}]
   it('refuse two pipelines that share name, group or journal', () => {
     assert.deepEqual(
       problemsOf(two('{name: a, source: {topic: x}}', '{name: a, source: {topic: y}}')),
-      [
-        'pipelines[1].journal.topic: content-review-a.journal is already journal.topic of pipelines[0]; two pipelines cannot share it',
-        'pipelines[1].name: a is already name of pipelines[0]; two pipelines cannot share it',
-        'pipelines[1].source.group: content-review-a is already source.group of pipelines[0]; two pipelines cannot share it',
-      ],
+      ['pipelines[1].name: a is already name of pipelines[0]; two pipelines cannot share it'],
     );
     assert.deepEqual(
       problemsOf(
@@ -552,12 +552,5 @@ describe('configuration files', () => {
     });
     assert.equal(config.pipelines[0]?.batch.maxAgeMs, 1_000);
     assert.equal(config.pipelines[0]?.output.topic, 'emails.decisions');
-  });
-
-  it('are described by docs/configuration.md as they are (run `npm run generate` when this fails)', async () => {
-    assert.equal(
-      await readFile(new URL('docs/configuration.md', ROOT), 'utf8'),
-      configurationPage(),
-    );
   });
 });

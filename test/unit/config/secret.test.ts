@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { format, inspect } from 'node:util';
-import { secretsIn } from '../../../src/config/effective.ts';
+import { inlineSecrets, secretsIn } from '../../../src/config/effective.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { Secret } from '../../../src/config/secret.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
@@ -50,6 +50,12 @@ describe('a secret', () => {
       inspect(config, { depth: 20, showHidden: true }) + JSON.stringify(config),
       /hunter2/,
     );
+  });
+
+  it('is inline only if the file has its value, and not a variable or another file', () => {
+    assert.deepEqual(inlineSecrets(parse(withKey('hunter2'))), ['service.apiKey']);
+    for (const key of ['{env: KEY}', `"\${KEY}"`])
+      assert.deepEqual(inlineSecrets(parse(withKey(key), { KEY: 'hunter2' })), [], key);
   });
 
   it('is refused when empty or with a line break inside', () => {

@@ -17,7 +17,7 @@ const index = readFileSync(new URL('index.ts', DECLARATIONS), 'utf8');
 const pkg = JSON.parse(readFileSync(new URL('../../package.json', DECLARATIONS), 'utf8'));
 
 test('the declarations are what the schemas of contracts/ are made into', () => {
-  assert.equal(readFileSync(DECLARATIONS, 'utf8'), renderedDeclarations(), 'run npm run generate');
+  assert.ok(readFileSync(DECLARATIONS, 'utf8') === renderedDeclarations(), 'run npm run generate');
 });
 
 test('the package exports every declaration, and the files of contracts/', () => {

@@ -22,7 +22,7 @@ test('a member is found on the top level alone, whatever is around and inside it
   }
 });
 
-test('the member found equals that of JSON.parse, for any object', () => {
+test('the member found equals the one of JSON.parse, for any object', () => {
   const member = fc.tuple(
     fc.oneof(fc.constant('metadata'), fc.string({ unit: anyCharacter })),
     fc.jsonValue(),

@@ -111,7 +111,7 @@ test('an outcome whose status and error disagree, or whose status is unknown, do
   }
 });
 
-test('the reasons and stages of dead letters are those of the code; others may come', () => {
+test('the reasons and stages of dead letters are in the code, and no others; others may come', () => {
   const { properties = {} } = readSchema('dead-letter');
   const known = (header: string) => properties[header]?.anyOf?.[0]?.enum;
   const stages = { decode: 0, create: 0, rewind: 0, settle: 0 } satisfies Record<
@@ -131,7 +131,7 @@ test('the reasons and stages of dead letters are those of the code; others may c
   }
 });
 
-test('the error codes in the description of decisions are those of the failure table', () => {
+test('the error codes in the description of decisions are in the failure table, and no others', () => {
   const described = String(readSchema('decision').$defs?.error?.properties?.code?.description);
   for (const { job } of FAILURE_TABLE)
     if (job !== undefined) assert.match(described, new RegExp(`\\b${job.failure}\\b`));

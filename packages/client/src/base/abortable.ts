@@ -38,7 +38,7 @@ export async function settledWithin(
   const [inTime, isLate] = [() => true, () => false];
   const late = clock.sleep(ms, ended.signal).then(isLate, inTime);
   const answer = await Promise.race([work.then(inTime, inTime), late]);
-  // A timer left behind would keep the process alive.
+  // A remaining timer would keep the process alive.
   ended.abort();
   return answer;
 }

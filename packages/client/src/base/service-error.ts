@@ -2,7 +2,7 @@
 export type ServiceFailure =
   /** 400, 422 on create: this type or request is not accepted. */
   | 'rejected'
-  /** 401/403 on base_url. */
+  /** 401/403 on baseUrl. */
   | 'unauthorized'
   /** 404/410. */
   | 'not_found'

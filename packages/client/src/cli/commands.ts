@@ -48,7 +48,8 @@ export async function submit(
     const view = await follow(session, resource, id);
     if (place === undefined || view.status !== 'SUCCESS') return show(session, resource, view);
     const code = exitCodeOf(resource, view);
-    const saved = await saveResults({ ...session, flags: others }, id, place, code);
+    const batch = { id, code, rows: resource.rows?.(view) };
+    const saved = await saveResults({ ...session, flags: others }, batch, place);
     if (place.target !== STANDARD_OUTPUT) show(session, resource, view);
     return saved;
   });
@@ -73,9 +74,11 @@ export async function results(io: ServiceIo, id: string, flags: ServiceFlags): P
   await runSession(io, flags, async (session) => {
     await mustBeWritable(place);
     const command = resultsCommand(io, id, flags);
-    const batch = await viewOf(session, BATCH, id, command);
+    const resource: Resource = BATCH;
+    const view = await viewOf(session, resource, id, command);
     session.next = command;
-    return await saveResults(session, id, place, exitCodeOf(BATCH, batch));
+    const batch = { id, code: exitCodeOf(resource, view), rows: resource.rows?.(view) };
+    return await saveResults(session, batch, place);
   });
 }
 
@@ -115,6 +118,8 @@ function show({ io, flags }: Session, resource: Resource, view: ResourceView): E
 
 /** Soon enough for a small batch. */
 const FIRST_DELAY_MS = 250;
+/** Interval of the displayed time; polls are farther apart. */
+const TICK_MS = 1_000;
 /** Longest outage that is waited out. */
 const OUTAGE_MS = 10 * 60_000;
 
@@ -131,6 +136,9 @@ async function follow(
   const startMs = performance.now();
   let state = 'no response yet';
   let isAway = false;
+  const showState = () =>
+    progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
+  const tick = setInterval(showState, TICK_MS);
   try {
     return await resource.calls(client).waitFor(id, {
       signal,
@@ -140,7 +148,7 @@ async function follow(
       onAnswer: (view) => {
         isAway = false;
         state = stateOf(resource, view);
-        progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
+        showState();
       },
       onOutage: () => {
         if (!isAway) progress.note(`${name}: the service is unavailable, waiting for it`);
@@ -157,6 +165,7 @@ async function follow(
       );
     throw error;
   } finally {
+    clearInterval(tick);
     progress.clear();
   }
 }

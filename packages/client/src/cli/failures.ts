@@ -54,8 +54,7 @@ const MEANINGS: Readonly<
       return [`No such path at ${where}: omit /v1 from the address`, EXIT.usage];
     if (verb === 'create')
       return [`No ${kind} can be created at ${where}: check its address`, EXIT.usage];
-    const other = kind === 'import' ? ', or --import-path is wrong' : '';
-    return [`There is no ${kind} with this id at ${where}${other}`, EXIT.usage];
+    return [`There is no ${kind} with this id at ${where}${HINTS[kind ?? ''] ?? ''}`, EXIT.usage];
   },
   unavailable: (error, connection) => {
     const { status, retryAfterMs = 0 } = error;
@@ -78,6 +77,12 @@ const MEANINGS: Readonly<
       : `Unexpected response from ${targetOf(error, connection)}`,
     EXIT.failure,
   ],
+};
+
+/** Other mistakes of which the service has no such object. */
+const HINTS: Readonly<Record<string, string>> = {
+  import: ', or --import-path is wrong',
+  decision: '; the explain command finds the decision of an event',
 };
 
 const at = ({ baseUrl }: ServiceConnection) => `the service at ${printable(baseUrl)}`;

@@ -128,7 +128,7 @@ async function streamOutput(target: string, isPipe: boolean): Promise<Output> {
   };
 }
 
-/** Characters of the name in that of the draft, which must not be too long for the file system: each takes up to 4 bytes. */
+/** Characters of the name that the draft's name repeats. Each takes up to 4 bytes, and file systems limit the length of a name. */
 const NAME_CHARACTERS = 50;
 const PERMISSIONS = 0o777;
 const NEW_FILE = 0o666;

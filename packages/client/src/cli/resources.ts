@@ -44,6 +44,8 @@ export interface Resource<View extends ResourceView = ResourceView> {
   text(view: View): string;
   /** Progress, to follow the status. */
   progress?(view: View): string;
+  /** Rows of the result file, if the service has counted them. */
+  rows?(view: View): number | undefined;
 }
 
 /** Resource that is made of a file. */
@@ -106,6 +108,8 @@ export const BATCH: FileResource<Batch> = {
     const rows = total === 0 ? '' : `${grouped(total)}: ${parts.join(', ')}`;
     return facts({ batch: batchId, type, status: rawStatus, rows });
   },
+  rows: ({ counts: { success, error } }) =>
+    success === undefined || error === undefined ? undefined : success + error,
   progress: ({ status, downloadUrl, counts: { total = 0, pending } }) => {
     if (status === 'SUCCESS') return downloadUrl === undefined ? ', but without results' : '';
     return total === 0 || pending === undefined

@@ -2,6 +2,7 @@ import { abortable } from '../base/abortable.ts';
 import type { ReviewedRow } from '../index.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { type Output, type OutputPlace, openOutput, STANDARD_OUTPUT } from './output.ts';
+import { bar } from './progress.ts';
 import type { Session } from './session.ts';
 import { counted, grouped, jsonText, printable } from './text.ts';
 
@@ -10,23 +11,31 @@ const SLICE = 64 * 1024;
 
 class ReaderGone extends Error {}
 
+/** Results of a batch. */
+interface Results {
+  readonly id: string;
+  /** Exit code of the batch. */
+  readonly code: ExitCode;
+  /** Number of rows, if the service has counted them. */
+  readonly rows: number | undefined;
+}
+
 /**
  * Saves the results of a batch: the service's own file, or with --json a document for each row.
- * @param code exit code of the batch.
- * @returns its exit code, or another one when some rows have no decision.
+ * @returns the exit code of the batch, or another one when some rows have no decision.
  */
 export async function saveResults(
   session: Session,
-  id: string,
+  results: Results,
   place: OutputPlace,
-  code: ExitCode,
 ): Promise<ExitCode> {
   const { io, progress } = session;
+  const { id, code } = results;
   const name = `results of batch ${printable(id)}`;
   let output: Output | undefined;
   try {
     output = await openOutput(io, place);
-    const { rows, errors } = await fetchResults(session, id, output);
+    const { rows, errors } = await fetchResults(session, results, output);
     await output.complete();
     const failed = errors === 0 ? '' : `, ${grouped(errors)} without a decision`;
     const where = place.target === STANDARD_OUTPUT ? '' : ` in ${printable(place.target)}`;
@@ -44,7 +53,7 @@ export async function saveResults(
 /** Copies the results of a batch to an output. @throws ReaderGone; OutputFailed; ContentReviewError; the signal's reason */
 export async function fetchResults(
   { client, flags, progress, signal }: Session,
-  id: string,
+  { id, rows: expected }: Pick<Results, 'id' | 'rows'>,
   output: Output,
 ): Promise<{ readonly rows: number; readonly errors: number }> {
   const { json = false, resultColumn } = flags;
@@ -69,7 +78,11 @@ export async function fetchResults(
     if (row.status === 'ERROR') errors += 1;
     if (json) lines += rowJson(row);
     await flush(SLICE);
-    progress.show(() => `downloading  ${counted(rows, 'row')}`);
+    progress.show(() =>
+      expected === undefined
+        ? `downloading  ${counted(rows, 'row')}`
+        : `downloading  ${bar(rows, expected)}  ${grouped(rows)} of ${counted(expected, 'row')}`,
+    );
   }
   await flush(0);
   return { rows, errors };

@@ -31,7 +31,7 @@ const SPECIAL = {
 
 export type AddressRange = keyof typeof SPECIAL | 'public';
 
-/** IPv4 in IPv6: mapped addresses, and those of NAT64. Both are judged by the IPv4 address. */
+/** IPv4 in IPv6: mapped and NAT64 addresses. Both are judged by the IPv4 address. */
 const EMBEDDING = ['::ffff:', '64:ff9b::'];
 
 const LISTS = Object.entries(SPECIAL).map(([range, cidrs]) => {
@@ -54,7 +54,7 @@ export function problemWithCidr(text: string): string | undefined {
   const family = isIP(address);
   if (family === 0) return 'not an IP address or a range such as 10.0.0.0/8';
   const bits = family === 4 ? 32 : 128;
-  return Number(prefix ?? 0) <= bits ? undefined : `the number behind / is from 0 to ${bits}`;
+  return Number(prefix ?? 0) <= bits ? undefined : `the number after / is from 0 to ${bits}`;
 }
 
 /** Addresses and ranges, IPv4 ones also as they are embedded in IPv6. */

@@ -1,4 +1,4 @@
-/** Headers that a storage needs besides (Azure: `x-ms-blob-type: BlockBlob`); values may be secret. */
+/** Additional headers that a storage requires (Azure: `x-ms-blob-type: BlockBlob`). Values may be secret. */
 import { err, ok, type Result } from '../base/result.ts';
 
 /** A value, or its source for each request. */

@@ -73,7 +73,7 @@ export class HttpPool {
     };
     const timeoutMs = timeouts.connectTimeoutMs;
     const toProxies = dialer({ timeoutMs, proxyFor: () => undefined, tls: network.proxyTls });
-    // undici passes the name of the header Host; without one the dialer uses that of the proxy.
+    // undici passes the name of the header Host; without one the dialer uses the proxy's.
     const connect: typeof toProxies = (target, callback) =>
       toProxies({ ...target, servername: '' }, callback);
     this.#proxies = new WatchedAgent({ ...options, connect });

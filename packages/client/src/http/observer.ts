@@ -1,4 +1,4 @@
-/** Hosts that are limited separately: base_url, and those of presigned addresses. */
+/** Hosts that are limited separately: the API's, and the hosts of presigned addresses. */
 export type ServiceTarget = 'api' | 'storage';
 
 /**

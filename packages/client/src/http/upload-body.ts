@@ -74,7 +74,7 @@ export class BodySource {
   async *#counted(open: StreamBody['open']): AsyncGenerator<Uint8Array, void, void> {
     const announced = `the ${this.length} bytes that were announced`;
     let bytes = 0;
-    // One chunk behind: a body that is too long must not look complete before that is known.
+    // Sends each chunk once the next one is known, so that a body that is too long never looks complete.
     let pending: Uint8Array | undefined;
     try {
       for await (const chunk of open()) {

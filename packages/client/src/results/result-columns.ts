@@ -2,14 +2,14 @@ import { RESULT_COLUMNS } from '../service/contract.ts';
 import { foldName, isResultColumn } from './column-names.ts';
 import { type ResultHeader, readResultHeader } from './result-header.ts';
 
-/** Columns of a result file: those of the service, and those of the upload, which may have the same names. */
+/** Columns of a result file. Columns of the upload may have the same names as the service's. */
 export interface RowShape {
   readonly header: ResultHeader;
   readonly metadata: readonly { readonly name: string; readonly index: number }[];
 }
 
 /**
- * Tells the service's columns from those of the upload. Of several columns named Status the service's is the first that
+ * Distinguishes the service's columns from the uploaded ones. Of several columns named Status the service's is the first that
  * holds a status; its other columns follow that one.
  * @param row the first below the header.
  * @throws ServiceError `protocol` for a header without an indispensable column.

@@ -10,7 +10,7 @@ export interface ResultHeader {
   readonly content: number;
   readonly status: number;
   readonly result: number;
-  /** True if several columns may be that of the result, and none is configured. */
+  /** True if several columns may have the result, and none is configured. */
   readonly several: boolean;
   readonly expected: number;
   readonly labels: number;

@@ -71,7 +71,7 @@ export interface DecisionView extends StatusView<DecisionStatus> {
   readonly decisionId: string;
   /** As it was included when the decision was created. Secret, like all content. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** `metadata` as JSON with every digit that the service sent, also beyond those of a double. */
+  /** `metadata` as JSON, with every digit that the service sent, even where a double has fewer. */
   readonly metadataJson: string;
   readonly result: string | null;
   readonly labels: readonly LabelView[] | null;
@@ -194,7 +194,7 @@ const has =
   (candidate) =>
     isObject(candidate) && typeof candidate[field] === 'string' && candidate[field] !== '';
 
-/** An envelope has a status of its own (`success`); that of the import is a documented one. */
+/** Distinguishes the status of the import, a documented word, from the status of an envelope (`success`). */
 const isKnown: ImportTest = (candidate) =>
   isObject(candidate) && normaliseImportStatus(String(candidate.status)) !== undefined;
 

@@ -1,4 +1,4 @@
-/** Calls to base_url: key, permit, exchange, meaning of the answer, retry. */
+/** Calls to baseUrl: key, permit, exchange, meaning of the answer, retry. */
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
 import { isDeeperThan } from '../base/json/json-depth.ts';
@@ -30,7 +30,7 @@ type AnswerReader<T> = (json: unknown, text: string) => T;
 interface ApiCall<T> {
   /** Label of metrics and first word of errors: `create_batch`. */
   readonly operation: string;
-  /** Below base_url, with escaped ids. */
+  /** Below baseUrl, with escaped ids. */
   readonly path: string;
   /** The path with `{id}` in place of an id. */
   readonly template: () => string;

@@ -29,7 +29,7 @@ import { transferPolicy } from './transfer-policy.ts';
  * a ServiceError `unavailable` is thrown.
  */
 export class ServiceClient {
-  /** One for base_url and one for transfers, whose connections are all checked by address. */
+  /** One for baseUrl and one for transfers, whose connections are all checked by address. */
   readonly #pools: readonly HttpPool[];
   readonly #api: Api;
   readonly #transfer: Transfer;

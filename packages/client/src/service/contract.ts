@@ -3,7 +3,7 @@
  * only, so that the sandbox can share this file and nothing else.
  */
 
-/** Paths under base_url. Ids are escaped: they come from outside. */
+/** Paths under baseUrl. Ids are escaped: they come from outside. */
 export const PATHS = {
   batches: '/v1/batches',
   batch: (batchId: string): string => `/v1/batches/${encodeURIComponent(batchId)}`,
@@ -11,7 +11,7 @@ export const PATHS = {
   decision: (decisionId: string): string => `/v1/decisions/${encodeURIComponent(decisionId)}`,
 } as const;
 
-/** Content-Type of every call to base_url, and of the two kinds of upload. */
+/** Content-Type of every call to baseUrl, and of the two kinds of upload. */
 export const CONTENT_TYPES = {
   api: 'application/json',
   csv: 'text/csv',

@@ -37,13 +37,13 @@ export type ServiceAttempt<T> = Result<T, ServiceProblem & { readonly address: s
 const ADVICE: Readonly<Record<ServiceFailure, string>> = {
   rejected: 'the same request will fail again: check what is sent against what the service accepts',
   unauthorized: 'check that the API key is the current one and may use this service',
-  not_found: 'check base_url, and that the id still exists there',
+  not_found: 'check baseUrl, and that the id still exists there',
   too_large: 'lower the batch limits in rows or bytes',
   expired: 'request a new address; if it happens often, check the clock of this machine',
   unavailable: 'try again later, or check the service and the network',
   blocked: 'check service.transfer (docs/service-security.md), and who answers there',
   protocol:
-    'the answer does not follow the interface: check base_url, proxies, and the version of the service',
+    'the answer does not follow the interface: check baseUrl, proxies, and the version of the service',
 };
 
 /** Error of an operation. No cause is attached: errors of HTTP libraries hold addresses and headers. */
@@ -88,7 +88,7 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
     /HAS_EXPIRED|NOT_YET_VALID/,
     'its certificate is not valid now: check it, and the clock of this machine',
   ],
-  ['tls_failed', /ALTNAME|HOSTNAME/, 'its certificate is that of another host: check the address'],
+  ['tls_failed', /ALTNAME|HOSTNAME/, 'its certificate belongs to another host: check the address'],
   [
     'tls_failed',
     /NO_APPLICATION_PROTOCOL/,
@@ -176,7 +176,7 @@ function statusProblem(answer: HttpAnswer, words: string, nowMs: number): Servic
 }
 
 /**
- * Meaning of an answer of base_url that is not a success: the interface shows no errors, so the
+ * Meaning of an answer of baseUrl that is not a success: the interface shows no errors, so the
  * status decides.
  * @param shown whether the message is shown: one about uploaded rows may quote them
  * @param secret never shown, also when the service sends it
@@ -197,7 +197,7 @@ export function apiProblem(
   if (answer.status < 300 || answer.status >= 400) return problem;
   const target = parseWebAddress(answer.header('location') ?? '');
   const to = target ? ` (this one leads to ${scrub(target.origin, [secret])})` : '';
-  const advice = `base_url must be the final address${to}: redirects are not followed with a key`;
+  const advice = `baseUrl must be the final address${to}: redirects are not followed with a key`;
   return { ...problem, advice };
 }
 

@@ -20,7 +20,7 @@ export interface RetrySettings {
 
 interface ServiceClientSettings extends HttpTimeouts {
   readonly retry: RetrySettings;
-  /** Calls to base_url in flight at most; overload lowers it for a while. */
+  /** Calls to baseUrl in flight at most; overload lowers it for a while. */
   readonly maxConcurrentRequests: number;
   /** Uploads in flight at most, and as many downloads: neither can starve the other. */
   readonly maxConcurrentTransfers: number;
@@ -34,7 +34,7 @@ interface ServiceClientSettings extends HttpTimeouts {
   readonly maxResultBytes: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
   readonly maxDecompressionRatio: number;
-  /** Path of an import's status below base_url; `{import_id}` stands for the id. */
+  /** Path of an import's status below baseUrl; `{import_id}` stands for the id. */
   readonly importPath: string;
 }
 
@@ -55,7 +55,7 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
 
 /** Allowed addresses, and the way to them (docs/service-security.md). */
 export interface NetworkOptions {
-  /** Hosts that may be reached by http, base_url's included; this machine always may. */
+  /** Hosts that may be reached by http, baseUrl's included; this machine always may. */
   readonly allowHttp?: readonly string[];
   /**
    * Hosts of transfers: `files.example.com`, `*.example.com`, also with `:port`. Default: every

@@ -20,7 +20,7 @@ export interface ServiceRequest extends HttpRequest {
   readonly operation: string;
   /** Exchanges that this one repeats or continues: retries and redirects. */
   readonly resends: number;
-  /** Path with placeholders, for calls to base_url alone: only they carry the context of the trace. */
+  /** Path with placeholders, for calls to baseUrl alone: only they carry the context of the trace. */
   readonly template?: () => string;
 }
 
@@ -50,7 +50,7 @@ export async function exchange<T>(
     err({ ...problem, address: shownAddress(request.url) });
   let status: number | undefined;
   try {
-    // Calls to base_url alone have a template: a storage must not receive the trace.
+    // Calls to baseUrl alone have a template: a storage must not receive the trace.
     const context = request.template !== undefined && span.ids && traceHeadersOf(span.ids);
     const headers = context ? { ...request.headers, ...context } : request.headers;
     const answer = await pool.send({ ...request, headers }, signal);

@@ -53,7 +53,7 @@ export interface TransferCall {
 export interface UploadCall extends TransferCall {
   /** Sent exactly so: it is part of the signature. */
   readonly contentType: string;
-  /** Headers for this upload; they replace those of the client. */
+  /** Headers for this upload; they replace the client's. */
   readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 

@@ -101,7 +101,7 @@ test('delivers no record of an aborted transaction, however transactions interle
   await Promise.all(producers.map((producer) => producer.close()));
 });
 
-test('hands over whatever anybody writes on the topics, and goes on behind it', async () => {
+test('hands over whatever anybody writes on the topics, and continues after it', async () => {
   const decisions = await kafka.createTopic('decisions');
   const deadLetters = await kafka.createTopic('dead-letters', { partitions: 2 });
   const raw = new RawProducer(kafka.brokers);

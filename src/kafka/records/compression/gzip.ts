@@ -19,7 +19,7 @@ const FEXTRA = 4;
 const FNAME = 8;
 const FCOMMENT = 16;
 
-/** Returns the start of the deflated data of a gzip member. Node's gunzip fails on bytes behind the last member. */
+/** Returns the start of the deflated data of a gzip member. Node's gunzip fails on bytes after the last member. */
 function gzipBody(bytes: Buffer, start: number): number {
   if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08)
     throw new Error('not a gzip header');

@@ -28,7 +28,7 @@ export abstract class LzStretches implements Stretches {
   constructor(bytes: Buffer, stretchBytes: number) {
     this.bytes = bytes;
     this.#stretchBytes = stretchBytes;
-    // Most batches are small: their first stretch is sized after them.
+    // Most batches are small, and so is the first stretch.
     this.#size = Math.min(stretchBytes, Math.max(LEAST_STRETCH_BYTES, bytes.length * 4));
   }
 

@@ -5,7 +5,7 @@
  */
 import { LzStretches } from './lz-stretches.ts';
 
-/** 0x82 "SNAPPY" 0x00; behind it two versions of four bytes. */
+/** 0x82 "SNAPPY" 0x00, followed by two versions of four bytes. */
 const XERIAL_MAGIC = Buffer.from('82534e4150505900', 'hex');
 const XERIAL_BYTES = 16;
 

@@ -13,7 +13,7 @@ export interface ZlibKind {
   ): Transform & { readonly bytesWritten: number };
   /** Size of the member's window. */
   windowBytes(packed: Buffer): number;
-  /** Bytes behind the packed data of each member. */
+  /** Bytes after the compressed data of each member. */
   readonly trailerBytes: number;
 }
 

@@ -28,7 +28,7 @@ import { copied } from './byte-writer.ts';
 export const BODY_START = 16;
 /** Room of the numbers and lengths. */
 const NUMBERS_BYTES = 64;
-/** Memory for bodies: at first, and the most that is kept for the next body. */
+/** Memory for bodies: the initial size, and the largest size that is kept for the next body. */
 const LEAST_BYTES = 4 * 1024;
 const KEPT_BYTES = 256 * 1024;
 
@@ -55,7 +55,7 @@ export class EventPart {
   replay = 0;
   /** -1 without a timestamp. */
   timestampMs = -1;
-  /** Places of the parts. That of the key has its length, `keyText` the bytes only. */
+  /** Places of the parts. The key's includes its length; `keyText` has the bytes only. */
   keyStart = 0;
   keyText = 0;
   keyEnd = 0;

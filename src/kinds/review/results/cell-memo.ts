@@ -4,7 +4,7 @@
  */
 import type { RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
 
-/** Memory of an entry besides its text and its value. */
+/** Memory of an entry in addition to its text and its value. */
 const ENTRY_BYTES = 200;
 const MAX_BYTES = 256 * 1024;
 /** Larger cells hardly repeat, and would take the room of many. */
@@ -17,7 +17,7 @@ export class CellMemo<T> {
   readonly #made = [new Map<string, T>(), new Map<string, T>()] as const;
   #heldBytes = 0;
 
-  /** @param bytesOf memory of a value beyond that of its text */
+  /** @param bytesOf memory of a value in addition to its text */
   constructor(make: (text: string) => T, bytesOf: (made: T) => number = () => 0) {
     this.#make = make;
     this.#bytesOf = bytesOf;

@@ -20,7 +20,7 @@ export interface PolicyColumn {
 
 /** Most columns of a file: for producers that use ids as keys. */
 const MAX_COLUMNS = 200;
-/** Memory of a column besides its texts, bytes. */
+/** Memory of a column in addition to its texts, bytes. */
 const COLUMN_BYTES = 300;
 
 export class PolicyColumns {

@@ -15,6 +15,8 @@ const LEVELS = {
   warn: { mark: '◆', words: 'needs attention' },
   bad: { mark: '■', words: 'needs attention now' },
 };
+/** Level of everything while the connector does not respond. */
+const UNKNOWN = { mark: '○', words: 'state unknown' };
 const PHASES = {
   buffered: 'buffered',
   creating: 'waiting to be created',
@@ -50,7 +52,7 @@ export function pageOf(state, throughput, heardMs) {
   const isSilent = heardMs !== undefined;
   const { level, text, causes, normal } = detail.verdict;
   return h('div', { class: isSilent ? 'stale' : '' }, [
-    header(state),
+    header(state, isSilent),
     h('main', {}, [
       isSilent
         ? verdict('bad', `No response since ${clock(heardMs, Date.now())}`, [])
@@ -67,28 +69,30 @@ export function pageOf(state, throughput, heardMs) {
   ]);
 }
 
-/** @param {State} state */
-function header({ version, nowMs, startedMs, memory, detail, pipelines }) {
+/** @param {State} state @param {boolean} isSilent */
+function header({ version, nowMs, startedMs, memory, detail, pipelines }, isSilent) {
   const about = [
     `version ${version}`,
     `up ${age(nowMs - startedMs)}`,
     `memory ${bytes(memory.usedBytes)} of ${bytes(memory.budgetBytes)}`,
     ...(detail.instance === null ? [] : [`instance ${detail.instance.slice(0, 8)}`]),
   ];
-  const tab = (/** @type {State['pipelines'][number]} */ { name, level }) =>
-    h(
+  const tab = (/** @type {State['pipelines'][number]} */ { name, level }) => {
+    const { mark, words } = isSilent ? UNKNOWN : LEVELS[level];
+    return h(
       'a',
       {
         key: name,
         href: `#pipeline=${encodeURIComponent(name)}`,
-        class: level,
+        class: isSilent ? '' : level,
         'aria-current': name === detail.name ? 'page' : undefined,
-        title: `${name}: ${LEVELS[level].words}`,
+        title: `${name}: ${words}`,
       },
-      h('i', { 'aria-hidden': true }, LEVELS[level].mark),
+      h('i', { 'aria-hidden': true }, mark),
       name,
-      h('span', { class: 'unseen' }, `, ${LEVELS[level].words}`),
+      h('span', { class: 'unseen' }, `, ${words}`),
     );
+  };
   return h('header', {}, [
     h('h1', {}, 'Content Review Connector'),
     h('p', { id: 'about', class: 'note' }, about.join(' · ')),

@@ -68,7 +68,7 @@ export interface ReplayRequest {
 }
 
 /**
- * Publishes originals and commits the positions behind them in common transactions. A second replay
+ * Publishes originals and commits the positions after them in common transactions. A second replay
  * at the same time fences the first; an interrupted one is continued by running it again.
  * @throws InspectError
  */

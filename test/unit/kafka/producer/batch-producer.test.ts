@@ -217,7 +217,7 @@ describe('sends of a producer', () => {
     assert.equal(pool.lentBytes, 0);
   });
 
-  it('go on at sequence 0 behind 2147483647, wherever in a batch that is', async () => {
+  it('continue at sequence 0 after 2147483647, wherever in a batch that is', async () => {
     const { producer, sent } = await producerTo(() => {});
     const largest = 2 ** 31 - 1;
     // Batches that claim to hold so many records: the sequence depends on the count alone.

@@ -124,7 +124,7 @@ describe('a batch of a format that is not known', () => {
     assert.match(read.unreadable[0]?.poison.message ?? '', /format 3.*message format is not known/);
   });
 
-  it('costs one offset at a time where nothing behind it tells how far it reaches', async () => {
+  it('costs one offset at a time where nothing after it shows how far it reaches', async () => {
     const read = await readAll(unknown(3), { fetchOffset: 4 });
     assert.deepEqual([read.ranges, next(unknown(3), 4)], [[[4, 5, 'unreadable_batch']], 5]);
   });
@@ -181,7 +181,7 @@ describe('a malformed batch', () => {
 });
 
 describe('crc32c', () => {
-  it('of the check value is that of the standard, whatever stands around it', () => {
+  it('of the check value is as the standard gives it, whatever is around it', () => {
     assert.equal(crc32c(Buffer.from('123456789')), 0xe3069283);
     assert.equal(crc32c(Buffer.from('xx123456789yyy'), 2, 11), 0xe3069283);
     for (let length = 0; length < 40; length++) {

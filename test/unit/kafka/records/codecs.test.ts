@@ -39,7 +39,7 @@ describe('a compressed batch', () => {
         );
       });
 
-      it(`of ${codec} may have bytes behind its records, ${size}`, async () => {
+      it(`of ${codec} may have bytes after its records, ${size}`, async () => {
         const read = await readAll(
           packedBatch(code, Buffer.concat([pack(writeRecords(records)), GARBAGE])),
         );

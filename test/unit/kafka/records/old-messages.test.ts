@@ -60,7 +60,7 @@ const messages = (from: number, count: number): Message[] =>
 
 for (const magic of [0, 1]) {
   describe(`a log of message format ${magic}`, () => {
-    it('is unreadable, with the remedy, and one of the current format behind it is read', async () => {
+    it('is unreadable, with the remedy, and one of the current format after it is read', async () => {
       const all = messages(4, 3);
       const read = await readAll(
         [...all.map((one) => entry(magic, one)), writeBatch({ baseOffset: 7, records: [{}] })],

@@ -119,7 +119,7 @@ for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] 
   });
 }
 
-test('a step that cannot be built ends the queue too: the state behind it is not to be trusted', async () => {
+test('a step that cannot be built ends the queue too: the state is no longer reliable', async () => {
   const { queue, failures } = world();
   const broken = new Error('record 0:1 is claimed already');
   await assert.rejects(

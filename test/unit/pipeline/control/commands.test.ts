@@ -266,7 +266,7 @@ function behindOpenTransaction(world: World, onOpen: () => void) {
   return tools;
 }
 
-test('a command behind an open transaction of an owner is not taken for an older one', async () => {
+test('a command after an open transaction of an owner is not mistaken for an older one', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);

@@ -53,7 +53,7 @@ test('the lag of a partition that is paused grows with what is produced', async 
   assert.equal(instance.gauge('consumer_lag'), 5_000);
 });
 
-test('records behind a transaction that a producer left open are lag, until they can be read', async () => {
+test('records after a transaction that a producer left open are lag, until they can be read', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   for (let n = 0; n < 3; n++) world.event(0);

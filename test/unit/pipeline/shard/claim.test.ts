@@ -283,7 +283,7 @@ test('a kept shard proves that it is still its owner’s at each join, and an id
   assert.deepEqual([owners(0), owners(1)], [3, 3]);
 });
 
-test('a source topic that was made anew is refused, though its offsets would fit', async () => {
+test('a source topic that was created again is refused, though its offsets would fit', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 10; n++) world.event(0);
   const first = world.start();
@@ -342,7 +342,7 @@ test('records that retention took while nobody was running are counted as lost, 
   assert.equal(world.committed(0).offset, 6);
 });
 
-test('a claim that Kafka refuses for good (a missing permission) is refused, and not tried for ever', async () => {
+test('a claim that Kafka refuses for a missing permission is refused, and not retried', async () => {
   const world = new World({ partitions: 1, hooks: { commitFate: () => 'rejected' } });
   const instance = world.start();
   await world.clock.advance(10_000);

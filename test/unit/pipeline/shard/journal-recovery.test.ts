@@ -166,14 +166,14 @@ test('a stretch of the journal that cannot be read ends the replay with its topi
   });
 });
 
-test('a record behind our claim means that another instance owns the shard', async () => {
+test('a record after our claim means that another instance owns the shard', async () => {
   const { replay, batch } = world();
   replay.start(0);
   const state = replay.upTo(1, 'mine', forever);
   replay.fetched(batch(0, [meta, owner('mine'), owner('theirs')]));
   await assert.rejects(
     state,
-    (error) => error instanceof ShardLostError && /continues behind this claim/.test(error.message),
+    (error) => error instanceof ShardLostError && /continues after this claim/.test(error.message),
   );
 });
 

@@ -76,7 +76,7 @@ test('a missing journal is made: compacted, with a shard for each source partiti
   assert.match(logger.text(), /created the journal topic .*"shards":6/);
 });
 
-test('a journal that was just made is waited for until the broker that is asked knows it, but not for ever', async () => {
+test('a journal that was just made is waited for until the broker that is asked knows it, but not indefinitely', async () => {
   const { prepare, kafka } = world({ unseen: 20 });
   assert.deepEqual(
     [(await prepare()).shards, kafka.cluster.describe('journal')?.partitions],

@@ -81,7 +81,7 @@ test('intake waits, and says why, while the schemas of its records cannot be had
   world.assertExactlyOnce();
 });
 
-test('a replica that waits for schemas stops all the same, and the next one goes on', async () => {
+test('a replica that waits for schemas can still stop, and the next one continues', async () => {
   const registry = new Registry({ up: false });
   const world = worldWith(registry);
   const first = world.start();

@@ -30,7 +30,7 @@ function stale(settings: WorldSettings): { world: World; answers: { stale: numbe
   return { world, answers };
 }
 
-test('a retry reads records that lie behind the end that it heard', async () => {
+test('a retry reads records that lie after the end that it knows', async () => {
   const { world, answers } = stale({
     service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
   });
@@ -43,7 +43,7 @@ test('a retry reads records that lie behind the end that it heard', async () => 
   assert.deepEqual([world.decisions().length, world.published('dead').length], [5, 0]);
 });
 
-test('dead letters of a refused type keep the original of records behind the end that was heard', async () => {
+test('dead letters of a refused type keep the original of records after the known end', async () => {
   const { world, answers } = stale({
     options: { review: { onRejectedType: 'dead-letter' } },
     service: {

@@ -190,7 +190,7 @@ test('a single record of its type is given up as a probe only, unless others of 
   assert.deepEqual(errors(world), []);
 });
 
-test('a single record of its type whose results never come ends all the same, after a pause', async () => {
+test('a single record of its type whose results never come still ends, after a pause', async () => {
   const world = new World({
     partitions: 1,
     options: { review: { attempts: 2 }, downloadRetries: 0 },

@@ -38,7 +38,7 @@ for (const failure of [
   });
 }
 
-test('when the service creates batches again, those that waited behind the first need not wait for a pause of their own', async () => {
+test('when the service creates batches again, batches that waited for the first need not wait for a pause of their own', async () => {
   let failing = true;
   const world = new World({
     partitions: 1,

@@ -51,7 +51,7 @@ test('halving stops at the most batches that one job may cost; what is left then
   assert.equal(spent, 9 + 1, 'the second attempt of the whole is not a half');
 });
 
-test('a type that fails for ever still ends: one probe per pause counts, and in the end each item has its ERROR decision', async () => {
+test('a type that keeps failing still ends: one probe per pause counts, and in the end each item has its ERROR decision', async () => {
   const world = oneBatch(8, {
     options: { review: { pauseMs: 1_000 } },
     service: { review: () => ({ state: 'failed' }) },

@@ -67,7 +67,7 @@ test('a position that the client has moved by itself is set back, and reading go
   assert.equal(world.service.submissions(0, 79), 1);
 });
 
-test('a source topic that is made anew under a running owner is refused as soon as its position lies beyond the end', async () => {
+test('a source topic that is created again under a running owner is refused as soon as its position lies beyond the end', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   world.produce(20);

@@ -79,7 +79,7 @@ test('the first batch of a shard after a start is small, and the others are not'
   assert.ok(sizes.length > 2 && sizes.slice(2).every((size) => size === 1_000), `${sizes}`);
 });
 
-test('a gap of 2^28 offsets and more behind a record that waits holds up nothing, and costs the journal nothing', async () => {
+test('a gap of 2^28 offsets and more after a record that waits holds up nothing, and costs the journal nothing', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxAgeMs: 30_000 } } });
   const log = world.kafka.cluster.log(TOPICS.source, 0);
   const offsets = [100, 2 ** 28 + 1, 2 ** 40].map((gap) => {
@@ -214,7 +214,7 @@ test('records in live batches count against maxInFlight, after a restart too, an
   assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
-test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
+test('records that are skipped alone do not pause a partition permanently: the watermark is committed when it gets far', async () => {
   const world = new World({
     partitions: 1,
     options: { source: { maxInFlight: 20 } },
@@ -290,7 +290,7 @@ test('one hanging create blocks nobody: other batches are journaled and settled 
   assert.equal(world.service.submissions(0, 1), 1);
 });
 
-test('a record that was waiting when its owner went keeps its age: it seals when it is old enough, not anew', async () => {
+test('a record that was waiting when its owner went keeps its age: its age does not start again', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 120_000 } } });
   const first = world.start();
   await world.clock.advance(2_000);

@@ -103,7 +103,7 @@ test('each offset that cannot be read becomes one dead letter by its coordinates
   );
 });
 
-test('a batch that can be read after all, by a newer version or a wider limit, is not taken for a topic made anew', async () => {
+test('a batch that can be read after all, by a newer version or a wider limit, is not taken for a topic created again', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 4; n++)
     world.put(0, sourceValue({ type: 'a', content: 'x' }), { timestampMs: 1_000 + n });

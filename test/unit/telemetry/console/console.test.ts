@@ -91,7 +91,7 @@ test('scripts of other sites get no state, and people who follow a link get the 
   assert.equal((await ask('/', '', from('cross-site')))?.status, 200);
 });
 
-test('the state is that of the requested pipeline, else of the first', async () => {
+test('the state is of the requested pipeline, or else of the first', async () => {
   const ask = consoleOf(busyScene());
   const nameOf = async (query?: string) => stateOf(await ask('/api/state', query)).detail.name;
   assert.equal(await nameOf(), 'comments');

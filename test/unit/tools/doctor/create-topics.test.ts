@@ -124,7 +124,7 @@ test('a journal is not created for a group that has committed offsets together w
   assert.deepEqual(world.tried, []);
 });
 
-test('the replication factor is that of the topics other than the journal, which has its own option', async () => {
+test('the replication factor applies to the topics other than the journal, which has its own option', async () => {
   const world = emptyWorld();
   world.brokers = 3;
   const reports = await world.createTopics({ replicationFactor: 2 });

@@ -158,7 +158,7 @@ class JsonParser {
     return value;
   }
 
-  /** Moves behind blanks and a mark, if it is next. */
+  /** Skips blanks, and a mark if it is next. */
   #isNext(mark: number): boolean {
     if (this.#skipBlanks() !== mark) return false;
     this.#at++;

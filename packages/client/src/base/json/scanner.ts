@@ -310,7 +310,7 @@ export class JsonScanner {
     return child;
   }
 
-  /** Moves behind the string that begins here; to a negative place if it does not end. */
+  /** Skips the string that begins here; moves to a negative place if it does not end. */
   #string(): void {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -366,7 +366,7 @@ export class JsonScanner {
     if (isOdd) this.#hasOddNumbers = true;
   }
 
-  /** @returns the place behind the digits; negative if there is none */
+  /** @returns the place after the digits; negative if there is no digit */
   #digits(start: number): number {
     const bytes = this.#bytes;
     let at = start;

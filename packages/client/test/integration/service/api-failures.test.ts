@@ -97,7 +97,7 @@ test('a redirect of the API is not followed: the key would travel with it', asyn
   );
   await assert.rejects(clientFor(t, server.url).client.createBatch('email', NEVER), {
     failure: 'protocol',
-    message: /base_url must be the final/,
+    message: /baseUrl must be the final/,
   });
   assert.deepEqual([server.seen.length, other.seen.length], [1, 0]);
 });

@@ -34,7 +34,7 @@ test('creating a batch sends the type as JSON with the bearer key (4.1, 5)', asy
   );
 });
 
-test('a base_url that is no plain http(s) address is refused without being repeated', (t) => {
+test('a baseUrl that is no plain http(s) address is refused without being repeated', (t) => {
   for (const url of [
     '',
     'ftp://host',
@@ -47,7 +47,7 @@ test('a base_url that is no plain http(s) address is refused without being repea
       () => clientFor(t, url),
       (error) =>
         error instanceof TypeError &&
-        /base_url must/.test(error.message) &&
+        /baseUrl must/.test(error.message) &&
         !error.message.includes('hunter22'),
     );
   }

@@ -1,4 +1,4 @@
-/** Spans of requests, and the context of the trace that goes with calls to base_url (docs/tracing.md). */
+/** Spans of requests, and the context of the trace that goes with calls to baseUrl (docs/tracing.md). */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { RecordingTracer } from '../../../../../test/support/memory/telemetry/recording-tracer.ts';

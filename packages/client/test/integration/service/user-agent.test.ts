@@ -10,7 +10,7 @@ const { version } = JSON.parse(
 const EXPECTED = `content-review-connector/${version}`;
 const UPLOAD = { contentType: 'text/csv', ...NEVER };
 
-test('every request names this program and its version: calls, uploads, downloads, and those of the client library', async (t) => {
+test('every request names this program and its version: calls, uploads, downloads, and the client library', async (t) => {
   const server = await httpServer(t, (response, { path }) =>
     path.startsWith('/v1/')
       ? json(response, 200, { batch_id: 'b-1', batch_status: 'PENDING' })

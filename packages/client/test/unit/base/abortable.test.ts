@@ -13,7 +13,7 @@ it('a sleep ends with the reason of the signal, at once', async () => {
   await systemClock.sleep(0, new AbortController().signal);
 });
 
-it('work that does not listen is left behind when the signal aborts', async () => {
+it('work that does not listen is abandoned when the signal aborts', async () => {
   const stop = new AbortController();
   const reason = new Error('enough');
   assert.equal(await abortable(Promise.resolve(7), stop.signal), 7);

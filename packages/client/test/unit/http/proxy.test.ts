@@ -6,7 +6,7 @@ type Env = Record<string, string>;
 const chosen = (env: Env, target: string) =>
   proxyChooser(proxyFromEnvironment(env))(new URL(target))?.url.host;
 
-test('the proxy is that of the scheme, and the lower-case variable wins', () => {
+test('the proxy is chosen by the scheme, and the lower-case variable wins', () => {
   const env = {
     HTTPS_PROXY: 'http://s.example:3128',
     http_proxy: 'p.example:8080',

@@ -181,7 +181,7 @@ test('many files at a time do not mix', async () => {
   }
 });
 
-test('the time of a decision is that of its slice', async () => {
+test('a decision has the time of its slice', async () => {
   let now = Date.UTC(2026, 0, 1);
   const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: now++ }) };
   const { rows } = await collect(readThere(), pieces(HEADER + row(1) + row(2) + row(3), 70), file);

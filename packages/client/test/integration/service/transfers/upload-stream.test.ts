@@ -74,7 +74,7 @@ test('a large body is sent as fast as it is read, never ahead of it', async (t) 
   assert.ok(ahead < 64 * 1024 * 1024, `${ahead} bytes were read before they could be sent`);
 });
 
-test('a failed attempt restarts the body, also behind a redirect', async (t) => {
+test('a failed attempt restarts the body, also after a redirect', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const server = await httpServer(t, (response, _, index) => {
     if (index === 0) response.writeHead(503).end();
