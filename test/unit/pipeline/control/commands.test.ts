@@ -1,11 +1,7 @@
 /** Pause, drain and resume of a pipeline, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
-import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
-import { changed } from '../../../support/engine/changed.ts';
-import { Gate } from '../../../support/engine/gate.ts';
-import { command, controlOf, inspectionOf } from '../../../support/engine/inspection.ts';
+import { command, controlOf } from '../../../support/engine/inspection.ts';
 import { type Instance, TOPICS, World } from '../../../support/engine/world.ts';
 
 const SECOND = 1_000;
@@ -46,51 +42,6 @@ test('a paused pipeline takes nothing in and creates no batch; what is under rev
   await end(world);
   assert.equal(instance.gauge('control', { state: 'paused' }), 0);
   assert.equal(instance.gauge('shards_paused', { reason: 'paused' }), 0);
-});
-
-test('a paused pipeline submits no failed batch again, and holds what it buffered without content', async () => {
-  let failing = true;
-  const world = new World({
-    partitions: 1,
-    service: { review: () => ({ afterMs: MINUTE, ...(failing ? { state: 'failed' } : {}) }) },
-  });
-  const instance = world.start();
-  world.produce(7, { types: ['a'] });
-  await world.clock.runUntil(() => instance.gauge('items_buffered') === 2, MINUTE);
-  assert.equal((await command(world, 'pause')).outcome, 'reached');
-  failing = false;
-  const batches = world.service.batches.size;
-  await world.clock.advance(5 * MINUTE);
-  assert.equal(world.service.batches.size, batches);
-  assert.equal(viewOf(instance).jobs[0]?.phase, 'retrying');
-  assert.equal(instance.budget.pool.lentBytes, 0);
-  await command(world, 'resume');
-  await end(world);
-});
-
-test('a batch whose creation is under way when the pipeline is paused is not submitted', async () => {
-  const gate = new Gate();
-  const world = new World({
-    partitions: 1,
-    wrap: (ports) => {
-      const create: PipelineKind['create'] = async (...about) => {
-        await gate.pass();
-        return ports.kind.create(...about);
-      };
-      return { ...ports, kind: changed(ports.kind, { create }) };
-    },
-  });
-  world.start();
-  world.produce(5, { types: ['a'] });
-  await world.clock.runUntil(() => gate.reached === 1, MINUTE);
-  assert.equal((await command(world, 'pause')).outcome, 'reached');
-  gate.open();
-  await world.clock.advance(5 * MINUTE);
-  assert.equal(world.service.batches.size, 1);
-  assert.equal(world.liveJobs().length, 0);
-  assert.equal(world.service.calls.upload, 0);
-  await command(world, 'resume');
-  await end(world);
 });
 
 test('a drain finishes retries and what was buffered, and is acknowledged with an empty journal', async () => {
@@ -151,80 +102,6 @@ test('a malformed command is ignored with a warning; the one before stays in for
   await end(world);
 });
 
-test('shards differ while a command is written: no other program is suspected', async () => {
-  const world = new World();
-  const instance = world.start();
-  await world.clock.runUntil(() => viewOf(instance).shards[1]?.state === 'owner', MINUTE);
-  await command(world, 'pause');
-  const { transactions } = world.kafka;
-  const notes = async (inspection = inspectionOf(world)) =>
-    (await world.through(journalReport(inspection))).notes;
-  // Another command each time that one shard was looked at, and the other was not.
-  const inspection = inspectionOf(world);
-  const bounds = inspection.scan.bounds.bind(inspection.scan);
-  let [looks, before] = [0, bounds(TOPICS.journal)];
-  inspection.scan.bounds = (topic) => {
-    const revision = ++looks;
-    before = before.then(() => {
-      const value = Buffer.from(JSON.stringify({ v: 1, revision }));
-      if (topic === TOPICS.journal && revision % 2 === 1)
-        for (const shard of [0, 1])
-          world.kafka.cluster.produce(TOPICS.journal, shard, [{ key: 'control', value }]);
-      return bounds(topic);
-    });
-    return before;
-  };
-  assert.deepEqual(await notes(inspection), []);
-  // Hidden in one shard by an open transaction of its owner.
-  const tools = behindOpenTransaction(world, 1);
-  await command(world, 'pause', { timeoutMs: 0, tools });
-  assert.deepEqual(await notes(), []);
-  transactions.expire('other');
-  assert.deepEqual(await notes(), []);
-});
-
-test('a command that only one shard was given is replaced by the next, whatever that is', async () => {
-  const hold = { state: 'paused', atMs: 1, by: 'x' };
-  for (const revision of [1, 2, 0]) {
-    const world = new World();
-    const instance = world.start();
-    await world.clock.runUntil(() => viewOf(instance).shards[1]?.state === 'owner', MINUTE);
-    await command(world, 'pause');
-    await command(world, 'resume');
-    const value = Buffer.from(JSON.stringify({ v: 1, revision, hold }));
-    world.kafka.cluster.produce(TOPICS.journal, 1, [{ key: 'control', value }]);
-    await world.clock.advance(SECOND);
-    const isRead = revision > 0;
-    const note =
-      'the command of shard(s) 1 cannot be read or is not the newest, since something else has written to the journal: give the newest again';
-    assert.equal(viewOf(instance).control?.by, isRead ? 'x' : undefined);
-    const { notes } = await world.through(journalReport(inspectionOf(world)));
-    assert.deepEqual(notes, [note]);
-    const { outcome, changed } = await command(world, 'resume');
-    assert.deepEqual([outcome, changed], ['reached', true]);
-    assert.deepEqual((await world.through(journalReport(inspectionOf(world)))).notes, []);
-    world.produce(20);
-    await end(world);
-  }
-});
-
-test('a command whose record is gone gives its revision to no other', async () => {
-  const world = new World({ partitions: 1 });
-  const instance = world.start();
-  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
-  await command(world, 'pause');
-  instance.process.kill();
-  const lost = await command(world, 'resume', { timeoutMs: 0 });
-  world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'control', value: null }]);
-  world.kafka.cluster.log(TOPICS.journal, 0).compact({ dropTombstones: true });
-  world.start();
-  await world.clock.advance(MINUTE);
-  const next = await command(world, 'drain', { timeoutMs: 0 });
-  assert.ok(next.control.revision > lost.control.revision);
-  assert.equal((await command(world, 'resume')).outcome, 'reached');
-  await end(world);
-});
-
 test('the command after the highest revision is obeyed too', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
@@ -282,36 +159,4 @@ test('a command that changes nothing is not written; a newer one ends the wait; 
     return mine;
   };
   await assert.rejects(command(world, 'pause', { tools }), /another command.*run it again/);
-});
-
-/** Control tools whose commands are written behind a transaction of a shard's owner, which stays open. */
-function behindOpenTransaction(world: World, shard: number, onOpen: () => void = () => undefined) {
-  const { transactions } = world.kafka;
-  const tools = controlOf(world);
-  const open = tools.openControl.bind(tools);
-  tools.openControl = (shards) => {
-    const producer = open(shards);
-    const commit = producer.commit.bind(producer);
-    producer.commit = (transaction) => {
-      const record = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
-      const other = transactions.initialise('other');
-      transactions.append('other', other, TOPICS.journal, shard, [record]);
-      onOpen();
-      return commit(transaction);
-    };
-    return producer;
-  };
-  return tools;
-}
-
-test('a command behind an open transaction of an owner is not taken for an older one', async () => {
-  const world = new World({ partitions: 1 });
-  const instance = world.start();
-  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
-  await command(world, 'pause');
-  const { transactions } = world.kafka;
-  const tools = behindOpenTransaction(world, 0, () =>
-    world.clock.after(10 * SECOND, () => transactions.expire('other')),
-  );
-  assert.equal((await command(world, 'resume', { tools })).outcome, 'reached');
 });

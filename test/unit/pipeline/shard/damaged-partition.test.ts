@@ -76,21 +76,6 @@ test('a shard is claimed although one of its partitions has no leader', async ()
   world.assertExactlyOnce();
 });
 
-test('a partition without a leader at the first claim is read once it has one', async () => {
-  const { world, damaged } = damagedWorld();
-  for (const operation of ['fetch', 'read', 'ranges'] as const) damaged.add(operation);
-  world.produce(30);
-  const instance = world.start();
-  await world.clock.advance(MINUTE);
-  assert.deepEqual(settled(world), [0, 10, 10]);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-  assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
-  damaged.clear();
-  await world.untilSettled(MINUTE);
-  assert.equal(instance.health.conditions.get('reviews/shards'), undefined);
-  world.assertExactlyOnce();
-});
-
 test('an offset that was reset is kept until the partition can be seen again', async () => {
   const { world, damaged } = damagedWorld();
   const first = world.start();
@@ -126,22 +111,4 @@ test('records of a partition that cannot be read again keep neither the shard no
   damaged.clear();
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
-});
-
-test('dead letters of a partition that cannot be read again wait without the shard', async () => {
-  const { world, damaged } = damagedWorld({
-    options: { batch: { maxRows: 1 }, review: { attempts: 1, onFailure: 'dead-letter' } },
-    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
-  });
-  const instance = world.start();
-  damaged.add('read');
-  world.event(0);
-  await world.clock.advance(30 * SECOND);
-  for (const partition of [1, 2]) world.event(partition);
-  await world.clock.advance(MINUTE);
-  assert.equal(world.verdict().settled, 2);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-  damaged.clear();
-  await world.untilSettled(MINUTE);
-  assert.equal(world.verdict().settled, 3);
 });

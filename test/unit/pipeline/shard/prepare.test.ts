@@ -81,19 +81,6 @@ test('intake waits, and says why, while the schemas of its records cannot be had
   world.assertExactlyOnce();
 });
 
-test('a replica that waits for schemas stops all the same, and the next one goes on', async () => {
-  const registry = new Registry({ up: false });
-  const world = worldWith(registry);
-  const first = world.start();
-  for (let n = 0; n < 20; n++) world.event(n % 2);
-  await world.clock.advance(MINUTE);
-  await world.through(first.stop());
-  registry.back();
-  world.start();
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-});
-
 test('records that are read again wait for their schemas too', async () => {
   const registry = new Registry({ up: true });
   const world = worldWith(registry, true);
@@ -106,36 +93,6 @@ test('records that are read again wait for their schemas too', async () => {
   assert.equal(world.decisions().length, 15, 'those of the other batches');
   assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
   assert.equal(instance.budget.usedBytes, 0, 'other pipelines may need the memory meanwhile');
-  registry.back();
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-});
-
-test('so do records that are settled from the source', async () => {
-  const registry = new Registry({ up: true });
-  const world = new World({
-    partitions: 1,
-    service: { review: () => ({ afterMs: 10_000 }) },
-    wrap: (ports) => ({
-      ...ports,
-      kind: sourceKind(
-        changed(ports.kind, {
-          prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given),
-        }),
-      ),
-    }),
-  });
-  const instance = world.start();
-  for (let n = 0; n < 20; n++) world.event(0);
-  await world.clock.advance(5_000);
-  registry.down();
-  registry.prepared.clear();
-  await world.clock.advance(5 * MINUTE);
-  assert.deepEqual(
-    [world.decisions().length, instance.gauge('shards_paused', { reason: 'schema_registry' })],
-    [0, 1],
-  );
-  assert.equal(instance.budget.usedBytes, 0);
   registry.back();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
@@ -237,31 +194,6 @@ test('memory for a costly record is reserved before it is decoded; what was drop
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(loads, [1, 1, 9]);
-});
-
-test('memory for a costly record is reserved also when it is read again, and given back', async () => {
-  const reserved: boolean[] = [];
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 4 } },
-    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        decodeCost: ({ offset }) => (offset === 2 ? 10_000_000 : 1_000),
-        decode: (...given: Parameters<typeof ports.kind.decode>) => {
-          if (given[2] !== undefined) reserved.push(instance.budget.usedBytes >= 10_000_000);
-          return ports.kind.decode(...given);
-        },
-      }),
-    }),
-  });
-  const instance = world.start();
-  for (let n = 0; n < 4; n++) world.event(0);
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(reserved, [false, false, true, false]);
-  assert.equal(instance.budget.usedBytes, 0);
 });
 
 test('a record at hand when the pipeline is paused is not taken, and its memory is given back', async () => {

@@ -43,23 +43,6 @@ test('a retry reads records that lie behind the end that it heard', async () => 
   assert.deepEqual([world.decisions().length, world.published('dead').length], [5, 0]);
 });
 
-test('dead letters of a refused type keep the original of records behind the end that was heard', async () => {
-  const { world, answers } = stale({
-    options: { review: { onRejectedType: 'dead-letter' } },
-    service: {
-      fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined),
-    },
-  });
-  world.start();
-  await world.clock.advance(3_000);
-  answers.stale = 2;
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  const letters = world.published('dead');
-  assert.deepEqual([letters.length, letters.filter(({ value }) => value === null).length], [5, 0]);
-});
-
 test('a claim believes an end of the log below what was read only when it hears it twice', async () => {
   for (const [times, refused] of [
     [1, false],

@@ -4,8 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
-import { changed } from '../../../support/engine/changed.ts';
 import { World } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
@@ -100,34 +98,4 @@ test('an upload that may have arrived is followed, whatever its last answer was:
     world.assertExactlyOnce();
     assert.deepEqual([submitted(world).length, world.service.submissions(0, 0)], [1, 1], failure);
   }
-});
-
-test('that it may have arrived is remembered over the tries of one upload, and its grace ends what did not arrive', async () => {
-  const tries: string[] = [];
-  const world = new World({
-    partitions: 1,
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        upload: async (job, body, signal) => {
-          tries.push(job.remoteId);
-          if (tries.length === 1)
-            throw new ServiceError('unavailable', 'reset', {
-              operation: 'upload',
-              mayHaveArrived: true,
-            });
-          if (tries.length === 2)
-            throw new ServiceError('expired', 'expired', { operation: 'upload' });
-          await ports.kind.upload(job, body, signal);
-        },
-      }),
-    }),
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(50_000);
-  assert.deepEqual(tries, ['batch-1', 'batch-1'], 'within the grace nothing is submitted again');
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([failures(world, 'upload_lost'), failures(world, 'upload_expired')], [1, 0]);
 });

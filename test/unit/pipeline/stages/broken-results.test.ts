@@ -1,9 +1,8 @@
 /** A service whose result files settle nothing pauses its types; a row that breaks a file stands alone in the end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changed } from '../../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../../support/engine/world.ts';
-import type { ResultLine, ReviewPlan } from '../../../support/memory/service/review-service.ts';
+import type { ReviewPlan } from '../../../support/memory/service/review-service.ts';
 import type { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 const MINUTE = 60_000;
@@ -76,38 +75,6 @@ for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
   }
 }
 
-for (const [what, others] of [
-  ['without the others', undefined],
-  ['with the others malformed', { malformed: 'the reference is empty' }],
-] as const) {
-  test(`files with one row of forty, ${what}: the type pauses, nothing is given up, and all is decided once the service is well`, async () => {
-    let broken = true;
-    const world = new World({
-      partitions: 1,
-      options: {
-        batch: { maxRows: 40, maxAgeMs: 1_000 },
-        review: { attempts: 3 },
-        downloadRetries: 0,
-      },
-      service: {
-        review: () => ({
-          results: ([first = assert.fail(), ...rest]): ResultLine[] =>
-            broken
-              ? [first, ...(others === undefined ? [] : rest.map(() => others))]
-              : [first, ...rest],
-        }),
-      },
-    });
-    const { logger } = world.start();
-    for (let n = 0; n < 400; n++) world.event(0);
-    await world.clock.advance(MINUTE);
-    assert.deepEqual(errors(world), []);
-    assert.ok(isPaused(logger));
-    broken = false;
-    await untilDecided(world);
-  });
-}
-
 test('files that hold ten rows at most: batches are halved until all of their rows come back, and none is given up', async () => {
   const world = new World({
     partitions: 1,
@@ -145,50 +112,6 @@ for (const maxRows of [1, 40]) {
     await untilDecided(world);
   });
 }
-
-test('a storage that takes five rows at a time pauses no type: batches are halved to its size', async () => {
-  const sizes = new Map<string, number>();
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 40, maxAgeMs: 1_000 } },
-    service: {
-      fault: (operation, id) =>
-        operation === 'upload' && (sizes.get(id ?? '') ?? 0) > 5
-          ? { failure: 'too_large' }
-          : undefined,
-    },
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        upload: (job, body, signal) => {
-          sizes.set(job.remoteId, body.rows);
-          return ports.kind.upload(job, body, signal);
-        },
-      }),
-    }),
-  });
-  const { logger } = world.start();
-  for (let n = 0; n < 200; n++) world.event(0);
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([errors(world), isPaused(logger)], [[], false]);
-});
-
-test('a single record of its type is given up as a probe only, unless others of the type are decided meanwhile', async () => {
-  let broken = true;
-  const world = new World({
-    partitions: 1,
-    options: { review: { attempts: 1 }, downloadRetries: 0 },
-    service: spoiling('a file without rows', () => broken),
-  });
-  world.start();
-  world.event(0);
-  await world.clock.advance(8_000);
-  assert.deepEqual([world.service.batches.size, world.decisions()], [1, []]);
-  broken = false;
-  await world.untilSettled(MINUTE);
-  assert.deepEqual(errors(world), []);
-});
 
 test('a single record of its type whose results never come ends all the same, after a pause', async () => {
   const world = new World({
@@ -240,28 +163,6 @@ test('a malformed row that swallows others takes none of them with it', async ()
     (metrics.counter('jobs_failed_total', { reason }) ?? 0) > 0,
     'while rows were missing too',
   );
-});
-
-test('a batch that settles something ends the row of failures of its type', async () => {
-  const world = new World({
-    partitions: 1,
-    options: {
-      batch: { maxRows: 4, maxAgeMs: 1_000 },
-      review: { attempts: 3 },
-      downloadRetries: 0,
-    },
-    // The first row of each file is missing, so every batch of one row settles nothing.
-    service: { review: () => ({ results: (rows) => rows.slice(1) }) },
-  });
-  const { logger } = world.start();
-  for (let n = 0; n < 40; n++) {
-    for (let row = 0; row < 4; row++) world.event(0);
-    await world.clock.advance(2_000);
-  }
-  const warned = logger.lines.filter(({ message }) => message.includes('keep failing'));
-  assert.equal(warned.length, 0);
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
 });
 
 test('a batch is warned of once, however often its file is downloaded, with the first reason and the number of its malformed rows', async () => {

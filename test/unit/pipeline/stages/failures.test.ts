@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
-import type { Transaction } from '../../../../src/core/ports/kafka.ts';
 import { changed } from '../../../support/engine/changed.ts';
-import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';
+import { World, type WorldSettings } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
 
@@ -128,95 +127,6 @@ test('a service that returns the id of a live job again and again is called less
   await world.clock.advance(10 * MINUTE);
   assert.ok(creates > 10 && creates < 100, `${creates} creates in ten minutes`);
   assert.equal(world.liveJobs().length, 1);
-});
-
-test('the same remote id given to two creates at once becomes one job, not two', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 1 } },
-    wrap: (ports, { clock }) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        create: async (type, signal) => {
-          const created = await ports.kind.create(type, signal);
-          return created.remoteId === 'batch-2' ? { ...created, remoteId: 'batch-1' } : created;
-        },
-      }),
-      producers: {
-        open: (shard) => {
-          const producer = ports.producers.open(shard);
-          // Dead letters take a while: both creates are through before the first job's turn in the queue.
-          const commit = async (transaction: Transaction) => {
-            if (transaction.outputs?.[0]?.topic === 'dead') await clock.sleep(5_000);
-            return producer.commit(transaction);
-          };
-          return changed(producer, { commit });
-        },
-      },
-    }),
-  });
-  world.put(0, 'not json');
-  for (let n = 0; n < 2; n++) world.event(0);
-  const { logger } = world.start();
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(submitted(world), [[1], [], [2]]);
-  assert.equal(
-    logger.lines.filter(({ message }) => message.includes('the id of a live job')).length,
-    1,
-  );
-  assert.deepEqual(
-    world.decisions().map(({ attempt }) => attempt),
-    [1, 1],
-  );
-});
-
-test('content and presigned addresses never reach the log, whatever fails (I6)', async () => {
-  let n = 0;
-  const world = oneBatch(8, {
-    service: {
-      fault: (operation) =>
-        n++ % 3 === 0 ? { failure: operation === 'upload' ? 'expired' : 'unavailable' } : undefined,
-      review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { state: 'failed' } : {}),
-    },
-  });
-  world.put(0, 'not json: event of a');
-  await world.untilSettled(30 * MINUTE);
-  const text = world.instances.map(({ logger }) => logger.text()).join('\n');
-  assert.ok(text.length > 1_000);
-  assert.doesNotMatch(text, /event of a|signature|memory:\/\//);
-  assert.ok(
-    world.kafka.cluster
-      .log(TOPICS.journal, 0)
-      .durable()
-      .every(({ value }) => !/event of a|signature/.test(String(value))),
-  );
-});
-
-test('the most batches that one job may cost holds over a restart too', async () => {
-  const world = oneBatch(8, {
-    options: {
-      batch: { maxAgeMs: 1_000 },
-      review: { attempts: 1, pauseMs: 1_000 },
-      maxRetryBatches: 6,
-    },
-    service: {
-      // The second half fails after the restart, while the halves of the first are under review still.
-      review: ({ rows = [] }) => {
-        const atOnce = rows.length === 8 || (rows.length === 4 && rows[0]?.offset === 0);
-        return { state: 'failed', afterMs: atOnce ? 0 : rows.length === 4 ? 200_000 : 900_000 };
-      },
-    },
-  });
-  await world.clock.runUntil(
-    () => submitted(world).filter((rows) => rows.length === 2).length === 2,
-    10 * MINUTE,
-  );
-  world.instances[0]?.process.kill();
-  world.start();
-  await world.untilSettled(60 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.batches.size, 5);
 });
 
 test('a batch that turns out to be somebody else’s is given up at once, and its records come back in another', async () => {

@@ -14,59 +14,6 @@ const rewriting = (fetched: Parameters<typeof fetchedThrough>[0]): WrapPorts =>
     batch.stream === 'source' ? fetched(batch, give, ports) : give(batch),
   );
 
-test('a batch that was under way for another position is dropped: nothing of it is taken, nothing before it is passed over', async () => {
-  let forged = 0;
-  const world = new World({
-    partitions: 1,
-    hooks: { batchRecords: () => 4 },
-    wrap: rewriting((batch, tell) => {
-      const ahead = recordsOf(batch).slice(1);
-      if (ahead[0] !== undefined && forged++ < 20)
-        tell(withRecords({ ...batch, fetchOffset: ahead[0].offset }, ahead));
-      tell(batch);
-    }),
-  });
-  world.start();
-  world.produce(40);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.ok(forged >= 10);
-});
-
-test('records below the position that come with a batch are passed over, not taken twice', async () => {
-  let before: readonly SourceRecord[] = [];
-  const world = new World({
-    partitions: 1,
-    hooks: { batchRecords: () => 4 },
-    wrap: rewriting((batch, tell) => {
-      tell(withRecords(batch, [...before, ...recordsOf(batch)]));
-      before = recordsOf(batch);
-    }),
-  });
-  const instance = world.start();
-  world.produce(40);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(instance.metrics.counter('events_consumed_total'), 40);
-});
-
-test('a position that the client has moved by itself is set back, and reading goes on there', async () => {
-  let moved = 0;
-  const world = new World({
-    partitions: 1,
-    hooks: { batchRecords: () => 4 },
-    wrap: rewriting((batch, tell, { group }) => {
-      tell(batch);
-      if (moved++ === 3) group.seek('source', 0, batch.nextOffset + 10);
-    }),
-  });
-  world.start();
-  world.produce(80);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.submissions(0, 79), 1);
-});
-
 test('a source topic that is made anew under a running owner is refused as soon as its position lies beyond the end', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
@@ -125,36 +72,4 @@ test('a source topic that is created again while the client is away, and is long
     instance.refused?.message ?? '',
     /offset 9 in partition \d of source topic content is not what this pipeline has read/,
   );
-});
-
-test('retention that overtakes what is fetched but not yet taken loses nothing of that', async () => {
-  const commit = Promise.withResolvers<void>();
-  const world = new World({
-    partitions: 1,
-    hooks: {
-      batchRecords: () => 4,
-      // The dead letter of the first record is slow to commit: what is fetched meanwhile waits.
-      beforeCommit: ({ transaction: { outputs } }) =>
-        outputs === undefined ? undefined : commit.promise,
-    },
-  });
-  const instance = world.start();
-  world.put(0, 'not json');
-  for (let n = 1; n < 20; n++) world.event(0);
-  await world.clock.advance(10_000);
-  world.kafka.cluster.log('content', 0).deleteBefore(40);
-  world.event(0);
-  await world.clock.advance(10_000);
-  for (let n = 0; n < 30; n++) world.event(0);
-  world.kafka.cluster.log('content', 0).deleteBefore(40);
-  await world.clock.advance(10_000);
-  commit.resolve();
-  await world.clock.advance(MINUTE);
-  assert.equal(
-    instance.metrics.counter('unread_records_lost_total') +
-      world.decisions().length +
-      world.published('dead').length,
-    51,
-  );
-  assert.ok(world.decisions().length >= 30, `${world.decisions().length}`);
 });

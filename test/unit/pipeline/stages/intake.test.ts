@@ -31,40 +31,6 @@ test('a buffer seals by the wall clock also when no record comes', async () => {
   world.assertExactlyOnce();
 });
 
-test('a buffer seals by rows and by bytes at once, and each content type fills its own', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 3, maxBytes: 400, maxAgeMs: 600_000 } },
-  });
-  world.start();
-  await world.clock.advance(1_000);
-  for (const type of ['a', 'b', 'a', 'b', 'a']) world.event(0, type);
-  await world.clock.advance(1_000);
-  const rows = () =>
-    [...world.service.batches.values()].map(({ type, rows }) => [type, rows?.length]);
-  assert.deepEqual(rows(), [['a', 3]]);
-  for (let n = 0; n < 2; n++) world.put(0, sourceValue({ type: 'c', content: 'x'.repeat(250) }));
-  await world.clock.advance(1_000);
-  assert.deepEqual(rows(), [
-    ['a', 3],
-    ['c', 1],
-  ]);
-});
-
-test('a batch whose offsets no longer fit one journal record is sealed before', async () => {
-  const world = new World({
-    partitions: 1,
-    budgetBytes: 100_000_000,
-    options: { batch: { maxRows: 100_000, maxAgeMs: 600_000 }, maxOffsetBytes: 1_000 },
-  });
-  world.start();
-  // Two types in turn: a bitmap of every other offset, 1 bit each and base64 on top.
-  world.produce(20_000, { types: ['a', 'b'] });
-  await world.clock.advance(5_000);
-  const sizes = [...world.service.batches.values()].map(({ rows }) => rows?.length ?? 0);
-  assert.ok(sizes.length >= 2 && sizes.every((size) => size > 1_000 && size <= 4_096), `${sizes}`);
-});
-
 test('the first batch of a shard after a start is small, and the others are not', async () => {
   const world = new World({
     partitions: 2,
@@ -77,30 +43,6 @@ test('the first batch of a shard after a start is small, and the others are not'
   const sizes = [...world.service.batches.values()].map(({ rows }) => rows?.length ?? 0);
   assert.deepEqual(sizes.slice(0, 2), [100, 100]);
   assert.ok(sizes.length > 2 && sizes.slice(2).every((size) => size === 1_000), `${sizes}`);
-});
-
-test('a gap of 2^28 offsets and more behind a record that waits holds up nothing, and costs the journal nothing', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxAgeMs: 30_000 } } });
-  const log = world.kafka.cluster.log(TOPICS.source, 0);
-  const offsets = [100, 2 ** 28 + 1, 2 ** 40].map((gap) => {
-    log.leap(gap);
-    return world.event(0);
-  });
-  const instance = world.start();
-  await world.untilSettled(2 * MINUTE);
-  assert.deepEqual(
-    world
-      .decisions()
-      .map(({ offset }) => offset)
-      .sort((a, b) => a - b),
-    offsets,
-  );
-  assert.equal(world.service.batches.size, 1, 'they share a batch');
-  world.assertExactlyOnce();
-  assert.equal(world.committed(0).offset, (offsets[2] as number) + 1);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-  for (const { value } of world.kafka.cluster.log(TOPICS.journal, 0).durable())
-    assert.ok((value?.length ?? 0) < 1_000);
 });
 
 test('a gap of 2^28 offsets between a record whose type waits and the next ones pauses the partition until the type is taken', async () => {
@@ -177,41 +119,6 @@ test('intake pauses at maxInFlight, says so, and resumes when the watermark has 
   world.assertExactlyOnce();
   await world.clock.advance(2_000);
   assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 0);
-});
-
-test('records in live batches count against maxInFlight, after a restart too, and settling makes room', async () => {
-  const world = new World({
-    partitions: 2,
-    options: { source: { maxInFlight: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
-    hooks: { batchRecords: () => 4 },
-    service: { review: () => ({ afterMs: 'never' }) },
-  });
-  for (let n = 0; n < 1_000; n++) world.event(0);
-  for (let n = 0; n < 10; n++) world.event(1);
-  const submitted = () => {
-    const rows = [...world.service.batches.values()].flatMap((batch) => batch.rows ?? []);
-    return [0, 1].map((partition) => rows.filter((row) => row.partition === partition).length);
-  };
-  const first = world.start();
-  await world.clock.advance(MINUTE);
-  assert.deepEqual(
-    submitted(),
-    [24, 10],
-    '20, and what the last fetch brought; the other partition has room',
-  );
-  assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
-  await world.through(first.stop());
-
-  const second = world.start();
-  await world.clock.advance(MINUTE);
-  assert.deepEqual(submitted(), [24, 10], 'what the journal names counts from the first fetch on');
-  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 1);
-  world.service.script = {};
-  for (const id of [...world.service.batches.keys()]) world.service.finish(id);
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  await world.clock.advance(2_000);
-  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
 test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
@@ -337,52 +244,6 @@ test('a dead letter that is larger than its topic takes leaves its value out, or
     ['4', null, null],
   ]);
   assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-});
-
-test('a record that waits alone when its shard changes hands keeps its age as well', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 1000, maxAgeMs: 120_000 } },
-  });
-  const first = world.start();
-  await world.clock.advance(2_000);
-  const fromMs = world.clock.now();
-  world.event(0);
-  await world.clock.advance(60_000);
-  await world.through(first.stop());
-  world.start();
-  await world.clock.advance(2 * MINUTE);
-  assert.deepEqual(creations(world, fromMs), [120_000]);
-});
-
-test('a batch that waits for its upload is counted with its body alone, and with nothing once it is through', async () => {
-  let sent = 0;
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 50 } },
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        upload: (job, body, signal) => {
-          sent = body.body.length;
-          return ports.kind.upload(job, body, signal);
-        },
-      }),
-    }),
-    service: {
-      fault: (operation) =>
-        operation === 'upload' && down ? { failure: 'unavailable' } : undefined,
-    },
-  });
-  let down = true;
-  const { budget } = world.start();
-  world.produce(50, { types: ['a'] });
-  await world.clock.advance(5_000);
-  assert.ok(sent > 1_000);
-  assert.equal(budget.usedBytes, sent);
-  down = false;
-  await world.untilSettled(MINUTE);
-  assert.equal(budget.usedBytes, 0);
 });
 
 test('records that take long to decode leave the processor to others in between, when they are read again too', async () => {

@@ -43,21 +43,6 @@ const anomalies = (world: World) =>
     }),
   );
 
-test('a chunk is bounded by its bytes too', async () => {
-  const sizes: number[] = [];
-  const world = oneBatch(10, (rows) => rows, {
-    options: { chunk: { maxRows: 1000, maxBytes: 250 } },
-    hooks: {
-      commitFate: ({ transaction: { outputs } }) => {
-        if (outputs !== undefined) sizes.push(outputs[0]?.records.length ?? 0);
-        return 'commit';
-      },
-    },
-  });
-  await world.untilSettled(MINUTE);
-  assert.deepEqual(sizes, [3, 3, 3, 1], 'three rows have more than 250 bytes, two have not');
-});
-
 test('a result file with too few rows is downloaded again, three times, before rows are called missing', async () => {
   const empty = oneBatch(6, () => []);
   await empty.untilSettled(11 * MINUTE);
@@ -97,33 +82,6 @@ test('a result file that grows with each download is followed for as long as it 
   assert.deepEqual([ready, offsetsBy(world, 1).length, anomalies(world)], [8, 8, {}]);
 });
 
-test('a file with as many rows as promised is not downloaded again, whatever stands in them', async () => {
-  const world = oneBatch(4, ([a, b]) =>
-    [a, b, { malformed: 'x' }, { malformed: 'y' }].filter((row) => row !== undefined),
-  );
-  await world.untilSettled(11 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.calls.results, 2);
-  assert.deepEqual(
-    [offsetsBy(world, 1), offsetsBy(world, 2)],
-    [
-      [0, 1],
-      [2, 3],
-    ],
-  );
-});
-
-test('where the service does not tell how many rows there are, the job’s own count is expected', async () => {
-  const world = oneBatch(4, () => []);
-  await world.clock.runUntil(
-    () => world.service.batches.get('batch-1')?.state === 'finished',
-    MINUTE,
-  );
-  world.service.batch('batch-1').expectedRows = undefined;
-  await world.untilSettled(11 * MINUTE);
-  assert.equal(world.service.calls.results, 4 + 1);
-});
-
 test('a download that ends short of its last rows with an error is tried again for as long as it is cut', async () => {
   let cuts = 0;
   const world = oneBatch(5, (rows) => rows, {
@@ -135,20 +93,6 @@ test('a download that ends short of its last rows with an error is tried again f
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([world.service.batches.size, world.service.calls.results], [1, 21]);
-});
-
-test('a restart in the middle of settling downloads again, skips what is gone and counts no anomaly', async () => {
-  const world = oneBatch(12, (rows) => rows, {
-    hooks: {
-      commitFate: ({ transaction }) =>
-        transaction.outputs !== undefined && outputs++ === 2 ? 'reply-lost' : 'commit',
-    },
-  });
-  let outputs = 0;
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.ok(outputs >= 4);
-  assert.deepEqual([anomalies(world), world.service.batches.size], [{}, 1]);
 });
 
 test('a transaction of decisions that failed makes the next owner in this process try smaller ones, and grow again', async () => {

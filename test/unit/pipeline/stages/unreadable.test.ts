@@ -156,25 +156,6 @@ test('audit counts the offsets that cannot be read as dead letters, and explain 
   assert.deepEqual(said.notes, [`the source record cannot be read: ${BATCH.message}`]);
 });
 
-test('tools report the offsets of an output that they could not read', async () => {
-  const world = new World({ partitions: 1 });
-  events(world, 3);
-  world.start();
-  await world.untilSettled(MINUTE);
-  const [log] = [0, 1]
-    .map((partition) => world.kafka.cluster.log('decisions', partition))
-    .filter(({ end }) => end > 0);
-  log?.spoil(0, 1, BATCH);
-  const notices: string[] = [];
-  const inspection = { ...inspectionOf(world), notice: (text: string) => void notices.push(text) };
-  const { totals } = await world.through(audit(inspection, { partitions: [] }));
-  assert.equal(totals.decided, 2);
-  assert.ok(
-    notices.some((text) => text.includes('offsets 0 to 0 cannot be read and are not counted')),
-    notices.join('\n'),
-  );
-});
-
 test('while memory is full no more than one piece of a batch is decoded', async () => {
   let asked = 0;
   let down = true;
@@ -206,42 +187,6 @@ test('while memory is full no more than one piece of a batch is decoded', async 
   down = false;
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
-});
-
-/** Pieces of one record each, whose bytes are overwritten when the next one is read. */
-const overwritten = repieced(async function* (batch) {
-  for await (const { records } of batch.pieces())
-    for (const record of records) {
-      const value = Buffer.from(record.value as Buffer);
-      const nextOffset = record.offset + 1;
-      yield { records: [{ ...record, value }], unreadable: undefined, nextOffset };
-      value.fill('x');
-    }
-});
-
-test('dead letters of many pieces go out in one transaction, with the records as they were read', async () => {
-  const perCommit: number[] = [];
-  const hooks = {
-    batchRecords: () => 5,
-    committed: () => void perCommit.push(world.published('dead').length),
-  };
-  const options = { chunk: { maxRows: 100, maxBytes: 100_000 } };
-  const world = new World({ partitions: 1, wrap: overwritten, hooks, options });
-  const texts = Array.from({ length: 5 }, (_, n) => `not json ${n}`);
-  for (const text of texts) world.put(0, text);
-  world.start();
-  await world.untilSettled(MINUTE);
-  assert.deepEqual(
-    world
-      .published('dead')
-      .map(({ value }) => String(value))
-      .sort(),
-    texts,
-  );
-  assert.deepEqual(
-    perCommit.filter((letters) => letters > 0 && letters < texts.length),
-    [],
-  );
 });
 
 test('large dead letters go out before the next piece is read', async () => {
@@ -327,28 +272,4 @@ test('a large record whose schema is loaded keeps the room of intake, which sett
   world.start();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-});
-
-test('records that cannot be read, each for itself, share transactions, whatever stands between them', async () => {
-  let transactions = 0;
-  const world = new World({
-    partitions: 1,
-    budgetBytes: 100_000_000,
-    options: { chunk: { maxRows: 1_000 } },
-    kafka: { maxBatchRecords: 10_000 },
-    hooks: {
-      commitFate: ({ transaction }) => {
-        if (transaction.outputs?.some(({ topic }) => topic === 'dead') === true) transactions++;
-        return 'commit';
-      },
-    },
-  });
-  events(world, 3_000);
-  for (let offset = 0; offset < 3_000; offset++)
-    if (offset % 3 !== 0) source(world).spoil(offset, offset + 1, HEADERS);
-  world.start();
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(letters(world).length, 2_000);
-  assert.ok(transactions <= 10, `${transactions} transactions`);
 });
