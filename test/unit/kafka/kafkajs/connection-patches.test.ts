@@ -5,7 +5,6 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { BrokerSilence } from '../../../../src/kafka/client/broker-silence.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 
 interface Connection {
@@ -40,10 +39,7 @@ interface SilentServer {
 }
 
 /** A connection to a server that takes everything and says nothing. */
-async function withSilentServer(
-  run: (server: SilentServer) => Promise<void>,
-  silence?: BrokerSilence,
-): Promise<void> {
+async function withSilentServer(run: (server: SilentServer) => Promise<void>): Promise<void> {
   const ends: Socket[] = [];
   const sockets: Socket[] = [];
   const silent = createServer({ allowHalfOpen: true }, (socket) =>
@@ -58,14 +54,11 @@ async function withSilentServer(
     logger: quiet,
     requestTimeout: 50,
     connectionTimeout: 5_000,
-    socketFactory: Object.assign(
-      ({ onConnect }: { onConnect: () => void }) => {
-        const socket = connect({ port, host: '127.0.0.1' }, onConnect);
-        sockets.push(socket);
-        return socket;
-      },
-      { silence },
-    ),
+    socketFactory: ({ onConnect }: { onConnect: () => void }) => {
+      const socket = connect({ port, host: '127.0.0.1' }, onConnect);
+      sockets.push(socket);
+      return socket;
+    },
   });
   const asked = {
     apiKey: 18,
@@ -98,18 +91,6 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
       await connection.connect();
       assert.equal(connection.isConnected(), true);
     });
-  });
-
-  it('reports what was sent and not answered: neither a socket that opens nor a timeout is an answer', async () => {
-    let nowMs = 0;
-    const silence = new BrokerSilence(() => nowMs);
-    await withSilentServer(async ({ connection, request }) => {
-      await connection.connect();
-      nowMs = 2_000;
-      await assert.rejects(request(50), { name: 'KafkaJSRequestTimeoutError' });
-      nowMs = 7_000;
-      assert.equal(silence.silentMs, 7_000);
-    }, silence);
   });
 
   for (const throttledMs of [0, 60_000]) {

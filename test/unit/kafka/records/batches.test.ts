@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { crc32c } from '../../../../src/kafka/records/index.ts';
 import {
-  seal,
   slowCrc32c,
   varint,
   writeBatch,
@@ -62,15 +61,6 @@ describe('the headers of a response', () => {
     );
   });
 
-  it('that were appended after the broker had noted the high watermark of its response are read', async () => {
-    const read = await readAll([three(10), three(13), three(40)], {
-      fetchOffset: 10,
-      endOffset: 13,
-    });
-    assert.deepEqual([read.offsets, read.ranges], [[10, 11, 12, 13, 14, 15, 40, 41, 42], []]);
-    assert.equal(next([three(10), three(13)], 10, 13), 16);
-  });
-
   it('of a log that has grown beyond what a number holds are refused', async () => {
     const endOffset = 2 ** 53;
     assert.throws(() => nextOffset({ bytes: three(10), fetchOffset: 10, endOffset }), /2\^53 - 1/);
@@ -79,15 +69,6 @@ describe('the headers of a response', () => {
 });
 
 describe('a batch with a wrong checksum', () => {
-  it('is reported up to the next batch, and its neighbours are read', async () => {
-    const read = await readAll([three(0), damaged(three(3)), three(6)]);
-    assert.deepEqual(
-      [read.offsets, read.ranges],
-      [[0, 1, 2, 6, 7, 8], [[3, 6, 'unreadable_batch']]],
-    );
-    assert.match(read.unreadable[0]?.poison.message ?? '', /offset 3 .*CRC-32C/);
-  });
-
   it('is not believed about its last offset', async () => {
     const reaching = damaged(
       writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: 2 ** 31 - 1 }),
@@ -99,15 +80,6 @@ describe('a batch with a wrong checksum', () => {
     assert.equal(next(reaching, 0, 20), 20);
     const negative = damaged(writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: -4 }));
     assert.deepEqual((await readAll([negative, three(6)])).ranges, [[3, 6, 'unreadable_batch']]);
-  });
-
-  it('moves the position by one offset at least', async () => {
-    const behind = damaged(writeBatch({ baseOffset: 3, records: [{}], lastDelta: -5 }));
-    const read = await readAll(behind, { fetchOffset: 8 });
-    assert.deepEqual(
-      [read.ranges, read.nextOffset, next(behind, 8)],
-      [[[8, 9, 'unreadable_batch']], 9, 9],
-    );
   });
 });
 
@@ -122,19 +94,6 @@ describe('a batch of a format that is not known', () => {
     const read = await readAll([unknown(3), three(9)]);
     assert.deepEqual([read.offsets, read.ranges], [[9, 10, 11], [[3, 9, 'unreadable_batch']]]);
     assert.match(read.unreadable[0]?.poison.message ?? '', /format 3.*message format is not known/);
-  });
-
-  it('costs one offset at a time where nothing behind it tells how far it reaches', async () => {
-    const read = await readAll(unknown(3), { fetchOffset: 4 });
-    assert.deepEqual([read.ranges, next(unknown(3), 4)], [[[4, 5, 'unreadable_batch']], 5]);
-  });
-
-  it('or with a length that cannot be, is not followed further', async () => {
-    const short = three(3);
-    short.writeInt32BE(-7, 8);
-    assert.deepEqual((await readAll([three(0), short, three(6)])).ranges, [
-      [3, 4, 'unreadable_batch'],
-    ]);
   });
 });
 
@@ -166,18 +125,6 @@ describe('a malformed batch', () => {
       assert.deepEqual([read.offsets, read.ranges], [[0, 7, 8, 9], [[1, 7, 'unreadable_batch']]]);
     });
   }
-
-  it('that declares a negative number of records is one range', async () => {
-    const read = await readAll([seal(writeBatch({ records: [{}, {}], count: -3 })), three(2)]);
-    assert.deepEqual([read.offsets, read.ranges], [[2, 3, 4], [[0, 2, 'unreadable_batch']]]);
-  });
-
-  it('is not reported where it was read before', async () => {
-    const batch = writeBatch({ packed: good, count: 3, lastDelta: 6 });
-    assert.deepEqual((await readAll(batch, { fetchOffset: 4 })).ranges, [
-      [4, 7, 'unreadable_batch'],
-    ]);
-  });
 });
 
 describe('crc32c', () => {

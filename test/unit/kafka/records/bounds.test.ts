@@ -8,10 +8,8 @@ import { readPieces } from '../../../../src/kafka/records/index.ts';
 import {
   CODECS,
   type Codec,
-  varint,
   writeBatch,
   writeRecord,
-  writeRecords,
 } from '../../../support/kafka/record-batches.ts';
 import { LIMITS, readAll } from '../../../support/records/read-pieces.ts';
 
@@ -69,28 +67,6 @@ describe('turns of the event loop', () => {
     isOver = true;
     assert.equal(new Set(turns).size, 3, `read in the turns ${turns}`);
   });
-
-  it('go to many pieces of one response in a row, then to another response', async () => {
-    const response = writeBatch({ records: Array(100).fill(v('x'.repeat(1_000))) });
-    const order: string[] = [];
-    const read = async (name: string) => {
-      const fetched = {
-        partition: 0,
-        fetchOffset: 0,
-        endOffset: 100,
-        aborted: [],
-        bytes: response,
-      };
-      for await (const piece of readPieces(fetched, { ...LIMITS, pieceBytes: 1_000 }))
-        order.push(...piece.records.map(() => name));
-    };
-    await Promise.all([read('a'), read('b')]);
-    const runs = order.join('').match(/a+|b+/g) ?? [];
-    assert.deepEqual(
-      runs.slice(0, 4).map((run) => `${run[0]}${run.length}`),
-      ['a16', 'b16', 'a16', 'b16'],
-    );
-  });
 });
 
 describe('memory', () => {
@@ -127,30 +103,6 @@ describe('memory', () => {
     for await (const { records } of readPieces(response, LIMITS, reserve))
       calls.push(`piece ${records.map(({ offset }) => offset)}`);
     assert.deepEqual(calls, ['piece 0', 'reserve true', 'piece 1', 'piece 2,3']);
-  });
-
-  it('of the decompressor is given back when reading is given up', async () => {
-    const response = {
-      partition: 0,
-      fetchOffset: 0,
-      endOffset: 3,
-      aborted: [],
-      bytes: bomb(0, 900_000),
-    };
-    let offset: number | undefined;
-    for await (const { records } of readPieces(response, LIMITS)) {
-      offset = records[0]?.offset;
-      if (offset === 1) break;
-    }
-    assert.equal(offset, 1);
-    assert.ok(!process.getActiveResourcesInfo().includes('ZSTD'));
-  });
-
-  it('that is refused ends the reading with the reason of the refusal', async () => {
-    await assert.rejects(
-      readAll(bomb(0, 900_000), { reserve: () => Promise.reject(new Error('stopped')) }),
-      /stopped/,
-    );
   });
 });
 
@@ -199,35 +151,6 @@ describe('a batch that unpacks to more than allowed', () => {
 });
 
 describe('pieces', () => {
-  it('of a million empty records stay small', async () => {
-    const count = 1_000_000;
-    const one = writeRecord({}).length;
-    const packed = Buffer.alloc(count * (one + 3));
-    let end = 0;
-    for (let delta = 0; delta < count; delta++) {
-      const offset = varint(delta);
-      packed[end] = (5 + offset.length) * 2;
-      offset.copy(packed, end + 3);
-      packed.set([1, 1, 0], end + 3 + offset.length);
-      end += 6 + offset.length;
-    }
-    const batch = writeBatch({
-      attributes: 4,
-      packed: zstdCompressSync(packed.subarray(0, end)),
-      count,
-      lastDelta: count - 1,
-    });
-    let position = 0;
-    const response = { partition: 0, fetchOffset: 0, endOffset: count, aborted: [], bytes: batch };
-    for await (const piece of readPieces(response, LIMITS)) {
-      assert.equal(piece.unreadable, undefined);
-      assert.ok(piece.records.length < 4_000);
-      assert.equal(piece.records[0]?.offset, position);
-      position = piece.nextOffset;
-    }
-    assert.equal(position, count);
-  });
-
   it('hold no more bytes than they should, and records of several batches', async () => {
     const batches = Array.from({ length: 40 }, (_, n) =>
       writeBatch({
@@ -247,40 +170,4 @@ describe('pieces', () => {
       String(sizes),
     );
   });
-
-  const plain = writeBatch({
-    packed: writeRecords(Array(40_000).fill({})),
-    count: 40_000,
-    lastDelta: 39_999,
-  });
-  const damaged = Buffer.concat(
-    [...Array(100).keys()].map((baseOffset) =>
-      writeBatch({ baseOffset, attributes: 7, records: [{}] }),
-    ),
-  );
-  const broken = Buffer.from(damaged);
-  for (let at = 17; at < broken.length; at += broken.length / 100) broken.writeUInt32BE(0, at);
-  const headers = writeBatch({
-    records: Array(100).fill({ headers: Array(20).fill(['h', null]) }),
-  });
-  for (const [what, bytes, limits] of [
-    ['of records', plain, {}],
-    ['of damaged batches', broken, {}],
-    ['of batches of an unknown codec', damaged, {}],
-    ['of records with too many headers', headers, { maxHeaders: 10 }],
-  ] as const)
-    it(`${what} let the event loop run between them`, async () => {
-      let turns = 0;
-      const tick = () => {
-        turns++;
-        timer = setImmediate(tick);
-      };
-      let timer = setImmediate(tick);
-      const { pieces } = await readAll(bytes, { limits });
-      clearImmediate(timer);
-      assert.ok(
-        pieces.length > 5 && turns >= pieces.length - 2,
-        `${turns} turns, ${pieces.length} pieces`,
-      );
-    });
 });

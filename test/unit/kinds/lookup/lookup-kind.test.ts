@@ -10,7 +10,6 @@ import type {
 } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
-import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
 import type { FoundDecision } from '../../../../src/kinds/service-ports.ts';
 import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
@@ -163,15 +162,6 @@ test('made decisions are published with all that the service returns; pending on
   );
 });
 
-test('an unknown status is reported once and treated as pending', async () => {
-  const notices: string[] = [];
-  await outcomesOf(
-    { a: { rawStatus: 'RESTING' }, b: { rawStatus: 'RESTING' } },
-    { onNotice: (status) => notices.push(status) },
-  );
-  assert.deepEqual(notices, ['RESTING']);
-});
-
 /** The same ids asked for again and again by one process, so many ms after the job was created. */
 function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}) {
   let nowMs = 0;
@@ -225,35 +215,6 @@ test('ids are not given up while the service does not find an earlier decision e
   }
 });
 
-test('a refusal that is not about the id, such as a wrong method, ends nothing', async () => {
-  const told: string[] = [];
-  for (const status of [402, 405, 406, 415, 426]) {
-    const refusal = new ServiceError('rejected', `answered ${status}`, {
-      operation: 'get_decision',
-      status,
-    });
-    const ask = rounds({ a: refusal }, { onBadAnswer: (message) => told.push(message) });
-    for (const ms of [0, 5_000]) assert.deepEqual((await ask(ms)).offsets, []);
-    assert.equal((await ask(10_000)).error, refusal);
-  }
-  assert.equal(told[1], 'answered 405');
-});
-
-test('an invalid response is reported for each decision, and again after five minutes', async () => {
-  const told: string[] = [];
-  const ask = rounds(
-    { a: 'protocol', b: 'protocol', c: 'unavailable' },
-    { onBadAnswer: (message) => told.push(message) },
-  );
-  const counts: number[] = [];
-  for (const ms of [0, 1_000, 299_999, 300_000]) {
-    const { error } = await ask(ms);
-    assert.ok(error instanceof ServiceError, 'it is waited for');
-    counts.push(told.length);
-  }
-  assert.deepEqual([counts, told[0]], [[2, 2, 2, 4], 'scripted']);
-});
-
 test('a 404 or a refusal that passes ends nothing, however old the lookup is', async () => {
   const answers: Record<string, Answer> = { a: 'rejected' };
   const ask = rounds(answers);
@@ -265,27 +226,6 @@ test('a 404 or a refusal that passes ends nothing, however old the lookup is', a
   assert.deepEqual((await ask(hours + 1_200)).values, [], 'it was known in between');
   answers.a = {};
   assert.deepEqual((await ask(hours + 1_300)).values[0].status, 'SUCCESS');
-});
-
-test('more unknown ids than are remembered end one after the other, none before its own grace is over', () => {
-  const grace = new Grace(1_000, 2);
-  const over = (nowMs: number) => ['a', 'b', 'c'].filter((place) => grace.isOver(place, nowMs));
-  assert.deepEqual([over(500), over(1_499)], [[], []]);
-  assert.deepEqual([over(1_500), over(2_499), over(2_500)], [['a', 'b'], [], ['c']]);
-});
-
-test('ids that are no longer queried make room for others', () => {
-  const grace = new Grace(1_000, 1);
-  assert.equal(grace.isOver('lost', 0), false);
-  const laterMs = 7_201_001;
-  assert.deepEqual(
-    [
-      grace.isOver('a', laterMs),
-      grace.isOver('a', laterMs + 999),
-      grace.isOver('a', laterMs + 1_000),
-    ],
-    [false, false, true],
-  );
 });
 
 /** So many ids, and for those of them that fail, how. */
@@ -301,18 +241,6 @@ test('an id that the service cannot answer for holds up no other, and is the rea
   );
 });
 
-test('a service that fails for all concurrent lookups ends the round; earlier results count', async () => {
-  const away = Object.fromEntries(
-    Array.from({ length: 16 }, (_, n): [number, ServiceFailure] => [16 + n, 'unavailable']),
-  );
-  const { offsets, error } = await outcomesOf(idsOf(40, away));
-  assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
-  assert.deepEqual(
-    offsets,
-    Array.from({ length: 16 }, (_, n) => n),
-  );
-});
-
 test('an id that could not be looked up gets a record with status ERROR', async () => {
   const value = JSON.parse(
     String(
@@ -324,33 +252,4 @@ test('an id that could not be looked up gets a record with status ERROR', async 
     [value.status, value.decision_id, value.error.code],
     ['ERROR', 'a', 'review_timeout'],
   );
-});
-
-test('a filter skips ids that are not wanted: of events, and of values that are ids', () => {
-  const ofEvents = { decisionId: 'ids[-1]', filter: "status == 'open'" };
-  assert.equal(decoded({ status: 'open', ids: ['a', 'b'] }, ofEvents), 'b');
-  assert.equal(decoded({ status: 'shut', ids: ['a', 'b'] }, ofEvents), 'filter');
-  assert.equal(decoded('d-1', { filter: "starts_with(content, 'd-')" }), 'd-1');
-  assert.equal(decoded('e-1', { filter: "starts_with(content, 'd-')" }), 'filter');
-  assert.equal(decoded('e-1', { filter: 'content' }), 'mapping_failed');
-});
-
-test('a decision may be published with a key from an expression', () => {
-  const kind = kindOf({}, { outputKey: "header('tenant')" });
-  const result = kind.decode(sourceRecord('d-1', { headers: [['tenant', 'acme']] }), 0);
-  assert.ok('item' in result);
-  assert.equal(String(kind.failure(result.item, { code: 'x', message: 'y' }, JOB).key), 'acme');
-});
-
-test('an answer that the connector itself fails on costs its record alone: a dead letter, and the others are found', async () => {
-  const unprintable = { toJSON: () => JSON.parse('quoted content') } as unknown as string;
-  const { outcomes, error } = await outcomesOf({ a: {}, b: { result: unprintable }, c: {} });
-  assert.equal(error, undefined);
-  assert.deepEqual(
-    outcomes.map((one) => ('poison' in one ? one.poison.reason : one.status)),
-    ['success', 'internal_error', 'success'],
-  );
-  const [poison] = outcomes.flatMap((one) => ('poison' in one ? [one.poison] : []));
-  assert.match(poison?.crash ?? '', /^SyntaxError\n {4}at /);
-  assert.doesNotMatch(JSON.stringify(poison), /quoted/);
 });

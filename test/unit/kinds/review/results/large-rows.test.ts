@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { largeRowTurn, maxRowBytes } from '../../../../../src/kinds/review/results/large-rows.ts';
+import { maxRowBytes } from '../../../../../src/kinds/review/results/large-rows.ts';
 import { collectRows, decisionOf, JOB, kindWithFile, referenceOf } from '../sample.ts';
 
 const MIB = 1024 * 1024;
@@ -49,46 +49,4 @@ test('a row may have twice the bytes of the upload and the room of the service',
   assert.equal(rows.length, 1);
   assert.match(String(error), /larger than allowed/);
   assert.equal(maxRowBytes({ ...JOB, uploadedBytes: 1024 * MIB }), 64 * MIB);
-});
-
-test('one file at a time holds a large row, and the next has its turn also after an error', async () => {
-  const begun: string[] = [];
-  const file = (name: string, end: Promise<void>) =>
-    async function* () {
-      yield Buffer.from(`${HEADER}"`);
-      yield Buffer.alloc(2 * MIB, 'x');
-      begun.push(name);
-      await end;
-      throw new Error(`end of ${name}`);
-    };
-  const first = Promise.withResolvers<void>();
-  const second = Promise.withResolvers<void>();
-  second.resolve();
-  const one = collectRows(kindWithFile(file('one', first.promise)));
-  const other = collectRows(kindWithFile(file('other', second.promise)));
-  while (begun.length === 0) await new Promise(setImmediate);
-  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
-  assert.deepEqual(begun, ['one']);
-  first.resolve();
-  assert.equal(String((await one).error), 'Error: end of one');
-  assert.equal(String((await other).error), 'Error: end of other');
-  (await largeRowTurn())();
-});
-
-test('the memory of a large row is reported while its end has not arrived', async () => {
-  const file = Buffer.from(HEADER + row('a', 0) + row('x'.repeat(3 * MIB), 1) + row('b', 2));
-  const held: number[] = [];
-  const status = { state: 'finished', rawState: 'SUCCESS', resultUrl: 'https://s.example/f' };
-  const kind = kindWithFile(piecesOf(file, 65_536));
-  const { signal } = new AbortController();
-  for await (const slice of kind.results(
-    status as Parameters<typeof kind.results>[0],
-    () => JOB,
-    signal,
-    { onHeld: (bytes) => held.push(bytes) },
-  ))
-    slice.release();
-  assert.ok(Math.max(...held) >= 3 * MIB, `at most ${Math.max(...held)} bytes`);
-  assert.equal(held[0], 0);
-  assert.equal(held.at(-1), 0);
 });

@@ -98,19 +98,6 @@ test('an empty file, a file without header and a cut file end as here, with the 
   }
 });
 
-test('an error of the source is thrown after the rows before it', async () => {
-  const broken = new Error('the connection broke');
-  const source = async function* () {
-    yield Buffer.from(HEADER + row(1) + row(2));
-    yield Buffer.from(row(3));
-    throw broken;
-  };
-  const there = await collect(readThere(), source());
-  assert.equal(there.error, broken);
-  assert.ok(there.rows.length >= 2);
-  assert.deepEqual(there.rows, (await collect(readHere(), source())).rows);
-});
-
 test('a caller with enough rows ends the source, and the thread continues with other files', async () => {
   const closed = Promise.withResolvers<void>();
   const endless = (async function* () {
@@ -128,20 +115,6 @@ test('a caller with enough rows ends the source, and the thread continues with o
   }
   await closed.promise;
   assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
-});
-
-test('records much larger than their rows get room', async () => {
-  const result = '\u0001'.repeat(1000);
-  const read = readThere();
-  const text =
-    HEADER + Array.from({ length: 200 }, (_, n) => row(n).replace('spam', result)).join('');
-  const { rows, error } = await collect(read, pieces(text, 65_536));
-  assert.equal(error, undefined);
-  assert.equal(rows.length, 200);
-  for (const one of rows) {
-    assert.ok('record' in one);
-    assert.equal(JSON.parse(String(one.record.value)).result.length, 1000);
-  }
 });
 
 test('no more of a file is requested than its reader consumes', async () => {
@@ -162,35 +135,6 @@ test('no more of a file is requested than its reader consumes', async () => {
   assert.equal(taken, 1000);
 });
 
-test('many files at a time do not mix', async () => {
-  const read = readThere();
-  const all = await Promise.all(
-    Array.from({ length: 20 }, (_, file) =>
-      collect(
-        read,
-        pieces(HEADER + Array.from({ length: 50 }, (_, n) => row(file * 1000 + n)).join(''), 333),
-      ),
-    ),
-  );
-  for (const [file, { rows, error }] of all.entries()) {
-    assert.equal(error, undefined);
-    assert.deepEqual(
-      rows.map((one) => ('malformed' in one ? -1 : one.offset)),
-      Array.from({ length: 50 }, (_, n) => file * 1000 + n),
-    );
-  }
-});
-
-test('the time of a decision is that of its slice', async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: now++ }) };
-  const { rows } = await collect(readThere(), pieces(HEADER + row(1) + row(2) + row(3), 70), file);
-  const times = new Set(
-    rows.map((one) => (!('record' in one) ? '' : JSON.parse(String(one.record.value)).decided_at)),
-  );
-  assert.ok(times.size > 1, [...times].join());
-});
-
 test('a row that the connector fails on is one row: it names its record and where the failure was, and its neighbours are read', async () => {
   let asked = 0;
   // A decision cannot be written at an invalid time.
@@ -208,26 +152,6 @@ test('a row that the connector fails on is one row: it names its record and wher
   );
   const [poison] = rows.flatMap((one) => ('poison' in one ? [one.poison] : []));
   assert.match(poison?.crash ?? '', /^RangeError\n {4}at /);
-});
-
-test('notices reach the pipeline of the file; a last row without a line end is accepted as in the same thread', async () => {
-  const notices: ResultNotice[] = [];
-  const other: ResultNotice[] = [];
-  const read = readThere((notice) => notices.push(notice));
-  thread.reader(SETTINGS, (notice) => other.push(notice));
-  const header = 'Content,Status,Spam result,Labels,lang,new,connector_ref,z';
-  const unended = `${header}\r\nx,SUCCESS,spam,a;b,en,1,${referenceOf()},y`;
-  let wholeRow: string | undefined;
-  const onUnendedRow = (digest: string) => {
-    wholeRow = digest;
-  };
-  const withheld = await collect(read, pieces(unended), { ...FILE, onUnendedRow });
-  assert.match(String(withheld.error), /may not be whole/);
-  const last = await collect(read, pieces(unended), { ...FILE, wholeRow });
-  assert.equal(last.error, undefined);
-  assert.equal(last.rows.length, 1);
-  assert.ok(notices.some(({ kind }) => kind === 'labels_not_json'));
-  assert.deepEqual(other, []);
 });
 
 test('a thread that ends fails its files, and the next file has a new one', async () => {
