@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { varintSize, writeVarint } from '../../../src/base/varint.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { readRecord, sizeOfRecord, writeRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
@@ -16,18 +15,6 @@ const KafkajsRecord = load('kafkajs/src/protocol/recordBatch/record/v0/index.js'
   readonly buffer: Buffer;
 };
 
-const number = fc.oneof(
-  fc.integer(),
-  fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
-  // Where a varint takes another byte.
-  fc
-    .tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 }))
-    .map(([bit, off]) => 2 ** bit + off),
-  fc
-    .tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 }))
-    .map(([bit, off]) => -(2 ** bit) + off),
-);
-
 /** Zigzag and base 128, in numbers that know no bounds. */
 function varintOf(value: number): number[] {
   let rest = value >= 0 ? BigInt(value) * 2n : -BigInt(value) * 2n - 1n;
@@ -35,24 +22,6 @@ function varintOf(value: number): number[] {
   for (; rest >= 128n; rest /= 128n) out.push(Number(rest % 128n) | 128);
   return [...out, Number(rest)];
 }
-
-test('a varint is written as Kafka’s format has it, takes the size foretold, and touches nothing else', () => {
-  fc.assert(
-    fc.property(number, fc.nat({ max: 5 }), (value, start) => {
-      const expected = varintOf(value);
-      assert.equal(varintSize(value), expected.length);
-      const to = Buffer.alloc(20, 0xaa);
-      assert.equal(writeVarint(to, value, start), start + expected.length);
-      assert.deepEqual(
-        [...to],
-        Object.assign(
-          Array(20).fill(0xaa),
-          Object.fromEntries(expected.map((b, i) => [start + i, b])),
-        ),
-      );
-    }),
-  );
-});
 
 test('encoded records have the computed size and decode to the same record', () => {
   fc.assert(

@@ -91,20 +91,6 @@ test('the records of a slice become terminal records by their bytes alone', () =
   );
 });
 
-test('terminal records keep their places when there are many of them, and after a clear those of before are gone', () => {
-  const terminal = new TerminalRecords();
-  for (const count of [1_000, 10, 5_000]) {
-    terminal.clear();
-    const expected = Array.from({ length: count }, (_, n) => ({
-      partition: n % 7,
-      offset: n * 1_000_000_007,
-      record: { key: `${n}`, value: 'v'.repeat(n % 200) },
-    }));
-    for (const one of expected) terminal.add(one, one.record);
-    assertTerminal(terminal, expected);
-  }
-});
-
 function assertTerminal(
   terminal: TerminalRecords,
   rows: readonly Omit<ResultRow, 'status'>[],

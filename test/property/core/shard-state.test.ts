@@ -123,17 +123,6 @@ test('a record that is in a job, settled or named twice cannot be claimed, and o
   );
 });
 
-test('the same record twice in one batch, or in one list of dead letters, is refused before anything is claimed', () => {
-  const history = new ShardHistory(resume);
-  history.run({ do: 'take', pick: 0, mask: 0 });
-  const [at] = history.waiting(0xffff);
-  assert.ok(at);
-  assert.throws(() => history.state.deadLetter([at, at]), /would end as two dead letters/);
-  assert.throws(() => new BatchRecords([at, at]), /is in the batch already/);
-  assert.equal(history.state.progressOnly(), undefined);
-  history.state.submit(history.jobRecord([at]), new BatchRecords([at]));
-});
-
 test('a job whose last record is settled or moved ends: both of its journal records become tombstones', () => {
   const history = new ShardHistory(resume);
   history.run({ do: 'take', pick: 0, mask: 3 });
@@ -176,31 +165,9 @@ test('a remote id is known while a job has it, and the batches of a line are tho
   assert.equal(history.state.hasRemoteId(next.remoteId), true);
 });
 
-test('a partition of another shard is refused by name', () => {
-  const history = new ShardHistory(resume);
-  assert.throws(
-    () => history.state.deadLetter([{ partition: 2, offset: 1, timestampMs: 0 }]),
-    /partition 2 is not in this shard/,
-  );
-});
-
 test('only what this connector committed counts as its own commit', () => {
   fc.assert(fc.property(fc.nat(), (seq) => assert.equal(isOwnCommit(commitMetadata(seq)), true)));
   for (const foreign of ['', 'v1:', 'v1:1 ', 'NONE', '1', 'xv1:1', 'v:1'])
     assert.equal(isOwnCommit(foreign), false, foreign);
   assert.equal(isOwnCommit('v2:7'), true, 'a newer version of this connector');
-});
-
-test('how far intake has read is written when asked for, though nothing was claimed, and only for partitions that moved', () => {
-  const history = new ShardHistory(resume);
-  const { state } = history;
-  state.partition(4).position += 3;
-  assert.equal(state.progressOnly(), undefined);
-  const step = state.progressOnly({ positions: true });
-  assert.deepEqual(
-    step?.journal.map(({ key }) => key),
-    ['progress/4'],
-  );
-  assert.equal((JSON.parse(step?.journal[0]?.value as string) as { read: number }).read, 103);
-  assert.equal(state.progressOnly({ positions: true }), undefined);
 });

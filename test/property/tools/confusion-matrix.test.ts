@@ -62,27 +62,3 @@ test('the figures of each class are those that counting gives', () => {
     }),
   );
 });
-
-test('classes and cells are sorted by support, whatever order they came in', () => {
-  fc.assert(
-    fc.property(
-      pairs.chain((all) => fc.tuple(fc.constant(all), shuffled(all))),
-      ([all, other]) => {
-        const figures = matrixOf(all);
-        assert.deepEqual(matrixOf(other), figures);
-        const supports = figures.classes
-          .filter((one) => one.name !== null)
-          .map((one) => one.support);
-        assert.deepEqual(
-          supports,
-          supports.toSorted((a, b) => b - a),
-        );
-        const rest = figures.classes.findIndex((one) => one.name === null);
-        assert.ok(rest === -1 || rest === figures.classes.length - 1);
-      },
-    ),
-  );
-});
-
-const shuffled = <T>(all: readonly T[]) =>
-  fc.shuffledSubarray([...all], { minLength: all.length, maxLength: all.length });
