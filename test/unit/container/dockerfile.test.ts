@@ -1,22 +1,14 @@
 /** Static checks of the Dockerfile and the compose file, which the test machines cannot run. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { BuildContext } from '../../../dev/container/context.ts';
-import {
-  execForm,
-  readDockerfile,
-  type Stage,
-  shellCommand,
-} from '../../../dev/container/dockerfile.ts';
-import { kafkaVersion } from '../../../dev/kafka/jars.ts';
+import { execForm, readDockerfile, type Stage } from '../../../dev/container/dockerfile.ts';
 import { REPOSITORY_URL } from '../../../src/base/version.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
@@ -75,30 +67,6 @@ describe('the image', () => {
       assert.equal(context.has(name), false, name);
   });
 
-  it('fetches packages with an .npmrc and a certificate authority that are build secrets, if given', () => {
-    const [install = '', ...others] = stages
-      .flatMap(({ instructions }) => instructions)
-      .filter(({ name, value }) => name === 'RUN' && /\bnpm (?:ci|install)\b/.test(value))
-      .map(({ value }) => value);
-    assert.deepEqual(others, []);
-    assert.deepEqual(install.match(/--mount=\S+/g), [
-      '--mount=type=secret,id=npmrc,target=/root/.npmrc',
-      '--mount=type=secret,id=ca',
-    ]);
-    const directory = temporaryDirectory();
-    const npm = path.join(directory, 'npm');
-    writeFileSync(npm, '#!/bin/sh\necho "$NODE_EXTRA_CA_CERTS"\n', { mode: 0o755 });
-    const authority = (secret: string) =>
-      execFileSync('sh', ['-ec', shellCommand(install).replace('/run/secrets/ca', secret)], {
-        env: { PATH: `${directory}:${process.env.PATH}` },
-        encoding: 'utf8',
-      }).trim();
-    assert.equal(authority(npm), npm);
-    assert.equal(authority(path.join(directory, 'none')), '');
-    const page = read('docs/container.md');
-    for (const id of ['npmrc', 'ca']) assert.match(page, new RegExp(`--secret id=${id},src=`));
-  });
-
   it('names the repository of the package, and so does the chart', () => {
     const { homepage, bugs } = JSON.parse(read('package.json'));
     const { home, sources } = parse(read('helm/content-review-connector/Chart.yaml'));
@@ -130,12 +98,6 @@ describe('docker-compose.yaml', () => {
     },
   ][] = Object.entries(compose.services);
 
-  it('runs the Kafka of the tests', async () => {
-    const version = await kafkaVersion();
-    for (const name of ['kafka', 'topics'])
-      assert.equal(compose.services[name].image, `apache/kafka:${version}`);
-  });
-
   it('mounts what is there, and waits for services that it has', () => {
     const missing: string[] = [];
     for (const [name, { volumes = [], depends_on = {} }] of services) {
@@ -150,44 +112,6 @@ describe('docker-compose.yaml', () => {
         if (!Object.hasOwn(compose.services, other)) missing.push(`${name}: ${other}`);
     }
     assert.deepEqual(missing, []);
-  });
-
-  it('is reached from this machine alone, by ports that variables replace, and pins every image', () => {
-    const variables = new Map<string, string>();
-    for (const [name, { image, ports = [] }] of services) {
-      assert.match(image, /:(?!latest$)[^:]+$/, `${name} has no version`);
-      for (const port of ports) {
-        const [, variable = '', preset = ''] =
-          /^127\.0\.0\.1:\$\{([A-Z]+_PORT):-(\d+)\}:\d+$/.exec(port) ?? [];
-        assert.notEqual(variable, '', `${name}: ${port} has no variable or is open to the network`);
-        assert.ok(!variables.has(variable), `${variable} is there twice`);
-        variables.set(variable, preset);
-      }
-    }
-    const { KAFKA_ADVERTISED_LISTENERS: advertised } = compose.services.kafka.environment;
-    assert.match(
-      advertised,
-      new RegExp(`OUTSIDE://127\\.0\\.0\\.1:\\$\\{KAFKA_PORT:-${variables.get('KAFKA_PORT')}\\}$`),
-    );
-    const described = [...read('docs/container.md').matchAll(/`([A-Z]+_PORT)` \((\d+)\)/g)];
-    assert.deepEqual(
-      described.map(([, variable, preset]) => [variable, preset]).sort(),
-      [...variables].sort(),
-    );
-  });
-
-  it('starts without a profile what an event and its decision require', () => {
-    const parts = services.filter(([, { profiles }]) => profiles === undefined);
-    assert.deepEqual(
-      parts.map(([name]) => name),
-      ['kafka', 'topics', 'sandbox', 'connector', 'prometheus'],
-    );
-    for (const [name, { depends_on = {} }] of parts)
-      for (const other of Object.keys(depends_on))
-        assert.ok(
-          parts.some(([one]) => one === other),
-          `${name} requires ${other}, which has a profile`,
-        );
   });
 
   it('starts the connector with a configuration that is accepted', () => {
