@@ -82,18 +82,3 @@ test('an untrusted certificate fails the first request; its end is known neverth
     await client?.close();
   }
 });
-
-test('through a proxy the address names the proxy, and no certificate is read', async () => {
-  const { parts, client, certificates } = service(
-    'baseUrl: "https://review.example", apiKey: k, proxy: {url: "http://127.0.0.1:3128"}',
-  );
-  assert.equal(parts.address, 'https://review.example through proxy 127.0.0.1:3128');
-  assert.deepEqual(await certificates(), []);
-  await client?.close();
-});
-
-test('a service that is not listening has no certificate', async () => {
-  const { client, certificates } = service('baseUrl: "https://127.0.0.1:1", apiKey: k');
-  assert.deepEqual(await certificates(), []);
-  await client?.close();
-});

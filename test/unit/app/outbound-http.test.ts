@@ -1,6 +1,6 @@
 /** The way to the schema registry and to the token endpoint: by the proxies of the service, with authorities of their own. */
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -135,21 +135,6 @@ test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of 
   );
 });
 
-test('a proxy that is reached by https is trusted by the authorities of the service, not by those of the registry', async (t) => {
-  const authority = certificateAuthority('Proxies');
-  const { certificate: cert, key } = authority.issue({ name: 'proxy', hosts: ['localhost'] });
-  const proxy = await proxyServer(t, undefined, { cert, key });
-  const { port } = await httpsServer(t, () => SCHEMA);
-  const ca = path.join(temporaryDirectory(), 'proxies.pem');
-  writeFileSync(ca, authority.certificate);
-  const setup = { registry: `https://files.example.com:${port}`, proxy: `{url: "${proxy.url}"}` };
-  assert.equal(await answered(t, configOf({ ...setup, more: `, tls: {ca: "${ca}"}` })), '"string"');
-  assert.match(
-    await refused(t, configOf(setup)),
-    /the proxy refused the request to the registry \((UNABLE_TO|SELF_SIGNED)/,
-  );
-});
-
 test('schemaRegistry.ca is read again when it changes, and no other authority is trusted beside it', async (t) => {
   const { port, server } = await httpsServer(t, () => SCHEMA);
   const ca = path.join(temporaryDirectory(), 'ca.pem');
@@ -179,19 +164,4 @@ test('schemaRegistry.ca is read again when it changes, and no other authority is
     // A connection that had been closed may be found so only now.
     for (let n = 0; n < 3; n++) await registry.byId(2 + n, signal);
   }, /no TLS connection to the registry/);
-});
-
-test('a file of authorities that is gone is told with its name, by registry and token endpoint alike', async (t) => {
-  const ca = path.join(temporaryDirectory(), 'ca.pem');
-  copyFileSync(pem('ca.pem'), ca);
-  const config = configOf({ ca });
-  rmSync(ca);
-  assert.match(
-    await refused(t, config),
-    /cannot connect to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/,
-  );
-  await assert.rejects(
-    token(config),
-    /the file .*ca\.pem cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/,
-  );
 });

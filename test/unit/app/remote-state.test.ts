@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { remoteState } from '../../../src/app/tools/remote-state.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
-import { SIGNAL, sourceRecord } from '../kinds/review/sample.ts';
+import { SIGNAL } from '../kinds/review/sample.ts';
 
 const COUNTS = { total: 9, success: 4, pending: 3, error: 2, cancelled: undefined };
 const NOTHING = { finished: undefined, total: undefined };
@@ -39,14 +39,6 @@ test('a batch is asked for as a batch, with its counts, an import as an import, 
   const imports = stateOf('import', () => ({ status: undefined, rawStatus: 'RESTING' }));
   assert.deepEqual(await imports.remoteBatch?.('i-1'), { status: 'RESTING', ...NOTHING });
   assert.deepEqual([review.calls, imports.calls], [['batch b-1'], ['import i-1']]);
-});
-
-test('a lookup has no batch to ask for, only the decision that a record names', async () => {
-  const { remoteBatch, remoteDecision, calls } = stateOf('lookup', pending);
-  assert.equal(remoteBatch, undefined);
-  assert.deepEqual(await remoteDecision?.(sourceRecord('d-1')), { status: 'PENDING', ...NOTHING });
-  assert.equal(await remoteDecision?.(sourceRecord(null)), undefined);
-  assert.deepEqual(calls, ['decision d-1']);
 });
 
 test('an unknown id and an answer that makes no sense are answers; a service that cannot be asked is none', async () => {

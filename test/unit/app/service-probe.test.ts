@@ -90,47 +90,6 @@ describe('probe of the service', () => {
     assert.match(reasonOf('api-key') ?? '', /401; this replica keeps its shards/);
   });
 
-  it('lets shards be taken when the service was not reached for ten seconds', async () => {
-    outcome = DOWN;
-    probe.start();
-    let isOver = false;
-    const accepted = probe.untilAccepted(new AbortController().signal).then(() => {
-      isOver = true;
-    });
-    await clock.advance(9_999);
-    assert.equal(isOver, false);
-    await clock.advance(1);
-    await accepted;
-  });
-
-  it('ends the wait for the key with its signal', async () => {
-    outcome = KEY_REFUSED;
-    probe.start();
-    const stopping = new AbortController();
-    const accepted = probe.untilAccepted(stopping.signal);
-    stopping.abort(new Error('stopped'));
-    await assert.rejects(accepted, /stopped/);
-  });
-
-  it('does not blame the key while the service does not answer', async () => {
-    outcome = DOWN;
-    probe.start();
-    await clock.advance(5_000);
-    assert.deepEqual(states(), { service: false, 'api-key': false });
-    assert.match(reasonOf('service') ?? '', /unavailable/);
-    assert.match(reasonOf('api-key') ?? '', /^not tried yet/);
-  });
-
-  it('counts a redirect and an answer that is none as no service', async () => {
-    for (const problem of [failure('protocol', 302), failure('protocol', 200)]) {
-      outcome = problem;
-      probe.start();
-      await clock.advance(1);
-      assert.equal(states().service, false);
-      probe.called('get_batch', '200');
-    }
-  });
-
   it('follows a failed call of a pipeline; a passing failure changes nothing', async () => {
     probe.start();
     await clock.advance(1);
@@ -183,16 +142,6 @@ describe('probe of the service', () => {
     assert.deepEqual(states(), WELL);
   });
 
-  it('goes on after an unexpected failure', async () => {
-    outcome = new Error('a bug');
-    probe.start();
-    await clock.advance(5_000);
-    assert.match(reasonOf('service') ?? '', /could not be probed: a bug/);
-    outcome = UNKNOWN;
-    await clock.advance(10_000);
-    assert.deepEqual(states(), WELL);
-  });
-
   it('ignores transfers, calls that were ended here, refusals of content and overload', async () => {
     probe.start();
     await clock.advance(1);
@@ -206,16 +155,5 @@ describe('probe of the service', () => {
     for (const [operation, code] of calls) probe.called(operation, code);
     await clock.advance(600_000);
     assert.equal(probes, 1);
-  });
-
-  it('ends with the process', async () => {
-    outcome = DOWN;
-    probe.start();
-    await clock.advance(3_000);
-    const made = probes;
-    probe.close();
-    probe.called('get_batch', '503');
-    await clock.advance(600_000);
-    assert.equal(probes, made);
   });
 });

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import type { Command } from 'commander';
-import { createProgram, runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/cli/program.ts';
 
 const SCRIPT = await printed('completion', 'bash');
 
@@ -45,37 +44,6 @@ describe('completion in bash', () => {
     assert.deepEqual(offered('run', '--config', ''), []);
     assert.deepEqual(offered('run', '-c', ''), []);
     assert.deepEqual(offered('completion', 'b'), ['bash']);
-  });
-
-  it('needs no command to know whether an option has a value', () => {
-    const kinds = new Map<string | undefined, Set<boolean>>();
-    const walk = (command: Command): void => {
-      for (const { short, long, required, optional } of command.options)
-        for (const name of [short, long])
-          kinds.set(name, (kinds.get(name) ?? new Set()).add(required || optional));
-      command.commands.forEach(walk);
-    };
-    const ignore = () => {};
-    const io = { out: ignore, err: ignore, finish: ignore, data: async () => false };
-    walk(
-      createProgram({
-        ...io,
-        env: {},
-        program: '',
-        outIsTerminal: false,
-        errColumns: () => undefined,
-      }),
-    );
-    kinds.delete(undefined);
-    assert.deepEqual(
-      [...kinds].filter(([, kind]) => kind.size > 1),
-      [],
-    );
-  });
-
-  it('has the same function for zsh', async () => {
-    const zsh = await printed('completion', 'zsh');
-    assert.equal(zsh, `autoload -Uz bashcompinit && bashcompinit\n${SCRIPT}`);
   });
 
   it('offers no shell that it has no script for', async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import type { Io } from '../../../src/cli/io.ts';
-import { bar, CommandProgress, size } from '../../../src/cli/progress.ts';
+import { CommandProgress } from '../../../src/cli/progress.ts';
 import { commandLine } from '../../../src/cli/remote/flags.ts';
 
 /** An outlet that records its output, on the test's own clock. */
@@ -50,17 +49,6 @@ describe('progress', () => {
       'after 55 s\n',
     ]);
   });
-
-  it('counts in bars and decimal units', () => {
-    assert.equal(bar(1, 2), '[############------------]  50 %');
-    assert.equal(bar(0, 0), '[########################] 100 %');
-    assert.deepEqual([999, 1_000, 84_050_000, 5e9].map(size), [
-      '999 B',
-      '1.0 kB',
-      '84.0 MB',
-      '5.0 GB',
-    ]);
-  });
 });
 
 describe('the command to continue with', () => {
@@ -76,13 +64,5 @@ describe('the command to continue with', () => {
       commandLine(io, ['batch', 'get', '-V1St', '--wait'], { url: 'http://h' }),
       'crc batch get --wait --url http://h -- -V1St',
     );
-  });
-
-  it('has no control characters, and the same meaning in a shell', () => {
-    const { io } = stage(undefined);
-    const id = `a\u001b]0;b\u0007'\n\\x41 \u202e`;
-    const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], {});
-    assert.match(line, /^[ -~]+$/);
-    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), id);
   });
 });

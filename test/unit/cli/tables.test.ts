@@ -10,13 +10,7 @@ import {
   printableLines,
   table,
 } from '../../../src/cli/text.ts';
-import {
-  coordinate,
-  letterReason,
-  pointInTime,
-  several,
-  wholeNumber,
-} from '../../../src/cli/tool-options.ts';
+import { pointInTime } from '../../../src/cli/tool-options.ts';
 
 test('a table aligns texts to the left and numbers to the right, and truncates nothing', () => {
   const lines = table(
@@ -58,23 +52,6 @@ test('an age has its two largest units, and is never negative', () => {
   );
 });
 
-test('a record is named PARTITION:OFFSET and in no other way', () => {
-  assert.deepEqual(coordinate('2:1371'), { partition: 2, offset: 1371 });
-  for (const wrong of [
-    '2',
-    '2-1',
-    '2:',
-    ':1',
-    '-1:2',
-    '1:2:3',
-    '1: 2',
-    '1:1e3',
-    `1:${'9'.repeat(17)}`,
-    '',
-  ])
-    assert.throws(() => coordinate(wrong), /PARTITION:OFFSET/, wrong);
-});
-
 test('a time is ISO 8601, or an age', () => {
   assert.equal(pointInTime('2026-11-21T10:00:00Z'), Date.UTC(2026, 10, 21, 10));
   assert.equal(pointInTime('2026-11-21T10:00:00.5+02:00'), Date.UTC(2026, 10, 21, 8) + 500);
@@ -92,19 +69,6 @@ test('a time is ISO 8601, or an age', () => {
     '',
   ])
     assert.throws(() => pointInTime(wrong), /ISO 8601/, wrong);
-});
-
-test('a whole number has digits only, within its limits', () => {
-  assert.equal(wholeNumber('An offset')('0'), 0);
-  for (const wrong of ['-1', '1.5', 'x', '', '1e3'])
-    assert.throws(() => wholeNumber('An offset')(wrong), /An offset is a whole number from 0/);
-  assert.throws(() => wholeNumber('The limit', 1)('0'), /from 1/);
-});
-
-test('an unknown reason is refused with a suggestion', () => {
-  assert.deepEqual(several(letterReason)('not_json', ['no_type']), ['no_type', 'not_json']);
-  assert.throws(() => letterReason('not-jsn'), /Did you mean not_json\?/);
-  assert.throws(() => letterReason('whatever'), /Reasons: null_value, not_json, /);
 });
 
 test('text of others does not control the terminal', () => {

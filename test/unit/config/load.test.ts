@@ -7,7 +7,6 @@ import { configurationPage } from '../../../dev/docs/configuration-page.ts';
 import { effectiveOptions } from '../../../src/config/effective.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { growthOf, LINEAR } from '../../support/cpu-growth.ts';
 import { errorOf, MINIMAL, parse, problemsOf } from './problems-of.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -38,16 +37,6 @@ describe('a configuration that is right', () => {
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });
 
-  it('takes the objective of a pipeline, and shares as numbers or texts', () => {
-    const objectiveOf = (text: string) =>
-      parse(MINIMAL.replace('}}]', `}, objective: {${text}}}]`), { S: '0.95' }).pipelines[0]
-        ?.objective;
-    assert.deepEqual(objectiveOf(''), { ageMs: 3_600_000, share: 0.99 });
-    assert.deepEqual(objectiveOf(`age: 2d, share: "\${S}"`), { ageMs: 172_800_000, share: 0.95 });
-    for (const wrong of ['99', '1', '0.4', '"1e0"', '"0.99 "x', '.nan', '[0.99]', '"99%"'])
-      assert.throws(() => objectiveOf(`share: ${wrong}`), ConfigError, wrong);
-  });
-
   it('has a column for each metadata key, for listed ones, or for none', () => {
     const columnsOf = (text: string) =>
       parse(MINIMAL.replace('}}]', `}, review: {${text}}}]`)).pipelines[0]?.review.columns;
@@ -70,34 +59,8 @@ describe('a configuration that is right', () => {
     assert.equal(config.memory.budgetBytes, 128 * 2 ** 20);
   });
 
-  it('lets no variable change the structure', () => {
-    const text = `${MINIMAL}log:\n  level: \${L:-info}\n`;
-    assert.match(problemsOf(text, { L: 'info\nhttp: {port: 1}' })[0] ?? '', /^log\.level: /);
-  });
-
   it('treats a key without value as not written', () => {
     assert.equal(parse(`${MINIMAL}http:\nlog: {level: }\n`).log.level, 'info');
-  });
-
-  it('shares options between pipelines by anchors and merges', () => {
-    const text = `
-kafka: {brokers: [broker:9092]}
-service: {baseUrl: "https://review.example", apiKey: k}
-pipelines:
-  - name: a
-    source: {topic: x}
-    batch: &batch {maxRows: 7}
-  - name: b
-    source: {topic: y}
-    batch: {<<: *batch, maxAge: 1s}
-`;
-    assert.deepEqual(
-      parse(text).pipelines.map(({ batch }) => [batch.maxRows, batch.maxAgeMs]),
-      [
-        [7, 30_000],
-        [7, 1_000],
-      ],
-    );
   });
 
   it('shows every option in effect as it would be written, secrets masked', () => {
@@ -107,20 +70,6 @@ pipelines:
     assert.equal(shown.get('pipelines[0].source.mapping.type'), '{field: type}');
     assert.equal(shown.get('pipelines[0].journal.partitions'), 'auto');
     assert.equal(shown.get('pipelines[0].output.topic'), 'events.decisions');
-  });
-
-  it('marks values that differ from the default, also from one that follows from other options', () => {
-    const text = MINIMAL.replace(
-      'topic: events',
-      'topic: events, startFrom: latest, nullValues: dead-letter}, output: {topic: events.decisions',
-    );
-    assert.deepEqual(
-      effectiveOptions(parse(text)).flatMap(({ path, isSet }) => (isSet ? [path] : [])),
-      [
-        ...['kafka.brokers', 'service.baseUrl', 'service.apiKey', 'pipelines[0].name'],
-        ...['pipelines[0].source.topic', 'pipelines[0].source.startFrom'],
-      ],
-    );
   });
 });
 
@@ -208,43 +157,6 @@ htpp: {}
     }
   });
 
-  it('is read in linear time, however many unknown options it has, and lists the first 100', async () => {
-    const text = (count: number) =>
-      Array.from({ length: count }, (_, at) => `option${at}: 1\n`).join('');
-    const growth = await growthOf(1_000, (count) => {
-      const unknown = text(count);
-      return () => errorOf(unknown);
-    });
-    assert.ok(growth < LINEAR, `${growth}`);
-    const lines = errorOf(text(1_000)).message.split('\n');
-    assert.deepEqual([lines.length, lines.at(-1)], [102, '  and 904 more']);
-  });
-
-  for (const [what, text] of [
-    ['references without an end', (count: number) => `x: "${'${A:-'.repeat(10 * count)}"\n`],
-    [
-      'members',
-      (count: number) =>
-        MINIMAL.replace(
-          'source: {',
-          `source: {mapping: {type: {field: t, map: {${Array.from({ length: count }, (_, at) => `k${at}: v`).join(', ')}}}}, `,
-        ),
-    ],
-  ] as const)
-    it(`is read in linear time, however many ${what} it has`, async () => {
-      const growth = await growthOf(500, (count) => {
-        const long = text(count);
-        return () => {
-          try {
-            parse(long);
-          } catch (error) {
-            assert.ok(error instanceof ConfigError);
-          }
-        };
-      });
-      assert.ok(growth < LINEAR, `${growth}`);
-    });
-
   it('names one problem of broken YAML, the first', () => {
     const { problems } = errorOf('kafka: {brokers: [b:1}\nservice: "x\npipelines: [}\n');
     assert.deepEqual(
@@ -257,20 +169,6 @@ htpp: {}
     assert.match(
       errorOf(`${MINIMAL}htpp: 1\nlgo: 2\n`).message,
       /^c\.yaml has 2 problems:\n {2}c\.yaml:5:1 {2}htpp: .*\n {2}c\.yaml:6:1 {2}lgo: .*log\?$/,
-    );
-  });
-
-  it('sorts list entries by number', () => {
-    const pipelines = Array.from(
-      { length: 12 },
-      (_, i) => `{name: p${i}, source: {topic: t}, bad: 1}`,
-    ).join(', ');
-    const paths = errorOf(
-      `kafka: {brokers: [b:1]}\nservice: {baseUrl: "https://s", apiKey: k}\npipelines: [${pipelines}]`,
-    ).problems.map(({ path }) => path);
-    assert.deepEqual(
-      paths,
-      Array.from({ length: 12 }, (_, i) => `pipelines[${i}].bad`),
     );
   });
 
@@ -543,17 +441,6 @@ describe('configuration files', () => {
         new RegExp(`^ *${path.split('.').at(-1)}:`, 'm'),
         `${path} is not in the example`,
       );
-  });
-
-  it('in the repository: the demo is accepted with its variables', async () => {
-    const file = new URL('config/demo.yaml', ROOT).pathname;
-    const config = await loadConfig(file, {
-      KAFKA_BROKERS: '127.0.0.1:1',
-      SERVICE_URL: 'http://127.0.0.1:2',
-      SERVICE_API_KEY: 'k',
-    });
-    assert.equal(config.pipelines[0]?.batch.maxAgeMs, 1_000);
-    assert.equal(config.pipelines[0]?.output.topic, 'emails.decisions');
   });
 
   it('are described by docs/configuration.md as they are (run `npm run generate` when this fails)', async () => {

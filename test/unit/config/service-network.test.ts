@@ -3,14 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { clientSettings } from '../../../src/app/clients/service.ts';
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { parseHostPattern } from '../../../src/http/host-pattern.ts';
 import { proxyRules } from '../../../src/http/proxy.ts';
-import { transferPolicy } from '../../../src/service/transfer-policy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const load = (service: string, env: Record<string, string> = {}, more = '') =>
@@ -83,33 +80,6 @@ describe('hosts and networks', () => {
       assert.match(hostObjection(zoned) ?? '', /without a zone|not a host/);
     assert.match(networkObjection('.example.com') ?? '', /everything below/);
     assert.deepEqual(problems(`${HTTPS}, proxy: {url: "http://p", noProxy: [".example.com"]}`), {});
-  });
-
-  it('that pass the check are taken by the client, whatever they are', () => {
-    const text = fc.oneof(
-      fc.string({ maxLength: 20 }),
-      fc.domain(),
-      fc.domain().map((host) => `*.${host}`),
-      fc.ipV4(),
-      fc.ipV6(),
-      fc.ipV6().map((address) => `[${address}]:443`),
-      fc.tuple(fc.domain(), fc.nat(70_000)).map(([host, port]) => `${host}:${port}`),
-      fc.tuple(fc.ipV4(), fc.nat(40)).map(([address, bits]) => `${address}/${bits}`),
-      fc.stringMatching(/^[a-c.*:0-9[\]/]{1,12}$/),
-    );
-    fc.assert(
-      fc.property(text, (entry) => {
-        if (hostObjection(entry) === undefined)
-          assert.equal(parseHostPattern(entry).ok, true, entry);
-        if (networkObjection(entry) === undefined) {
-          transferPolicy(
-            { hosts: [], allowHttp: [], allowPrivate: [entry] },
-            new URL('https://a.example'),
-          );
-        }
-      }),
-      { numRuns: 500 },
-    );
   });
 });
 
@@ -185,36 +155,4 @@ describe('the proxy', () => {
       'service.proxy.noProxy',
     ]);
   });
-});
-
-it('a client certificate without its key, and results smaller than batches, are told', () => {
-  const pem = path.join(temporaryDirectory(), 'client.pem');
-  writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
-  assert.deepEqual(problems(`${HTTPS}, tls: {certificate: ${JSON.stringify(pem)}}`), {
-    'service.tls.key': 'required with service.tls.certificate',
-  });
-  assert.match(
-    problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '',
-    /there is no such file/,
-  );
-  assert.match(
-    problems(`${HTTPS}, transfer: {maxResultBytes: 1MiB}`)['pipelines[0].batch.maxBytes'] ?? '',
-    /results repeat the content/,
-  );
-});
-
-it('the path of an import holds no dot segments, also escaped ones', () => {
-  for (const wrong of [
-    '/v1/../{import_id}',
-    '/v1/./{import_id}',
-    '/v1/%2e%2E/{import_id}',
-    '/..?id={import_id}',
-  ]) {
-    assert.match(
-      problems(`${HTTPS}, importPath: "${wrong}"`)['service.importPath'] ?? '',
-      /dot segments/,
-      wrong,
-    );
-  }
-  assert.deepEqual(problems(`${HTTPS}, importPath: "/v1/..import/{import_id}?a=../b"`), {});
 });

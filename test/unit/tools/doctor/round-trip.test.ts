@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { Decoded } from '../../../../src/core/record.ts';
-import { importKind } from '../../../../src/kinds/import/index.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import { FakeWorld } from './world.ts';
 
@@ -114,14 +113,6 @@ test('the result is compared with the row that was sent', async () => {
   }
 });
 
-test('a row without a result is a warning that names the option for it', async () => {
-  const file = (upload: string) => decided(upload).replace('Service result', 'Decision');
-  const { status, found, remedy } = await roundTrip(review({ file }).kind);
-  assert.equal(status, 'warning');
-  assert.equal(found, 'batch b1: its row has no result');
-  assert.match(remedy ?? '', /review\.resultColumn/);
-});
-
 test('a failed batch and an unfinished one are reported with their id', async () => {
   const ended = await roundTrip(review({ states: ['PENDING', 'ERROR'] }).kind);
   assert.deepEqual([ended.status, ended.found], ['failed', 'batch b1 ended as ERROR']);
@@ -134,32 +125,4 @@ test('a failed batch and an unfinished one are reported with their id', async ()
     /^batch b1 was uploaded, and is PENDING after \d\.\d s; the service continues with it$/,
   );
   assert.equal(pending.remedy, 'check it later with batch get b1');
-});
-
-test('an import is one line; a lookup sends nothing; without an accepted key nothing is tried', async () => {
-  let line = '';
-  const imports = importKind(
-    {
-      topic: 'content',
-      type: { field: 'type' },
-      data: 'data',
-      headers: [],
-      nullValues: 'skip',
-      maxLineBytes: 1_000,
-    },
-    {
-      createImport: async () => ({ importId: 'i1', uploadUrl: 'https://storage.example/up' }),
-      getImport: async () => ({ rawStatus: 'COMPLETE' }),
-      upload: async (_url, body) => {
-        line = body.toString();
-      },
-    },
-  );
-  assert.match((await roundTrip(imports)).found, /^import i1: created, uploaded, imported in /);
-  assert.deepEqual([JSON.parse(line).type, JSON.parse(line).data.connection_test], ['post', true]);
-  assert.equal((await roundTrip(undefined)).status, 'skipped');
-  const refused = await roundTrip(review({}).kind, (world) =>
-    Object.assign(world, { answer: 'unauthorized' }),
-  );
-  assert.match(refused.found, /^not tried, because service .* failed$/);
 });

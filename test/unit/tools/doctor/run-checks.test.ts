@@ -3,14 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '../../../../src/base/system-clock.ts';
-import {
-  type Diagnosis,
-  type DoctorCheck,
-  failed,
-  ok,
-  together,
-  warning,
-} from '../../../../src/tools/doctor/check.ts';
+import { type Diagnosis, type DoctorCheck, ok } from '../../../../src/tools/doctor/check.ts';
 import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 
 const check = (
@@ -74,31 +67,6 @@ test('each check is reported once, in order, and runs if and only if all it need
   );
 });
 
-test('a check needs the checks of its own pipeline and of the whole configuration', async () => {
-  const results = await run([
-    check('topic', async () => failed('away'), { pipeline: 'posts' }),
-    check('topic', async () => ok(''), { pipeline: 'images' }),
-    check('records', async () => ok(''), { pipeline: 'posts', needs: ['topic'] }),
-    check('records', async () => ok(''), { pipeline: 'images', needs: ['topic'] }),
-  ]);
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['failed', 'ok', 'skipped', 'ok'],
-  );
-  assert.equal(results[2]?.found, 'not tried, because posts: topic failed');
-});
-
-test('a skipped check names the first cause, not the check in between', async () => {
-  const root = check('the brokers', async () => failed('away'));
-  const middle = check('the topic', async () => ok(''), { needs: ['the brokers'] });
-  const last = check('the records', async () => ok(''), { needs: ['the topic'] });
-  const results = await run([root, middle, last]);
-  assert.deepEqual(
-    results.slice(1).map(({ found }) => found),
-    ['not tried, because the brokers failed', 'not tried, because the brokers failed'],
-  );
-});
-
 test('a check that hangs is aborted at its limit; the others still run', async () => {
   let stopped = false;
   const hangs = check(
@@ -122,32 +90,4 @@ test('a check that hangs is aborted at its limit; the others still run', async (
   );
   assert.match(results[0]?.found ?? '', /^no answer within/);
   assert.equal(stopped, true);
-});
-
-test('an interruption ends the run immediately, with its reason', async () => {
-  const stop = new AbortController();
-  const forever = check(
-    'forever',
-    (signal) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-  );
-  const running = run(
-    [forever, ...Array.from({ length: 9 }, () => forever).map((one) => ({ ...one }))],
-    stop.signal,
-  );
-  setImmediate(() => stop.abort(new Error('interrupted')));
-  await assert.rejects(running, /^Error: interrupted$/);
-});
-
-test('several problems become one: the worst status counts, each remedy appears once', () => {
-  assert.deepEqual(together('fine', [false, undefined]), ok('fine'));
-  assert.deepEqual(
-    together('fine', [warning('a', 'do x'), warning('b', 'do x'), false]),
-    warning('a; b', 'do x'),
-  );
-  assert.deepEqual(
-    together('fine', [warning('a', 'do x'), failed('b', 'do y')]),
-    failed('a; b', 'do x; do y'),
-  );
-  assert.deepEqual(together('fine', [failed('b')]), failed('b'));
 });

@@ -6,14 +6,8 @@ import { evaluationText } from '../../../../src/cli/commands/evaluate.ts';
 import { printableLines } from '../../../../src/cli/text.ts';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import { codecOf } from '../../../../src/events/formats/output/contract.ts';
-import {
-  type EvaluationRequest,
-  evaluate,
-  MAX_CLASSES,
-  MAX_GROUPS,
-} from '../../../../src/tools/evaluate/evaluate.ts';
+import { type EvaluationRequest, evaluate } from '../../../../src/tools/evaluate/evaluate.ts';
 import { evaluatedDecision } from '../../../../src/tools/evaluate/evaluated-decision.ts';
-import { InspectError } from '../../../../src/tools/inspect/context.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 
@@ -159,62 +153,6 @@ test('an event that was decided again counts once, by its newest decision', asyn
   assert.equal((await evaluated(SAMPLE)).notices.length, 0, 'one reading is enough');
 });
 
-test('decisions after any number of resets are evaluated; a thousand numbers are told apart', async () => {
-  const { report } = await evaluated(
-    Array.from({ length: 1_001 }, (_, n) => ({
-      ...{ expected: 'spam', result: n < 1_000 ? 'spam' : 'ham' },
-      id: `${TOPICS.source}-0-0#${1_001 + n}`,
-    })),
-  );
-  const { overall, superseded } = report;
-  assert.deepEqual([overall.evaluated, overall.agreeing, superseded], [1, 1, 1_000]);
-});
-
-test('whatever another application writes is counted or passed over', async () => {
-  const { report, text } = await evaluated([
-    { value: 'not json' },
-    { value: '5' },
-    { value: 'null' },
-    { value: '{"status":"SUCCESS","batch":null}' },
-    { value: '{"status":{"toString":1},"batch":{"type":"post"}}' },
-    { expected: { a: 1 }, result: ['spam'], labels: [null, 1, { name: 7, applied: true }] },
-    { expected: 'a', result: 'a', id: 'other-0-1' },
-    { expected: 'a', result: 'a', id: `${TOPICS.source}-0-99999999999999999999` },
-    { expected: 'a', result: 'a', id: `${TOPICS.source}-77-0` },
-    { expected: 'a', result: 'a', id: `${TOPICS.source}-0-0#9999999999999999` },
-  ]);
-  assert.deepEqual(
-    [report.unreadable, report.withoutExpected, report.overall.evaluated, report.superseded],
-    [5, 1, 0, 0],
-  );
-  assert.match(text, /^No decision has an expected result: --from extends the time\.$/m);
-  assert.match(text, /^ {2}5 unreadable$/m);
-});
-
-test('many and long names are one class, type or label, and the text stays narrow', async () => {
-  const many = Array.from({ length: 120 }, (_, n) => ({
-    expected: `class ${n} ${'long '.repeat(10)}`,
-    result: `class ${n % 7 === 0 ? n : n + 1} ${'long '.repeat(10)}`,
-    type: `type ${n} ${'x'.repeat(n === 3 ? 500 : 30)}`,
-    labels: applied(`label ${n}`, `\u001b[31mred ${n}`),
-  }));
-  const { report, text } = await evaluated(many);
-  const { overall, types, labels } = report;
-  assert.equal(overall.agreeing, 18, 'agreement is known beyond the limit as well');
-  assert.equal(overall.classes.length, MAX_CLASSES + 1);
-  assert.equal(
-    overall.matrix.reduce((sum, { count }) => sum + count, 0),
-    120,
-  );
-  assert.deepEqual([types.length, labels.length], [MAX_GROUPS + 1, MAX_GROUPS + 1]);
-  assert.equal(types.find(({ type }) => type === null)?.evaluated, 70);
-  const lines = text.split('\n');
-  for (const line of lines) assert.ok(line.length <= 100, line);
-  assert.ok(!text.includes('\u001b'));
-  assert.match(text, /^\(others\) /m);
-  assert.match(text, /^… [\d,]+ rows more \(--json lists all\)$/m);
-});
-
 test('decisions in a format with a schema are read by their schema', async () => {
   const { report } = await evaluated([
     { expected: 'a', result: 'b' },
@@ -242,12 +180,4 @@ test('a decision has the same members in every output format', () => {
       format,
     );
   }
-});
-
-test('only reviews are evaluated', async () => {
-  await assert.rejects(evaluated([], {}, 'import'), (error) => {
-    assert.ok(error instanceof InspectError);
-    assert.match(error.message, /only the decisions of reviews/);
-    return error.failure === 'usage';
-  });
 });

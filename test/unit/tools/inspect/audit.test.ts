@@ -61,40 +61,6 @@ function altered(inspection: Inspection, policy: string): Inspection {
 const isInspectError = (failure: string, message: RegExp) => (error: InspectError) =>
   error.name === 'InspectError' && error.failure === failure && message.test(error.message);
 
-test('before the first claim of a shard all records are waiting', async () => {
-  const world = new World({ partitions: 1 });
-  world.kafka.cluster.createTopic(TOPICS.journal, 1);
-  world.produce(3);
-  const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 3, waiting: 3 }]);
-  assert.equal(await stateOf(world, 1), 'not_read');
-});
-
-test('waiting, in review, decided and dead-lettered records are distinguished', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
-    service: {
-      review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { afterMs: 'never' } : {}),
-    },
-  });
-  world.start();
-  for (const type of ['a', 'a', 'b', 'b', 'c']) world.event(0, type);
-  world.put(0, 'not json');
-  await world.clock.advance(20_000);
-  const report = await auditOf(world);
-  assert.deepEqual(columns(report), {
-    records: 6,
-    decided: 2,
-    deadLettered: 1,
-    waiting: 1,
-    live: 2,
-  });
-  const states: RecordState[] = [];
-  for (const offset of [0, 2, 4, 5]) states.push(await stateOf(world, offset));
-  assert.deepEqual(states, ['decided', 'in_review', 'buffered', 'dead_lettered']);
-});
-
 test('records skipped by a reset to a later offset are passed over, and unknown once compaction has removed the reset from the journal', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
   world.start();
@@ -173,16 +139,6 @@ test('records under review in a lost journal are unknown, before and after the p
   assert.equal(await stateOf(world, 2), 'unknown');
 });
 
-test('a timestamp in the future does not hide the terminal record: the whole outputs are read before a record is called missing', async () => {
-  const world = new World({ partitions: 1 });
-  world.start();
-  world.event(0, 'a', world.clock.now() + 7 * 24 * 3_600_000);
-  await world.untilSettled(60_000);
-  const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 1, decided: 1 }]);
-  assert.equal(await stateOf(world, 0), 'decided');
-});
-
 test('an output that retention has cut cannot prove that older records are missing, only newer ones', async () => {
   const world = new World({ partitions: 1 });
   world.kafka.cluster.deleteTopic('decisions');
@@ -223,88 +179,6 @@ test('a compacted output cannot prove that anything is missing', async () => {
   assert.deepEqual(
     [report.verdict, columns(report)],
     ['unknown', { records: 3, decided: 2, unknown: 1 }],
-  );
-});
-
-test('a null value that the configuration skips has no terminal record, but is not missing', async () => {
-  const world = new World({
-    partitions: 1,
-    wrap: (ports) => {
-      const decode = ports.kind.decode.bind(ports.kind);
-      ports.kind.decode = (record, ...more) =>
-        record.value === null ? { skip: 'null_value' } : decode(record, ...more);
-      return ports;
-    },
-  });
-  world.start();
-  world.event(0);
-  world.put(0, null);
-  world.event(0);
-  await world.clock.advance(30_000);
-  const skips = { pipeline: { skipsNullValues: true } };
-  assert.deepEqual(columns(await auditOf(world, {}, skips)), {
-    records: 3,
-    decided: 2,
-    skipped: 1,
-  });
-  assert.equal(await stateOf(world, 1, skips), 'skipped');
-  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
-});
-
-test('a terminal record for an offset without a record counts as double, unless the source is compacted', async () => {
-  const world = new World({ partitions: 1 });
-  world.start();
-  for (let n = 0; n < 3; n++)
-    world.put(0, JSON.stringify({ type: 'a', content: 'x' }), { key: `k${n % 2}` });
-  await world.untilSettled(60_000);
-  world.kafka.cluster.log(TOPICS.source, 0).compact();
-  const report = await auditOf(world);
-  assert.deepEqual(
-    [report.verdict, columns(report)],
-    ['double', { records: 2, decided: 2, withoutSource: 1 }],
-  );
-  assert.deepEqual(report.partitions[0]?.withoutSourceOffsets, [[0, 0]]);
-  const inspection = altered(inspectionOf(world), 'compact');
-  assert.equal((await world.through(audit(inspection, { partitions: [] }))).verdict, 'balanced');
-});
-
-test('a range is limited to the log; an unknown partition is refused', async () => {
-  const world = new World({ partitions: 2 });
-  world.start();
-  world.produce(20);
-  await world.untilSettled(60_000);
-  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(4);
-  const report = await auditOf(world, { partitions: [0], from: 2, to: 1_000 });
-  assert.deepEqual(
-    report.partitions.map(({ partition, from, to }) => [partition, from, to]),
-    [[0, 4, 10]],
-  );
-  assert.deepEqual(columns(report), { records: 6, decided: 6 });
-  assert.deepEqual(report.notes, ['limited to the offsets of the source: partition 0 to [4, 10)']);
-  assert.deepEqual((await auditOf(world, { from: 5, to: 10 })).notes, []);
-  assert.deepEqual(
-    (await auditOf(world, { partitions: [0] })).notes,
-    [],
-    'nothing was asked for by offset',
-  );
-  for (const [from, to] of [
-    [7, 7],
-    [7, 3],
-  ] as const) {
-    await assert.rejects(
-      auditOf(world, { from, to }),
-      isInspectError('usage', /not included\) is empty/),
-    );
-  }
-  await assert.rejects(
-    auditOf(world, { from: 10 }),
-    isInspectError('usage', /offset 10 does not exist yet: .* end at 10, 10/),
-  );
-  const since = await auditOf(world, { sinceMs: world.clock.now() + 1_000 });
-  assert.deepEqual([since.verdict, columns(since), since.outputOffsets], ['balanced', {}, 0]);
-  await assert.rejects(
-    auditOf(world, { partitions: [2] }),
-    isInspectError('usage', /no partition 2: it has 2, from 0 to 1/),
   );
 });
 
@@ -354,35 +228,4 @@ test('an open transaction on an output is reported, and ends the audit after the
     isInspectError('unreachable', /no progress on decisions-0 for 90 s/),
   );
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
-});
-
-test('a record that the filter excludes is skipped, not missing; if the filter cannot be evaluated it is unknown', async () => {
-  const world = new World({
-    partitions: 1,
-    wrap: (ports) => {
-      const decode = ports.kind.decode.bind(ports.kind);
-      ports.kind.decode = (record, ...more) =>
-        record.offset === 1 ? { skip: 'filter' } : decode(record, ...more);
-      return ports;
-    },
-  });
-  world.start();
-  for (let n = 0; n < 3; n++) world.event(0);
-  await world.clock.advance(30_000);
-  const filtered = {
-    pipeline: { isFiltered: ({ offset }: { readonly offset: number }) => offset === 1 },
-  };
-  assert.deepEqual(columns(await auditOf(world, {}, filtered)), {
-    records: 3,
-    decided: 2,
-    skipped: 1,
-  });
-  assert.equal(await stateOf(world, 1, filtered), 'skipped');
-  const untold = { pipeline: { isFiltered: () => undefined } };
-  assert.deepEqual(columns(await auditOf(world, {}, untold)), {
-    records: 3,
-    decided: 2,
-    unknown: 1,
-  });
-  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
 });

@@ -1,4 +1,4 @@
-/** Dead letters of replays, outcomes of replayed records, and the pace of a replay. */
+/** Dead letters of replays, and outcomes of replayed records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { replaysOf } from '../../../../src/core/outcome/dead-letter.ts';
@@ -96,48 +96,6 @@ test('a replay goes on while most records are decided, or are still under review
   }
 });
 
-test('records that others replay or copy with the header of replays are not counted', async () => {
-  const world = worldWith(350, (offset) => `${GOOD}${' '.repeat(offset % 7)}`);
-  world.start();
-  let commits = 0;
-  const foreign = () =>
-    world.kafka.cluster.produce(
-      TOPICS.source,
-      0,
-      Array.from({ length: 150 }, () => ({
-        key: Buffer.from('k0'),
-        value: Buffer.from('poison'),
-        headers: [['dead-letter-replays', '1']],
-      })),
-    );
-  const { counts, failing, notices } = await replay(world, {
-    open: (group) => {
-      const process = new VirtualProcess('replay', world.clock);
-      const client = new KafkaClient(world.kafka, process, 'replay', TOPICS);
-      const producer = client.replayProducer(group, 'dead');
-      const commit = producer.commit.bind(producer);
-      producer.commit = async (transaction) => {
-        if (transaction.outputs !== undefined && commits++ < 3) foreign();
-        return await commit(transaction);
-      };
-      return producer;
-    },
-  });
-  assert.deepEqual([counts.replayed, failing, notices], [350, null, []]);
-});
-
-test('without a connector each portion is awaited for 30 s, the last one not at all', async () => {
-  const world = worldWith(350, () => GOOD);
-  const { counts, failing, notices, tookMs } = await replay(world);
-  assert.deepEqual([counts.replayed, failing], [350, null]);
-  assert.deepEqual(notices, [
-    '0 of 100 replayed records have settled within 30 s (no connector may be running): the replay continues',
-    '0 of 200 replayed records have settled within 30 s (no connector may be running): the replay continues',
-  ]);
-  assert.ok(tookMs >= 60_000 && tookMs < 70_000, `${tookMs} ms`);
-  assert.ok((await replay(worldWith(100, () => GOOD))).tookMs < 5_000);
-});
-
 test('a signal ends the wait', async () => {
   const world = worldWith(350, () => GOOD);
   const stop = new AbortController();
@@ -145,12 +103,4 @@ test('a signal ends the wait', async () => {
   const { counts, interrupted, failing, tookMs } = await replay(world, { stop: stop.signal });
   assert.deepEqual([counts.replayed, interrupted, failing], [100, true, null]);
   assert.ok(tookMs < 12_000, `${tookMs} ms`);
-});
-
-test('a rate paces the replay; another target is not watched', async () => {
-  const world = worldWith(350, () => GOOD);
-  world.kafka.cluster.createTopic('retry', 1);
-  const { counts, notices, tookMs } = await replay(world, { to: 'retry', rate: 10 });
-  assert.deepEqual([counts.replayed, notices], [350, []]);
-  assert.ok(tookMs >= 35_000 && tookMs < 45_000, `${tookMs} ms`);
 });

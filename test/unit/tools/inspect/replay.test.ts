@@ -1,4 +1,4 @@
-/** Replays that are stopped, whose target refuses originals, and whose selection has no dead letters. */
+/** Replays that are stopped, and originals that the target refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
@@ -88,12 +88,6 @@ test('a stopped replay finishes the transaction in flight and begins no other; t
   assert.equal(new Set(keysOf(world)).size, 1_800);
 });
 
-test('a replay stopped before its start replays nothing', async () => {
-  const world = worldWith(3, () => 'commit');
-  const { interrupted, counts } = await replay(world, { stop: AbortSignal.abort() });
-  assert.deepEqual([interrupted, counts.replayed, keysOf(world)], [true, 0, []]);
-});
-
 test('a replay that cannot fence ends when it is stopped, and reports a coordinator that does not answer', async () => {
   const world = worldWith(3, () => 'commit');
   const close = async () => {};
@@ -141,20 +135,6 @@ test('an original that is too large for the target is reported and left, and all
   assert.deepEqual(keysOf(world), ['k7', 'k8', 'k1233']);
 });
 
-test('chosen records without a dead letter are listed', async () => {
-  const world = worldWith(2, () => 'commit');
-  const sources = [1, 5, 7].map((offset) => ({ partition: 0, offset }));
-  const { counts, unmatched } = await replay(world, {
-    filter: { reasons: [], sources },
-    open: undefined,
-  });
-  assert.equal(counts.replayed, 1);
-  assert.deepEqual(unmatched, [
-    { partition: 0, offset: 5 },
-    { partition: 0, offset: 7 },
-  ]);
-});
-
 test('topics that a pipeline of the configuration writes, and internal topics of Kafka, are refused as targets; the source is accepted', async () => {
   const world = worldWith(1, () => 'commit');
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };
@@ -191,37 +171,4 @@ test('an original has the key, the value and each header of its record, in order
     value,
     headers: [...headers.slice(0, 3), ['dead-letter-replays', '1']],
   });
-});
-
-test('a long replay reports its progress', async () => {
-  const notices: string[] = [];
-  let aheadMs = 0;
-  const world = worldWith(1_800, (keys) => {
-    if (keys.length > 0) aheadMs += 3_000;
-    return 'commit';
-  });
-  const process = new VirtualProcess('replay', world.clock);
-  const inspection = {
-    ...inspectionOf(world, { process, fetchRecords: 200 }),
-    clock: {
-      now: () => process.now() + aheadMs,
-      monotonic: () => process.monotonic() + aheadMs,
-      after: process.after.bind(process),
-      sleep: process.sleep.bind(process),
-    },
-    notice: (text: string) => notices.push(text),
-  };
-  const open = (group: string) =>
-    new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead');
-  const request = {
-    filter: ALL,
-    to: 'retry',
-    listLimit: 1,
-    open,
-  };
-  await world.through(replayDeadLetters(inspection, request), 600_000);
-  assert.deepEqual(notices, [
-    '500 records published to retry so far',
-    '1,500 records published to retry so far',
-  ]);
 });

@@ -91,21 +91,6 @@ test('a service that does not respond is called once for all matches', async () 
   }
 });
 
-test('a record in flight without a replica is explained by that', async () => {
-  const world = new World({ partitions: 1 });
-  world.kafka.cluster.createTopic(TOPICS.journal, 1);
-  world.produce(1);
-  const inspection = inspectionOf(world);
-  inspection.scan.group = async () => ({ state: 'Empty', members: 0 });
-  const { summary, state } = await world.through(
-    explainRecord(inspection, { partition: 0, offset: 0 }, { thorough: false }),
-  );
-  assert.deepEqual(
-    [state, summary],
-    ['not_read', 'Not read yet: no replica has ever claimed its shard. No replica is running.'],
-  );
-});
-
 test('after a reset the headline names the newest decision', async () => {
   const world = new World({ partitions: 1 });
   world.start();
