@@ -1,5 +1,5 @@
 /**
- * Patches 11 to 13, 15, 17 and 18 of docs/internals/kafkajs.md: connections, and requests to any broker. Also
+ * Patches 11 to 13, 15, 17, 18 and 22 of docs/internals/kafkajs.md: connections, and requests to any broker. Also
  * reports requests and answers to the socket factory's observer.
  */
 import type { Socket } from 'node:net';
@@ -25,6 +25,11 @@ interface KafkaJsConnection {
   readonly authenticatedAt: [number, number] | null;
   /** Milliseconds; 0 when the broker sets no end. */
   readonly sessionLifetime: { toString(): string };
+  /** Part of an answer that has arrived, its bytes, and the bytes from which on kafkajs reads it. */
+  chunks: readonly Buffer[];
+  bytesBuffered: number;
+  bytesNeeded: number;
+  processData(data: Buffer): void;
   isAuthenticated(): boolean;
   isConnected(): boolean;
   authenticate(): Promise<void>;
@@ -43,6 +48,9 @@ const GIVEN_UP = 'given up before it was open';
 const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
+const SIZE_BYTES = 4;
+/** Largest answer. A fetch is limited to far less, but for a single batch that is larger. */
+const MAX_ANSWER_BYTES = 256 * 1_048_576;
 
 /** True for an error that a broker has answered with. */
 const isAnswer = (error: unknown): boolean =>
@@ -54,7 +62,7 @@ export function patchConnections(): void {
   const { KafkaJSConnectionClosedError } = internal<{
     KafkaJSConnectionClosedError: new (message: string, at: object) => Error;
   }>('errors.js');
-  const { authenticate, connect, disconnect, send } = prototype;
+  const { authenticate, connect, disconnect, processData, send } = prototype;
 
   // 11: closed once a request got no answer in time, so that its retry connects again.
   prototype.send = async function (request) {
@@ -93,6 +101,9 @@ export function patchConnections(): void {
       this.socket.on('error', () => undefined);
       this.socket.destroy();
     }
+    // 22: what an earlier socket has left of an answer is no part of the next one.
+    if (!this.isConnected())
+      Object.assign(this, { chunks: [], bytesBuffered: 0, bytesNeeded: SIZE_BYTES });
     const { silence, prepare } = this.socketFactory;
     const prepared = prepare?.() ?? Promise.resolve();
     const over = silence?.sent(`${this.host}:${this.port}`, 'connect');
@@ -105,6 +116,18 @@ export function patchConnections(): void {
       });
     connecting.set(this, attempt);
     return attempt;
+  };
+
+  // 22: an answer that cannot be read ends its connection instead of the process.
+  prototype.processData = function (data) {
+    const fail = (why: string) => this.socket?.destroy(new Error(`unreadable answer: ${why}`));
+    try {
+      processData.call(this, data);
+      if (this.bytesNeeded > MAX_ANSWER_BYTES)
+        fail(`${this.bytesNeeded} bytes of at most ${MAX_ANSWER_BYTES}`);
+    } catch (error) {
+      fail((error as Error).message);
+    }
   };
 
   // 15: logs in again at a share of the session, however long that is.

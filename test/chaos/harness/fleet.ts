@@ -113,7 +113,7 @@ export class Fleet {
       this.#forget(replica);
       life.ended = 'killed';
       this.violations.push(
-        `${name} ended by itself (${signal ?? `code ${code}`}): ${replica.lines.slice(-3).join(' | ')}`,
+        `${name} ended by itself (${signal ?? `code ${code}`}): ${lastWords(replica.lines)}`,
       );
     });
     return replica;
@@ -340,6 +340,12 @@ export function readCounters(text: string): Counters {
     inFlight: sum('items_in_flight'),
     uneven: series('balance_items').filter((line) => countIn(line) !== 0),
   };
+}
+
+/** Returns what a process printed after its last log line, as an uncaught error does; without any, its last three lines. */
+function lastWords(lines: readonly string[]): string {
+  const after = lines.slice(lines.findLastIndex((line) => line.startsWith('{"')) + 1);
+  return (after.length > 0 ? after : lines.slice(-3)).join(' | ');
 }
 
 /** Peak of a process's resident set, bytes, as the kernel keeps it; 0 where it does not tell, or when the process is gone. */

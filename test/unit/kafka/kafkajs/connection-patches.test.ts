@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { BrokerSilence } from '../../../../src/kafka/client/broker-silence.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 
 interface Connection {
@@ -38,8 +39,23 @@ interface SilentServer {
   readonly sockets: readonly Socket[];
 }
 
+/** Answer without a format. */
+const AS_IT_IS = {
+  decode: async (payload: Buffer) => payload,
+  parse: async (payload: Buffer) => payload,
+};
+
+/** Settles once a connection has sent something. */
+async function sent(ends: readonly Socket[], at: number): Promise<void> {
+  while (ends[at] === undefined) await turn();
+  await once(ends[at], 'data');
+}
+
 /** A connection to a server that takes everything and says nothing. */
-async function withSilentServer(run: (server: SilentServer) => Promise<void>): Promise<void> {
+async function withSilentServer(
+  run: (server: SilentServer) => Promise<void>,
+  silence?: BrokerSilence,
+): Promise<void> {
   const ends: Socket[] = [];
   const sockets: Socket[] = [];
   const silent = createServer({ allowHalfOpen: true }, (socket) =>
@@ -54,11 +70,14 @@ async function withSilentServer(run: (server: SilentServer) => Promise<void>): P
     logger: quiet,
     requestTimeout: 50,
     connectionTimeout: 5_000,
-    socketFactory: ({ onConnect }: { onConnect: () => void }) => {
-      const socket = connect({ port, host: '127.0.0.1' }, onConnect);
-      sockets.push(socket);
-      return socket;
-    },
+    socketFactory: Object.assign(
+      ({ onConnect }: { onConnect: () => void }) => {
+        const socket = connect({ port, host: '127.0.0.1' }, onConnect);
+        sockets.push(socket);
+        return socket;
+      },
+      { silence },
+    ),
   });
   const asked = {
     apiKey: 18,
@@ -67,7 +86,7 @@ async function withSilentServer(run: (server: SilentServer) => Promise<void>): P
     encode: async () => new EncoderClass(),
   };
   const request = (requestTimeout: number) =>
-    connection.send({ request: asked, response: {}, requestTimeout });
+    connection.send({ request: asked, response: AS_IT_IS, requestTimeout });
   try {
     await run({ connection, request, ends, sockets });
   } finally {
@@ -92,6 +111,49 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
       assert.equal(connection.isConnected(), true);
     });
   });
+
+  it('reports what was sent and not answered: neither a socket that opens nor a timeout is an answer', async () => {
+    let nowMs = 0;
+    const silence = new BrokerSilence(() => nowMs);
+    await withSilentServer(async ({ connection, request }) => {
+      await connection.connect();
+      nowMs = 2_000;
+      await assert.rejects(request(50), { name: 'KafkaJSRequestTimeoutError' });
+      nowMs = 7_000;
+      assert.equal(silence.silentMs, 7_000);
+    }, silence);
+  });
+
+  it('22: reads no answer together with the rest of an earlier connection', async () => {
+    await withSilentServer(async ({ connection, request, ends }) => {
+      await connection.connect();
+      const cut = assert.rejects(request(600_000), { name: 'KafkaJSConnectionClosedError' });
+      await sent(ends, 0);
+      ends[0]?.end(Buffer.from([0, 0, 0, 9, 0, 0]));
+      await cut;
+      await connection.connect();
+      const answered = request(600_000);
+      await sent(ends, 1);
+      ends[1]?.write(Buffer.from([0, 0, 0, 8, 0, 0, 0, 1, 7, 7, 7, 7]));
+      assert.deepEqual(await answered, Buffer.from([7, 7, 7, 7]));
+    });
+  });
+
+  for (const [what, size] of [
+    ['too short for its number', [0, 0, 0, 0]],
+    ['of negative size', [255, 255, 255, 250]],
+    ['of another protocol', [...Buffer.from('HTTP/1.1 400 Bad Request')]],
+  ] as const)
+    it(`22: is closed by an answer ${what}`, async () => {
+      await withSilentServer(async ({ connection, request, ends }) => {
+        await connection.connect();
+        const refused = assert.rejects(request(600_000), /unreadable answer/);
+        await sent(ends, 0);
+        ends[0]?.write(Buffer.from(size));
+        await refused;
+        assert.equal(connection.isConnected(), false);
+      });
+    });
 
   for (const throttledMs of [0, 60_000]) {
     it(`12: gives up what came while it was closing${throttledMs > 0 ? ', held back by a quota' : ''}`, async () => {
