@@ -179,6 +179,14 @@ test('W is the first offset neither claimed nor a gap, and what lies above it is
   );
 });
 
+test('a gap of a hundred million offsets in front of W costs nothing', () => {
+  const state = PartitionState.startAt(0, 7);
+  state.passGap(7, 100_000_000);
+  state.position = 100_000_000;
+  assert.deepEqual([state.watermark, state.width], [100_000_000, 0]);
+  assert.equal(state.snapshot(1).claimed.size, 0);
+});
+
 test('the last claimed record is looked at again when it is near: another timestamp there means another topic', () => {
   const resumed = () =>
     PartitionState.resume(0, {

@@ -123,6 +123,17 @@ test('a record that is in a job, settled or named twice cannot be claimed, and o
   );
 });
 
+test('the same record twice in one batch, or in one list of dead letters, is refused before anything is claimed', () => {
+  const history = new ShardHistory(resume);
+  history.run({ do: 'take', pick: 0, mask: 0 });
+  const [at] = history.waiting(0xffff);
+  assert.ok(at);
+  assert.throws(() => history.state.deadLetter([at, at]), /would end as two dead letters/);
+  assert.throws(() => new BatchRecords([at, at]), /is in the batch already/);
+  assert.equal(history.state.progressOnly(), undefined);
+  history.state.submit(history.jobRecord([at]), new BatchRecords([at]));
+});
+
 test('a job whose last record is settled or moved ends: both of its journal records become tombstones', () => {
   const history = new ShardHistory(resume);
   history.run({ do: 'take', pick: 0, mask: 3 });
@@ -163,6 +174,14 @@ test('a remote id is known while a job has it, and the batches of a line are tho
   history.state.settle(first, columnsOf(rest));
   assert.equal(history.state.hasRemoteId(first.record.remoteId), false);
   assert.equal(history.state.hasRemoteId(next.remoteId), true);
+});
+
+test('a partition of another shard is refused by name', () => {
+  const history = new ShardHistory(resume);
+  assert.throws(
+    () => history.state.deadLetter([{ partition: 2, offset: 1, timestampMs: 0 }]),
+    /partition 2 is not in this shard/,
+  );
 });
 
 test('only what this connector committed counts as its own commit', () => {

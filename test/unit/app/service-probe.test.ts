@@ -90,6 +90,19 @@ describe('probe of the service', () => {
     assert.match(reasonOf('api-key') ?? '', /401; this replica keeps its shards/);
   });
 
+  it('lets shards be taken when the service was not reached for ten seconds', async () => {
+    outcome = DOWN;
+    probe.start();
+    let isOver = false;
+    const accepted = probe.untilAccepted(new AbortController().signal).then(() => {
+      isOver = true;
+    });
+    await clock.advance(9_999);
+    assert.equal(isOver, false);
+    await clock.advance(1);
+    await accepted;
+  });
+
   it('follows a failed call of a pipeline; a passing failure changes nothing', async () => {
     probe.start();
     await clock.advance(1);
@@ -139,6 +152,16 @@ describe('probe of the service', () => {
     // A replica without work gets no other answer.
     probe.called('create_batch', '403');
     await clock.advance(320_000);
+    assert.deepEqual(states(), WELL);
+  });
+
+  it('goes on after an unexpected failure', async () => {
+    outcome = new Error('a bug');
+    probe.start();
+    await clock.advance(5_000);
+    assert.match(reasonOf('service') ?? '', /could not be probed: a bug/);
+    outcome = UNKNOWN;
+    await clock.advance(10_000);
     assert.deepEqual(states(), WELL);
   });
 

@@ -78,10 +78,37 @@ test('an event id is stable, and a reset of the group gives a new one', () => {
   ]);
 });
 
+test('a null value and a null key stay null, and are not called left out', () => {
+  const letter = deadLetter(record({ key: null, value: null }), poison, context);
+  assert.deepEqual([letter.key, letter.value, letter.headers], [null, null, REASONS]);
+});
+
 test('a value larger than the dead-letter topic takes is left out, and its size told; one byte less is kept', () => {
   const kept = deadLetter(record({ value: Buffer.alloc(100, 1) }), poison, context);
   assert.deepEqual([kept.value?.length, kept.headers], [100, REASONS]);
   const omitted = deadLetter(record({ value: Buffer.alloc(101, 1) }), poison, context);
   assert.equal(omitted.value, null);
   assert.deepEqual(omitted.headers, [...REASONS, ['dead-letter-value-omitted-bytes', '101']]);
+});
+
+test('of a record that the source no longer has, coordinates are all there is', () => {
+  const unavailable = { reason: 'source_unavailable', message: 'gone' } as const;
+  assert.deepEqual(
+    deadLetter({ partition: 3, offset: 12 }, unavailable, {
+      ...context,
+      stage: 'rewind',
+      replay: 1,
+    }),
+    {
+      key: null,
+      value: null,
+      headers: headerList({
+        ...NAMED,
+        'dead-letter-reason': 'source_unavailable',
+        'dead-letter-message': 'gone',
+        'dead-letter-stage': 'rewind',
+        'event-id': 'content-3-12#1',
+      }),
+    },
+  );
 });

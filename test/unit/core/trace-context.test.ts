@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { traceParentOf } from '../../../src/core/trace-context.ts';
+import { TraceLinks, traceParentOf } from '../../../src/core/trace-context.ts';
 import { headerList, type NamedHeaders } from '../../support/records/headers.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -52,5 +52,26 @@ test('whatever stands in the headers, nothing throws, and what is found is well-
       assert.match(found.spanId, /^[\da-f]{16}$/);
       assert.ok(found.flags >= 0 && found.flags <= 255);
     }),
+  );
+});
+
+test('links: each span once, up to a bound', () => {
+  const item = (n: number) => ({
+    headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`),
+  });
+  const items = [
+    item(1),
+    { headers: [] },
+    item(1),
+    item(2),
+    item(3),
+    item(2),
+    { headers: header('broken') },
+  ];
+  const all = new TraceLinks(2);
+  for (const { headers } of items) all.add(headers);
+  assert.deepEqual(
+    all.links.map(({ spanId }) => spanId),
+    ['0000000000000001', '0000000000000002'],
   );
 });

@@ -66,6 +66,17 @@ test('every mistake in an expression is reported with its place before a record 
   }
 });
 
+test('inherited members are not visible, and __proto__ is a name like any other', () => {
+  gives({
+    'constructor.name': undefined,
+    'constructor.name || `0`': '0',
+    'a.b.length': undefined,
+    '(a.b).length': 'null',
+    '"__proto__".x': '1',
+    'merge({a: one}, own)': '{"a":1,"__proto__":1}',
+  });
+});
+
 test('numbers keep their digits where they are selected, and are doubles where they are compared', () => {
   gives({
     id: DIGITS,
@@ -181,6 +192,13 @@ test('the expressions for one record share a budget, and each record has a new o
   });
   assert.ok(rounds > 0 && rounds < 10, `${rounds}`);
   assert.equal(found('length(items[?@ > `1`])', inputOf(json)), '99998');
+});
+
+test('nesting is evaluated to the depth that an event may have', () => {
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const event = inputOf(`{"one":1,"deep":${deep(990)},"other":${deep(990)}}`);
+  assert.equal(found('one || two', event), '1');
+  assert.equal(found('deep == other', event), 'true');
 });
 
 test('an event of more values than an expression may cost is refused before it is parsed', () => {

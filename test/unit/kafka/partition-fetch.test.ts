@@ -48,6 +48,10 @@ describe('a fetch of one partition', () => {
     );
   });
 
+  it('never moves back', () => {
+    assert.equal(new PartitionFetch('t', '20', data([two()])).nextOffset, 20);
+  });
+
   it('becomes the batch that the engine reads, without what was aborted', async () => {
     const aborted = writeBatch({
       baseOffset: 7,

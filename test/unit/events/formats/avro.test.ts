@@ -149,6 +149,10 @@ test('numbers that JSON does not have become strings, a float its shortest numbe
   assert.equal(read('double', ...double(-0)), '-0.0');
 });
 
+test('blocks with their size are read', () => {
+  assert.equal(read({ type: 'array', items: 'int' }, 3, 4, 2, 4, 2, 6, 0), '[1,2,3]');
+});
+
 test('bytes that do not fit the schema are refused with the reason, and without their content', () => {
   const list = { type: 'array', items: 'null' };
   assert.equal(read('string', 8, 0x61), broken('the data ends too early'));
@@ -177,6 +181,20 @@ test('bytes that do not fit the schema are refused with the reason, and without 
   assert.equal(
     read(logical('bytes', 'big-decimal'), 6, 2, 1, ...zigzag(1_000_000n).slice(0, 1)),
     broken('the data ends too early'),
+  );
+});
+
+test('a recursive type is read to a depth, and refused beyond it', () => {
+  const chain = {
+    type: 'record',
+    name: 'Chain',
+    fields: [{ name: 'next', type: ['null', 'Chain'] }],
+  };
+  const depth = (levels: number) => readAvro(chain, Buffer.from([...Array(levels).fill(2), 0]));
+  assert.equal(depth(400).poison, undefined);
+  assert.equal(
+    depth(100_000).poison?.message,
+    'the value is not Avro of its schema: the data is nested more than 500 levels deep',
   );
 });
 

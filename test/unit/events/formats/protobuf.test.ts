@@ -17,6 +17,26 @@ const proto3 = (body: string, head = '') => `syntax = "proto3"; ${head} message 
 const broken = (message: string) =>
   `undecodable: the value is not Protobuf of its schema: ${message}`;
 
+test('a message in several parts is merged, and of scalars the last one counts', () => {
+  const text = proto3('M child = 1; int64 a = 2; repeated int64 list = 3; int64 b = 4;');
+  assert.equal(
+    read(text, 10, 2, 16, 1, 10, 4, 32, 7, 24, 5, 16, 1, 16, 2),
+    '{"child":{"a":1,"list":[5],"b":7},"a":2,"list":[],"b":0}',
+  );
+});
+
+test('only the last member of a oneof is kept', () => {
+  const text = proto3('oneof either { string text = 1; M message = 2; int64 number = 3; }');
+  assert.equal(read(text, 10, 1, 'a', 24, 5), '{"number":5}');
+  assert.equal(read(text, 24, 5, 18, 2, 24, 6), '{"message":{"number":6}}');
+  assert.equal(read(text, 18, 2, 24, 6, 10, 1, 'a'), '{"text":"a"}');
+});
+
+test('repeated numbers are read packed and not packed, whatever the schema says', () => {
+  const text = proto3('repeated int32 packed = 1; repeated int32 plain = 2 [packed = false];');
+  assert.equal(read(text, 8, 1, 10, 2, 2, 3, 16, 4, 18, 1, 5), '{"packed":[1,2,3],"plain":[4,5]}');
+});
+
 test('a field that the schema does not have, or has with another wire type, is skipped', () => {
   const text = proto3('int32 a = 1;');
   assert.equal(
@@ -66,6 +86,13 @@ test('a missing required field is named', () => {
     read('syntax = "proto2"; message M { required int32 a = 1; }'),
     broken("missing required 'a'"),
   );
+});
+
+test('an unknown number stays in an open enum, and is dropped from a closed one', () => {
+  const body = 'enum K { A = 0; B = 1; } message M { optional K one = 1; repeated K many = 2; }';
+  const bytes = [8, 9, 16, 1, 16, 9];
+  assert.equal(read(`syntax = "proto3"; ${body}`, ...bytes), '{"one":9,"many":["B",9]}');
+  assert.equal(read(`syntax = "proto2"; ${body}`, ...bytes), '{"many":["B"]}');
 });
 
 test('an Any is its type and its bytes, also of a type in the schema', () => {

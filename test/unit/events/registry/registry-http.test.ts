@@ -5,7 +5,11 @@ import {
   RegistryRefused,
   RegistryUnavailable,
 } from '../../../../src/events/registry/index.ts';
-import { fakeRegistry, registrySettings } from '../../../support/stack/registry.ts';
+import {
+  fakeRegistry,
+  recordingObserver,
+  registrySettings,
+} from '../../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
 const TEXT = { schema: '"string"' };
@@ -77,6 +81,18 @@ test("a 404 without a registry's error code does not make a schema unknown, so t
   assert.equal((await unavailable(registry.byId(1, signal))).code, 'bad_answer');
   server.instead = undefined;
   assert.equal(await registry.byId(1, signal), undefined);
+  await registry.close();
+});
+
+test('addresses are tried in order, and the one that answered is tried first from then on', async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
+  const observer = recordingObserver();
+  const registry = new ConfluentRegistry(
+    registrySettings([await nobodyThere(), `${server.url}/`], { observer }),
+  );
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  assert.deepEqual(observer.calls, ['schema network', 'schema 200', 'schema 200']);
   await registry.close();
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { RegistryUnavailable, SchemaCache } from '../../../../src/events/registry/index.ts';
 import { recordingObserver, registrySettings } from '../../../support/stack/registry.ts';
 
@@ -121,4 +122,26 @@ test('schemas that were not used lately are dropped when there are many; those i
   assert.deepEqual(cache.get(0), { schema: 0 });
   assert.deepEqual(cache.get(5_000), { schema: 5_000 });
   assert.equal(cache.get(1), undefined);
+});
+
+test('an unknown id stays while others of the same records are loaded, however long that takes', async () => {
+  let nowMs = 0;
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
+  const slow = Promise.withResolvers<undefined>();
+  const cache = new SchemaCache<number>(
+    async (id) => (id === 3_000 ? slow.promise : undefined),
+    registrySettings([], { clock }),
+  );
+  const both = cache.ensure(
+    Array.from({ length: 3_001 }, (_, id) => id),
+    signal,
+  );
+  for (let turns = 0; cache.get(2_999) === undefined && turns < 10_000; turns++) await turn();
+  nowMs = 61_000;
+  await cache.ensure([5_000], signal);
+  assert.equal(cache.get(0)?.poison?.reason, 'unknown_schema');
+  slow.resolve(undefined);
+  await both;
+  await cache.ensure([5_001], signal);
+  assert.equal(cache.get(0), undefined);
 });

@@ -283,4 +283,37 @@ describe('sends of a producer', () => {
     }
     await producer.close();
   });
+
+  it('start nothing more once one of them has failed', async () => {
+    const { sent } = await producerTo(async (attempt) => {
+      await turn();
+      // MESSAGE_TOO_LARGE
+      if (attempt === 2) throw createErrorFromCode(10);
+    }, 6);
+    const producer = new KafkaShardProducer(
+      [0],
+      { brokers: ['127.0.0.1:1'], clientId: 'client' },
+      { groupId: 'group', sourceTopic: 'in', journalTopic: 'journal', pool },
+      async () => ({ partitions: 6, maxMessageBytes: 300 }),
+      recordingLogger(),
+    );
+    const lent = pool.lentBytes;
+    const records = EncodedRecords.of(
+      Array.from({ length: 60 }, (_, n) => ({ key: `k${n}`, value: 'v'.repeat(50) })),
+    );
+    await assert.rejects(
+      producer.commit({
+        journal: [{ key: 'a', value: '1' }],
+        outputs: [{ topic: 'out', records }],
+      }),
+      /MESSAGE_TOO_LARGE/,
+    );
+    for (let turns = 0; turns < 5; turns++) await turn();
+    assert.deepEqual(
+      sent.map(({ partition }) => partition),
+      [0, 0, 1],
+    );
+    assert.equal(pool.lentBytes, lent);
+    await producer.close();
+  });
 });

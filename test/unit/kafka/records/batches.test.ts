@@ -61,6 +61,15 @@ describe('the headers of a response', () => {
     );
   });
 
+  it('that were appended after the broker had noted the high watermark of its response are read', async () => {
+    const read = await readAll([three(10), three(13), three(40)], {
+      fetchOffset: 10,
+      endOffset: 13,
+    });
+    assert.deepEqual([read.offsets, read.ranges], [[10, 11, 12, 13, 14, 15, 40, 41, 42], []]);
+    assert.equal(next([three(10), three(13)], 10, 13), 16);
+  });
+
   it('of a log that has grown beyond what a number holds are refused', async () => {
     const endOffset = 2 ** 53;
     assert.throws(() => nextOffset({ bytes: three(10), fetchOffset: 10, endOffset }), /2\^53 - 1/);
@@ -80,6 +89,15 @@ describe('a batch with a wrong checksum', () => {
     assert.equal(next(reaching, 0, 20), 20);
     const negative = damaged(writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: -4 }));
     assert.deepEqual((await readAll([negative, three(6)])).ranges, [[3, 6, 'unreadable_batch']]);
+  });
+
+  it('moves the position by one offset at least', async () => {
+    const behind = damaged(writeBatch({ baseOffset: 3, records: [{}], lastDelta: -5 }));
+    const read = await readAll(behind, { fetchOffset: 8 });
+    assert.deepEqual(
+      [read.ranges, read.nextOffset, next(behind, 8)],
+      [[[8, 9, 'unreadable_batch']], 9, 9],
+    );
   });
 });
 

@@ -8,6 +8,7 @@ import { readPieces } from '../../../../src/kafka/records/index.ts';
 import {
   CODECS,
   type Codec,
+  varint,
   writeBatch,
   writeRecord,
 } from '../../../support/kafka/record-batches.ts';
@@ -104,6 +105,23 @@ describe('memory', () => {
       calls.push(`piece ${records.map(({ offset }) => offset)}`);
     assert.deepEqual(calls, ['piece 0', 'reserve true', 'piece 1', 'piece 2,3']);
   });
+
+  it('of the decompressor is given back when reading is given up', async () => {
+    const response = {
+      partition: 0,
+      fetchOffset: 0,
+      endOffset: 3,
+      aborted: [],
+      bytes: bomb(0, 900_000),
+    };
+    let offset: number | undefined;
+    for await (const { records } of readPieces(response, LIMITS)) {
+      offset = records[0]?.offset;
+      if (offset === 1) break;
+    }
+    assert.equal(offset, 1);
+    assert.ok(!process.getActiveResourcesInfo().includes('ZSTD'));
+  });
 });
 
 describe('a record above the largest size', () => {
@@ -151,6 +169,35 @@ describe('a batch that unpacks to more than allowed', () => {
 });
 
 describe('pieces', () => {
+  it('of a million empty records stay small', async () => {
+    const count = 1_000_000;
+    const one = writeRecord({}).length;
+    const packed = Buffer.alloc(count * (one + 3));
+    let end = 0;
+    for (let delta = 0; delta < count; delta++) {
+      const offset = varint(delta);
+      packed[end] = (5 + offset.length) * 2;
+      offset.copy(packed, end + 3);
+      packed.set([1, 1, 0], end + 3 + offset.length);
+      end += 6 + offset.length;
+    }
+    const batch = writeBatch({
+      attributes: 4,
+      packed: zstdCompressSync(packed.subarray(0, end)),
+      count,
+      lastDelta: count - 1,
+    });
+    let position = 0;
+    const response = { partition: 0, fetchOffset: 0, endOffset: count, aborted: [], bytes: batch };
+    for await (const piece of readPieces(response, LIMITS)) {
+      assert.equal(piece.unreadable, undefined);
+      assert.ok(piece.records.length < 4_000);
+      assert.equal(piece.records[0]?.offset, position);
+      position = piece.nextOffset;
+    }
+    assert.equal(position, count);
+  });
+
   it('hold no more bytes than they should, and records of several batches', async () => {
     const batches = Array.from({ length: 40 }, (_, n) =>
       writeBatch({

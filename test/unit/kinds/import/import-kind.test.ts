@@ -235,3 +235,39 @@ test('each record of a complete import gets a receipt with its key and headers, 
     timestamp: null,
   });
 });
+
+test('a path of the status check that is lost while it runs has no import submitted again', async () => {
+  const known = new Set(['one', 'two']);
+  let lost = false;
+  let made = 0;
+  const kind = kindOf(
+    {},
+    {
+      createImport: async () => {
+        known.add(`new-${++made}`);
+        return { importId: `new-${made}`, uploadUrl: 'https://storage.example/x' };
+      },
+      getImport: async (importId) => {
+        if (known.has(importId) && !lost) return { rawStatus: 'IN_PROGRESS' };
+        throw new ServiceError('not_found', `${importId} answered 404`, {
+          operation: 'get_import',
+          status: 404,
+        });
+      },
+    },
+  );
+  const ask = (id: string) => kind.status(id, SIGNAL, 'import').then(({ state }) => state);
+  assert.deepEqual([await ask('one'), made], ['pending', 0], 'nothing is made without need');
+  lost = true;
+  for (let n = 0; n < 5; n++)
+    await assert.rejects(ask('one'), { failure: 'not_found', message: /service\.importPath/ });
+  assert.equal(made, 1);
+  lost = false;
+  assert.deepEqual([await ask('one'), await ask('gone'), made], ['pending', 'missing', 1]);
+  known.delete('new-1');
+  assert.deepEqual(
+    [await ask('gone'), made],
+    ['missing', 2],
+    'the service may have dropped the import that was made to be asked for',
+  );
+});

@@ -10,6 +10,7 @@ import type {
 } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
+import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
 import type { FoundDecision } from '../../../../src/kinds/service-ports.ts';
 import { bodyOf } from '../../../../src/tools/doctor/body-of.ts';
 import { assertContract } from '../../../support/contracts.ts';
@@ -215,6 +216,20 @@ test('ids are not given up while the service does not find an earlier decision e
   }
 });
 
+test('a refusal that is not about the id, such as a wrong method, ends nothing', async () => {
+  const told: string[] = [];
+  for (const status of [402, 405, 406, 415, 426]) {
+    const refusal = new ServiceError('rejected', `answered ${status}`, {
+      operation: 'get_decision',
+      status,
+    });
+    const ask = rounds({ a: refusal }, { onBadAnswer: (message) => told.push(message) });
+    for (const ms of [0, 5_000]) assert.deepEqual((await ask(ms)).offsets, []);
+    assert.equal((await ask(10_000)).error, refusal);
+  }
+  assert.equal(told[1], 'answered 405');
+});
+
 test('a 404 or a refusal that passes ends nothing, however old the lookup is', async () => {
   const answers: Record<string, Answer> = { a: 'rejected' };
   const ask = rounds(answers);
@@ -226,6 +241,13 @@ test('a 404 or a refusal that passes ends nothing, however old the lookup is', a
   assert.deepEqual((await ask(hours + 1_200)).values, [], 'it was known in between');
   answers.a = {};
   assert.deepEqual((await ask(hours + 1_300)).values[0].status, 'SUCCESS');
+});
+
+test('more unknown ids than are remembered end one after the other, none before its own grace is over', () => {
+  const grace = new Grace(1_000, 2);
+  const over = (nowMs: number) => ['a', 'b', 'c'].filter((place) => grace.isOver(place, nowMs));
+  assert.deepEqual([over(500), over(1_499)], [[], []]);
+  assert.deepEqual([over(1_500), over(2_499), over(2_500)], [['a', 'b'], [], ['c']]);
 });
 
 /** So many ids, and for those of them that fail, how. */

@@ -94,12 +94,23 @@ test('absent or null metadata is an empty object, and a null expected result cou
   }
 });
 
+test('content is measured in bytes of UTF-8', () => {
+  const small = decoderOf({ maxContentBytes: 6 });
+  assert.ok('item' in small(sourceRecord({ content: '€€', type: 't' }), 0));
+  assert.equal(reasonOf({ content: '€€x', type: 't' }, small), 'too_large');
+});
+
 test('a type outside the list is refused, unless the record was accepted before', () => {
   const strict = decoderOf({ allowedTypes: ['post'], nullValues: 'skip' });
   assert.equal(reasonOf({ content: 'x', type: 'image' }, strict), 'type_not_allowed');
   const again = strict(sourceRecord({ content: 'x' }), 0, { type: 'image' });
   assert.ok('item' in again);
   assert.equal(again.item.type, 'image');
+});
+
+test('a null value is skipped when configured so', () => {
+  const lenient = decoderOf({ nullValues: 'skip' });
+  assert.deepEqual(lenient(sourceRecord(null), 0), { skip: 'null_value' });
 });
 
 test('paths lead into nested objects, and never to what an object inherits', () => {
@@ -122,6 +133,21 @@ test('paths lead into nested objects, and never to what an object inherits', () 
       message: /is not a valid expression/,
     });
   }
+});
+
+test('only listed headers are copied, whatever their names', () => {
+  const decoder = decoderOf({ headers: ['trace', 'absent', '__proto__'] });
+  const headers: RecordHeaders = [
+    ['trace', Buffer.from([255])],
+    ['other', 'x'],
+    ['__proto__', 'p'],
+  ];
+  const decoded = decoder(sourceRecord({ content: 'x', type: 't' }, { headers }), 0);
+  assert.ok('item' in decoded);
+  assert.deepEqual(decoded.item.headers, [
+    ['trace', Buffer.from([255])],
+    ['__proto__', 'p'],
+  ]);
 });
 
 test('deep nesting is refused inside metadata and harmless outside of it, up to a limit', () => {

@@ -107,3 +107,10 @@ test('a batch with another type than its job is foreign to each process, also in
   // Of the job that has the id rightly.
   assert.equal(await statesOf(foreign, ['other', 'comment', 'comment']), 'foreign pending');
 });
+
+test('a service with its own spelling of types, or without them, keeps its batches', async () => {
+  assert.equal(
+    await statesOf(['1', 'Post', 'post'], ['2', ' post', 'POST'], ['3', 'post'], ['4', 'post']),
+    'pending pending pending pending',
+  );
+});

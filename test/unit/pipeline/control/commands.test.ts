@@ -160,3 +160,35 @@ test('a command that changes nothing is not written; a newer one ends the wait; 
   };
   await assert.rejects(command(world, 'pause', { tools }), /another command.*run it again/);
 });
+
+/** Control tools whose commands are written behind a transaction of a shard's owner, which stays open. */
+function behindOpenTransaction(world: World, shard: number, onOpen: () => void = () => undefined) {
+  const { transactions } = world.kafka;
+  const tools = controlOf(world);
+  const open = tools.openControl.bind(tools);
+  tools.openControl = (shards) => {
+    const producer = open(shards);
+    const commit = producer.commit.bind(producer);
+    producer.commit = (transaction) => {
+      const record = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
+      const other = transactions.initialise('other');
+      transactions.append('other', other, TOPICS.journal, shard, [record]);
+      onOpen();
+      return commit(transaction);
+    };
+    return producer;
+  };
+  return tools;
+}
+
+test('a command behind an open transaction of an owner is not taken for an older one', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+  await command(world, 'pause');
+  const { transactions } = world.kafka;
+  const tools = behindOpenTransaction(world, 0, () =>
+    world.clock.after(10 * SECOND, () => transactions.expire('other')),
+  );
+  assert.equal((await command(world, 'resume', { tools })).outcome, 'reached');
+});

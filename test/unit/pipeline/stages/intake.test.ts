@@ -121,6 +121,41 @@ test('intake pauses at maxInFlight, says so, and resumes when the watermark has 
   assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
+test('records in live batches count against maxInFlight, after a restart too, and settling makes room', async () => {
+  const world = new World({
+    partitions: 2,
+    options: { source: { maxInFlight: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    hooks: { batchRecords: () => 4 },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  for (let n = 0; n < 1_000; n++) world.event(0);
+  for (let n = 0; n < 10; n++) world.event(1);
+  const submitted = () => {
+    const rows = [...world.service.batches.values()].flatMap((batch) => batch.rows ?? []);
+    return [0, 1].map((partition) => rows.filter((row) => row.partition === partition).length);
+  };
+  const first = world.start();
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(
+    submitted(),
+    [24, 10],
+    '20, and what the last fetch brought; the other partition has room',
+  );
+  assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  await world.through(first.stop());
+
+  const second = world.start();
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(submitted(), [24, 10], 'what the journal names counts from the first fetch on');
+  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  world.service.script = {};
+  for (const id of [...world.service.batches.keys()]) world.service.finish(id);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.advance(2_000);
+  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 0);
+});
+
 test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
   const world = new World({
     partitions: 1,

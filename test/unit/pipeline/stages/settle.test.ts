@@ -82,6 +82,33 @@ test('a result file that grows with each download is followed for as long as it 
   assert.deepEqual([ready, offsetsBy(world, 1).length, anomalies(world)], [8, 8, {}]);
 });
 
+test('a file with as many rows as promised is not downloaded again, whatever stands in them', async () => {
+  const world = oneBatch(4, ([a, b]) =>
+    [a, b, { malformed: 'x' }, { malformed: 'y' }].filter((row) => row !== undefined),
+  );
+  await world.untilSettled(11 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.calls.results, 2);
+  assert.deepEqual(
+    [offsetsBy(world, 1), offsetsBy(world, 2)],
+    [
+      [0, 1],
+      [2, 3],
+    ],
+  );
+});
+
+test('where the service does not tell how many rows there are, the job’s own count is expected', async () => {
+  const world = oneBatch(4, () => []);
+  await world.clock.runUntil(
+    () => world.service.batches.get('batch-1')?.state === 'finished',
+    MINUTE,
+  );
+  world.service.batch('batch-1').expectedRows = undefined;
+  await world.untilSettled(11 * MINUTE);
+  assert.equal(world.service.calls.results, 4 + 1);
+});
+
 test('a download that ends short of its last rows with an error is tried again for as long as it is cut', async () => {
   let cuts = 0;
   const world = oneBatch(5, (rows) => rows, {

@@ -189,6 +189,42 @@ test('while memory is full no more than one piece of a batch is decoded', async 
   world.assertExactlyOnce();
 });
 
+/** Pieces of one record each, whose bytes are overwritten when the next one is read. */
+const overwritten = repieced(async function* (batch) {
+  for await (const { records } of batch.pieces())
+    for (const record of records) {
+      const value = Buffer.from(record.value as Buffer);
+      const nextOffset = record.offset + 1;
+      yield { records: [{ ...record, value }], unreadable: undefined, nextOffset };
+      value.fill('x');
+    }
+});
+
+test('dead letters of many pieces go out in one transaction, with the records as they were read', async () => {
+  const perCommit: number[] = [];
+  const hooks = {
+    batchRecords: () => 5,
+    committed: () => void perCommit.push(world.published('dead').length),
+  };
+  const options = { chunk: { maxRows: 100, maxBytes: 100_000 } };
+  const world = new World({ partitions: 1, wrap: overwritten, hooks, options });
+  const texts = Array.from({ length: 5 }, (_, n) => `not json ${n}`);
+  for (const text of texts) world.put(0, text);
+  world.start();
+  await world.untilSettled(MINUTE);
+  assert.deepEqual(
+    world
+      .published('dead')
+      .map(({ value }) => String(value))
+      .sort(),
+    texts,
+  );
+  assert.deepEqual(
+    perCommit.filter((letters) => letters > 0 && letters < texts.length),
+    [],
+  );
+});
+
 test('large dead letters go out before the next piece is read', async () => {
   const published: number[] = [];
   const world = new World({

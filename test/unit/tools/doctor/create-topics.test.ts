@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
 import type { TopicReport } from '../../../../src/tools/doctor/create-topics.ts';
 import { engineOptions } from '../../../support/engine/world.ts';
 import { FakeWorld } from './world.ts';
@@ -78,6 +79,26 @@ test('the doctor has nothing to report about created topics, whatever the cluste
   );
 });
 
+test('an existing topic is compared, and keeps its settings', async () => {
+  const world = new FakeWorld();
+  world.mayCreate = true;
+  world.settings.set('decisions', { 'cleanup.policy': 'compact' });
+  world.settings.set('content', { 'cleanup.policy': 'delete', 'retention.ms': '1000' });
+  world.settings.set('journal', { 'cleanup.policy': 'delete', 'delete.retention.ms': '86400000' });
+  const before = structuredClone(world.settings);
+  const reports = await world.createTopics({ yes: true });
+  assert.deepEqual(states(reports), [
+    'source exists warning',
+    'output exists failed',
+    'dead-letter exists ok',
+    'journal exists failed',
+  ]);
+  assert.match(reports[0]?.diagnosis.remedy ?? '', /^raise retention\.ms to \d+ or more/);
+  assert.match(reports[1]?.diagnosis.found ?? '', /must be "delete"/);
+  assert.match(reports[3]?.diagnosis.found ?? '', /must be exactly "compact".* kafka-configs/);
+  assert.deepEqual([world.settings, world.tried], [before, []]);
+});
+
 test('a source of another team is not created, and topics with its partitions wait for it', async () => {
   const world = emptyWorld();
   world.mayCreate = true;
@@ -96,4 +117,14 @@ test('a source of another team is not created, and topics with its partitions wa
   world.settings.set('content', { 'cleanup.policy': 'delete' });
   await world.createTopics({ source: false, yes: true });
   assert.deepEqual(world.tried, ['made decisions 1', 'made dead 1', 'made journal 1']);
+});
+
+test('a journal is not created for a group that has committed offsets together with another one', async () => {
+  const world = new FakeWorld();
+  world.mayCreate = true;
+  world.committed = new Map([[0, { offset: 7, metadata: commitMetadata(1) }]]);
+  const reports = await world.createTopics({ yes: true });
+  assert.equal(states(reports)[3], 'journal missing failed');
+  assert.match(reports[3]?.diagnosis.found ?? '', /Put the old journal back/);
+  assert.deepEqual(world.tried, []);
 });

@@ -182,6 +182,48 @@ test('a compacted output cannot prove that anything is missing', async () => {
   );
 });
 
+test('a null value that the configuration skips has no terminal record, but is not missing', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => {
+      const decode = ports.kind.decode.bind(ports.kind);
+      ports.kind.decode = (record, ...more) =>
+        record.value === null ? { skip: 'null_value' } : decode(record, ...more);
+      return ports;
+    },
+  });
+  world.start();
+  world.event(0);
+  world.put(0, null);
+  world.event(0);
+  await world.clock.advance(30_000);
+  const skips = { pipeline: { skipsNullValues: true } };
+  assert.deepEqual(columns(await auditOf(world, {}, skips)), {
+    records: 3,
+    decided: 2,
+    skipped: 1,
+  });
+  assert.equal(await stateOf(world, 1, skips), 'skipped');
+  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
+});
+
+test('a terminal record for an offset without a record counts as double, unless the source is compacted', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  for (let n = 0; n < 3; n++)
+    world.put(0, JSON.stringify({ type: 'a', content: 'x' }), { key: `k${n % 2}` });
+  await world.untilSettled(60_000);
+  world.kafka.cluster.log(TOPICS.source, 0).compact();
+  const report = await auditOf(world);
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['double', { records: 2, decided: 2, withoutSource: 1 }],
+  );
+  assert.deepEqual(report.partitions[0]?.withoutSourceOffsets, [[0, 0]]);
+  const inspection = altered(inspectionOf(world), 'compact');
+  assert.equal((await world.through(audit(inspection, { partitions: [] }))).verdict, 'balanced');
+});
+
 test('a journal of another pipeline and an unreadable one are refused', async () => {
   const world = new World({ partitions: 1 });
   world.start();
@@ -228,4 +270,35 @@ test('an open transaction on an output is reported, and ends the audit after the
     isInspectError('unreachable', /no progress on decisions-0 for 90 s/),
   );
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
+});
+
+test('a record that the filter excludes is skipped, not missing; if the filter cannot be evaluated it is unknown', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => {
+      const decode = ports.kind.decode.bind(ports.kind);
+      ports.kind.decode = (record, ...more) =>
+        record.offset === 1 ? { skip: 'filter' } : decode(record, ...more);
+      return ports;
+    },
+  });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(30_000);
+  const filtered = {
+    pipeline: { isFiltered: ({ offset }: { readonly offset: number }) => offset === 1 },
+  };
+  assert.deepEqual(columns(await auditOf(world, {}, filtered)), {
+    records: 3,
+    decided: 2,
+    skipped: 1,
+  });
+  assert.equal(await stateOf(world, 1, filtered), 'skipped');
+  const untold = { pipeline: { isFiltered: () => undefined } };
+  assert.deepEqual(columns(await auditOf(world, {}, untold)), {
+    records: 3,
+    decided: 2,
+    unknown: 1,
+  });
+  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
 });

@@ -96,6 +96,27 @@ test('records before an offset that the group had before the first start are unk
   assert.equal(await stateOf(world, 3, old), 'decided');
 });
 
+test('a first claim between reading the journal and the committed offsets does not look like a lost journal', async () => {
+  const world = new World({ partitions: 1, options: { source: { startFrom: 'latest' } } });
+  world.kafka.cluster.createTopic(TOPICS.journal, 1, {
+    settings: [
+      ['cleanup.policy', 'compact'],
+      ['delete.retention.ms', '86400000'],
+    ],
+  });
+  world.produce(3);
+  const inspection = inspectionOf(world);
+  const committed = inspection.admin.committed.bind(inspection.admin);
+  const instance = () => world.instances[0] ?? world.start();
+  inspection.admin.committed = async (...about) => {
+    while (instance().gauge('shards_owned') !== 1) await world.clock.sleep(100);
+    return committed(...about);
+  };
+  const report = await auditOf(world, inspection);
+  assert.equal(instance().gauge('shards_owned'), 1);
+  assert.deepEqual(told(report), ['balanced', { records: 3, waiting: 3 }]);
+});
+
 test('a job that moves to its next attempt while the journal is read and compacted is still found', async () => {
   const world = new World({
     partitions: 1,
@@ -150,4 +171,34 @@ test('records removed from an output by retention while it is read are not calle
   const report = await auditOf(world, beforeRead(world, 'decisions', cut));
   assert.deepEqual(told(report), ['unknown', { records: 6, decided: 4, unknown: 2 }]);
   assert.match(report.notes.join(), /retention has removed the beginning/);
+});
+
+test('a producer whose clock is ahead does not make its records look younger than the removed part of an output', async () => {
+  const world = new World({ partitions: 1 });
+  oneDecisionsPartition(world);
+  world.start();
+  await settleThree(world, 2 * MINUTE_MS);
+  await world.clock.advance(MINUTE_MS);
+  await settleThree(world, 2 * MINUTE_MS);
+  const log = world.kafka.cluster.log('decisions', 0);
+  log.deleteBefore(log.committed()[2]?.offset ?? Number.NaN);
+  assert.deepEqual(told(await auditOf(world)), ['unknown', { records: 6, decided: 4, unknown: 2 }]);
+  assert.equal(await stateOf(world, 0), 'unknown');
+});
+
+test('a terminal record before the timestamps of the range is found', async () => {
+  const world = new World({ partitions: 1 });
+  const aheadMs = 60 * MINUTE_MS;
+  world.start();
+  await settleThree(world, aheadMs);
+  for (const instance of world.instances) await world.through(instance.stop());
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
+  world.start();
+  await world.clock.advance(20_000);
+  await settleThree(world, aheadMs);
+  journalOf(world).compact();
+  assert.deepEqual(told(await auditOf(world)), [
+    'balanced',
+    { records: 6, decided: 6, replayed: 3 },
+  ]);
 });

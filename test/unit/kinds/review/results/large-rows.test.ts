@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maxRowBytes } from '../../../../../src/kinds/review/results/large-rows.ts';
+import { largeRowTurn, maxRowBytes } from '../../../../../src/kinds/review/results/large-rows.ts';
 import { collectRows, decisionOf, JOB, kindWithFile, referenceOf } from '../sample.ts';
 
 const MIB = 1024 * 1024;
@@ -49,4 +49,28 @@ test('a row may have twice the bytes of the upload and the room of the service',
   assert.equal(rows.length, 1);
   assert.match(String(error), /larger than allowed/);
   assert.equal(maxRowBytes({ ...JOB, uploadedBytes: 1024 * MIB }), 64 * MIB);
+});
+
+test('one file at a time holds a large row, and the next has its turn also after an error', async () => {
+  const begun: string[] = [];
+  const file = (name: string, end: Promise<void>) =>
+    async function* () {
+      yield Buffer.from(`${HEADER}"`);
+      yield Buffer.alloc(2 * MIB, 'x');
+      begun.push(name);
+      await end;
+      throw new Error(`end of ${name}`);
+    };
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  second.resolve();
+  const one = collectRows(kindWithFile(file('one', first.promise)));
+  const other = collectRows(kindWithFile(file('other', second.promise)));
+  while (begun.length === 0) await new Promise(setImmediate);
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  assert.deepEqual(begun, ['one']);
+  first.resolve();
+  assert.equal(String((await one).error), 'Error: end of one');
+  assert.equal(String((await other).error), 'Error: end of other');
+  (await largeRowTurn())();
 });

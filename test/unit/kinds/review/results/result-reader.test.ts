@@ -246,6 +246,22 @@ test('a file that ends inside a quote gives the rows before the cut, then a prot
   assert.match(message, /truncated/);
 });
 
+test('a file cut anywhere never gives a row that was not whole', async () => {
+  for (const whole of [
+    `${HEADER}\r\n"x,1",SUCCESS,spam,ham,"[""a""]",en,${REF}\r\n`,
+    `connector_ref,Labels,lang,Status,Content,Service result\n${REF},"[""a""]",en,SUCCESS,"x ""1""",spam\n`,
+    `connector_ref,Labels,lang,Status,Service result,Content\n${REF},"[""a""]",en,SUCCESS,spam,"x ""1"" y"\n`,
+  ]) {
+    for (let length = 0; length < whole.trimEnd().length; length++) {
+      const { rows, error } = await collectRows(kindWithFile(whole.slice(0, length)));
+      const named = rows.filter((row) => !('malformed' in row));
+      assert.deepEqual(named, [], `cut after ${length}`);
+      if (error !== undefined)
+        assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+    }
+  }
+});
+
 test('a last row without a line end is withheld if it may be truncated, and taken from the third equal file', async () => {
   const header = 'connector_ref,lang,Labels,Expected result,Content,Status,Acme result';
   const first = `${REF},en,,,x,SUCCESS,spam`;

@@ -135,6 +135,25 @@ test('no more of a file is requested than its reader consumes', async () => {
   assert.equal(taken, 1000);
 });
 
+test('many files at a time do not mix', async () => {
+  const read = readThere();
+  const all = await Promise.all(
+    Array.from({ length: 20 }, (_, file) =>
+      collect(
+        read,
+        pieces(HEADER + Array.from({ length: 50 }, (_, n) => row(file * 1000 + n)).join(''), 333),
+      ),
+    ),
+  );
+  for (const [file, { rows, error }] of all.entries()) {
+    assert.equal(error, undefined);
+    assert.deepEqual(
+      rows.map((one) => ('malformed' in one ? -1 : one.offset)),
+      Array.from({ length: 50 }, (_, n) => file * 1000 + n),
+    );
+  }
+});
+
 test('a row that the connector fails on is one row: it names its record and where the failure was, and its neighbours are read', async () => {
   let asked = 0;
   // A decision cannot be written at an invalid time.
