@@ -1,7 +1,7 @@
 /** Report of a run, for people and for machines. */
 import type { Kind } from '../load/pipelines.ts';
-import { AGE_BOUND_MS, ageBoundMs } from './faults/age-bounds.ts';
-import { NEMESES, type Schedule, STALL_BOUND_MS } from './faults/schedule.ts';
+import { AGE_BOUND_MS, ageBoundMs, STALL_BOUND_MS } from './faults/age-bounds.ts';
+import { NEMESES, type Schedule } from './faults/schedule.ts';
 import { type Losses, lossesIn } from './observe/losses.ts';
 import { LIVEZ_BOUND_MS, type Probed } from './observe/prober.ts';
 import type { Verdict } from './observe/verdict.ts';

@@ -2,6 +2,13 @@
 import { RECOVERY_BOUND_MS } from '../observe/recovery.ts';
 import { REQUEST_MS, SESSION_MS } from '../world.ts';
 
+/**
+ * Longest stall of a partition that has records due, and longest drain after the last fault, ms. The worst is a request on a
+ * half-open connection that times out, and a claim that then meets another one; or a drain during which a takeover finds an
+ * upload lost, and another one the upload of the next attempt: some 20 s each, and the pauses between attempts.
+ */
+export const STALL_BOUND_MS = 120_000;
+
 /** From the loss of an owner, or its end, to the decision of what it had in hand. */
 const TAKEOVER_MS = 30_000;
 /** `review.pause` and `review.poll.max` by default, and another review. */

@@ -7,7 +7,7 @@ import { untilBack, WorldLooker } from '../observe/recovery.ts';
 import type { ChaosOptions } from '../options.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import type { World } from '../world.ts';
-import { ageBoundMs, CALM_AGE_MS, CALM_MS, GIVE_UP_MS } from './age-bounds.ts';
+import { ageBoundMs, CALM_AGE_MS, CALM_MS, GIVE_UP_MS, STALL_BOUND_MS } from './age-bounds.ts';
 import { FaultScript } from './fault-script.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
@@ -61,11 +61,6 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
   'drain and resume': held('drain'),
 };
 
-/**
- * Longest stall of a partition that has records due, and longest drain after the last fault, ms. The worst is a request on a
- * half-open connection that times out, and a claim that then meets another one.
- */
-export const STALL_BOUND_MS = 90_000;
 /** Beyond the planned time, for faults that have not hit yet, ms. */
 const OVERTIME_MS = 600_000;
 /** A scripted fault that found nothing to hit for so long is left for later, ms. */

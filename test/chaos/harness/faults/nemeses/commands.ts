@@ -6,11 +6,12 @@ import type { SeededRandom } from '../../../../support/memory/clock.ts';
 import { liveJobKeys } from '../../../judge/judge.ts';
 import type { PipelineRun } from '../../pipeline-run.ts';
 import type { World } from '../../world.ts';
+import { STALL_BOUND_MS } from '../age-bounds.ts';
 import type { Nemesis } from '../nemesis.ts';
 
 const CLI = fileURLToPath(new URL('../../../../../src/cli/main.ts', import.meta.url));
-/** Longest wait of a command, s: a claim may meet another one. */
-const TIMEOUT_S = 80;
+/** Longest wait of a command, s: longer than the longest stall that is allowed, which is judged by itself. */
+const TIMEOUT_S = STALL_BOUND_MS / 1_000 + 30;
 /** From the start of a command to the crash, ms at most. */
 const CRASH_MS = 1_500;
 /** Time for a pipeline that is held to do what it must not. */
