@@ -7,7 +7,6 @@
  *   npm run bench -- --steady RUNS                 runs of a minute each at a constant input of 10,000 records a second
  *   npm run bench -- --two                         two processes on one topic against one
  *   npm run bench -- --kills RUNS [--seed S]       runs with a SIGKILL and a restart each, with reviews of 0 and of 2 s; fails beyond the bound
- *   npm run bench -- --stages                      stages of the way of an item, each alone: µs and bytes of garbage
  *   … --against DIRECTORY                          also another build of the connector: a checkout that has its dist/
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -29,7 +28,6 @@ import {
   type Round,
 } from './rounds.ts';
 import { measureScenarios } from './scenarios.ts';
-import { measureStages } from './stages.ts';
 import { steadyRun } from './steady.ts';
 
 const { values } = parseArgs({
@@ -42,7 +40,6 @@ const { values } = parseArgs({
     two: { type: 'boolean', default: false },
     kills: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    stages: { type: 'boolean', default: false },
     against: { type: 'string' },
   },
 });
@@ -68,8 +65,7 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const toText = ({ perSecond, cpuUs, peakMiB }: Round): string =>
   `${Math.round(perSecond)}/s, ${cpuUs.toFixed(1)} µs of a processor an item, peak RSS ${Math.round(peakMiB)} MiB`;
 
-if (values.stages) await measureStages(print);
-else await withBroker();
+await withBroker();
 
 async function withBroker(): Promise<void> {
   const directory = mkdtempSync(path.join(tmpdir(), 'bench-'));

@@ -70,7 +70,7 @@ async function writePatiently(
 }
 
 /** A record batch with the time of now. */
-export function encode(records: readonly OutgoingRecord[], codec: Codec): Buffer {
+function encode(records: readonly OutgoingRecord[], codec: Codec): Buffer {
   const { code, pack } = CODECS[codec];
   const bodies = records.map((record, delta) => {
     const size = 2 + varintSize(delta) + sizeOfRecord(record);

@@ -105,9 +105,7 @@ function takeView(model: Model, next: s.State, i: number, journal: number): void
   for (const field of [s.BUFFERED, s.UNDECODED, s.WANTED, s.FOUND]) next.setOf(i, field, 0);
   next.setProgress(s.memoryProgress(i), known);
   scenario.partitions.forEach((_, partition) => {
-    const watermark = progress.watermark(known, partition);
-    next.setOf(i, s.POSITION + partition, watermark);
-    next.setOf(i, s.UNSEEN + partition, rules.progress === 'cursors' ? watermark : 0);
+    next.setOf(i, s.POSITION + partition, progress.watermark(known, partition));
   });
   for (let c = 0; c < next.slots; c++) {
     const left = next.batch(c, s.JOURNAL_LEFT);

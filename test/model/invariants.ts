@@ -34,7 +34,7 @@ export function isDone(model: Model, state: s.State): boolean {
 export function describe(model: Model, state: s.State): string {
   const name = (i: number) => 'AB'.charAt(i);
   const lines = [
-    `settled=${model.show(state.get(s.SETTLED))} claimed=${model.show(model.progress.claimed(state.progress(s.JOURNAL_PROGRESS)))} ` +
+    `settled=${model.show(state.get(s.SETTLED))} claimed=${model.show(state.progress(s.JOURNAL_PROGRESS))} ` +
       `assigned=${name(state.get(s.ASSIGNED))} fence=${'-AB'.charAt(state.get(s.FENCED_BY))} ` +
       `command=${state.get(s.COMMAND)} acknowledged=${state.get(s.ACKNOWLEDGED)}`,
   ];

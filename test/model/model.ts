@@ -39,7 +39,7 @@ export class Model {
   constructor(rules: Rules, scenario: Scenario, symmetry = true) {
     this.rules = rules;
     this.scenario = scenario;
-    this.progress = new Progress(rules, scenario);
+    this.progress = new Progress(scenario);
     this.all = (1 << scenario.records.length) - 1;
     this.now = new s.State(scenario.slots);
     this.#next = new s.State(scenario.slots);

@@ -65,14 +65,9 @@ function intakeSteps(model: Model, i: number): void {
       next.setOf(i, s.FOUND, now.of(i, s.FOUND) | record);
       what = 'takes it for the retry';
     } else {
-      let known = progress.isClaimed(now.progress(s.memoryProgress(i)), index);
-      if (rules.progress === 'set')
-        known ||= rules.intakeKnowsWhatItTook && (inHand(model, i) & record) !== 0;
-      else {
-        const unseen = now.of(i, s.UNSEEN + partition);
-        known ||= rules.intakeKnowsWhatItTook && position < unseen;
-        next.setOf(i, s.UNSEEN + partition, Math.max(unseen, position + 1));
-      }
+      const known =
+        progress.isClaimed(now.progress(s.memoryProgress(i)), index) ||
+        (rules.intakeKnowsWhatItTook && (inHand(model, i) & record) !== 0);
       if (!known) {
         const field = model.record(index).type === UNDECODABLE ? s.UNDECODED : s.BUFFERED;
         next.setOf(i, field, now.of(i, field) | record);
@@ -217,7 +212,7 @@ function settleSteps(model: Model, i: number, c: number): void {
 
 /** A batch of one type from the buffer: POST, and the beginning of its transaction. */
 function sealSteps(model: Model, i: number): void {
-  const { now, rules, scenario } = model;
+  const { now, scenario } = model;
   const free = now.freeSlot();
   if (free === -1) return;
   const buffered = now.of(i, s.BUFFERED);
@@ -226,8 +221,7 @@ function sealSteps(model: Model, i: number): void {
     for (let index = 0; index < scenario.records.length; index++)
       if ((buffered >> index) & 1 && model.record(index).type === type) ofType |= 1 << index;
     for (const batch of subsets(ofType)) {
-      if (count(batch) > scenario.maxRows || (rules.jobsInOrder && !isPrefix(model, batch, ofType)))
-        continue;
+      if (count(batch) > scenario.maxRows) continue;
       const next = model.next();
       create(next, i, free, batch);
       next.setProgress(s.writtenProgress(i), progressAfter(model, i, batch));
@@ -259,26 +253,9 @@ function deadLetterSteps(model: Model, i: number): void {
   }
 }
 
-/** True if nothing of the same partition that is left behind comes before the batch's records. */
-function isPrefix(model: Model, batch: number, buffer: number): boolean {
-  const indices = [...model.scenario.records.keys()];
-  return indices.every((index) => {
-    if (((batch >> index) & 1) === 0) return true;
-    const { partition, offset } = model.record(index);
-    return indices.every((other) => {
-      const earlier =
-        model.record(other).partition === partition && model.record(other).offset < offset;
-      return !earlier || ((buffer >> other) & 1) === 0 || ((batch >> other) & 1) === 1;
-    });
-  });
-}
-
-function progressAfter(model: Model, i: number, taken: number): number {
-  const { now } = model;
-  const waiting = (now.of(i, s.BUFFERED) | now.of(i, s.UNDECODED)) & ~taken;
-  return model.progress.after(now.progress(s.memoryProgress(i)), taken, waiting, (partition) =>
-    now.of(i, s.UNSEEN + partition),
-  );
+/** Progress to write with the records `taken`, which are now assigned. */
+function progressAfter({ now }: Model, i: number, taken: number): number {
+  return now.progress(s.memoryProgress(i)) | taken;
 }
 
 function create(next: s.State, i: number, slot: number, items: number): void {

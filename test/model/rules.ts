@@ -4,19 +4,8 @@
  * says where its code keeps them.
  */
 export interface Rules {
-  /**
-   * Representation of progress: an explicit set of claimed offsets, or a cursor per content type (a
-   * draft that was not safe).
-   */
-  readonly progress: 'set' | 'cursors';
   /** A restart honours the recorded progress; false: only the watermark, which is the group's committed offset. */
   readonly honoursProgress: boolean;
-  /** Cursors never move back; false: they are computed from memory alone. */
-  readonly cursorsOnlyGrow: boolean;
-  /** A record that cannot be decoded counts as one of type A, as an oversized item would (cursors only). */
-  readonly undecodableHasType: boolean;
-  /** Jobs of one type are journaled in the order of their offsets; false: in any order. */
-  readonly jobsInOrder: boolean;
   /** Initialising the transactional producer fences the one before it. */
   readonly fences: boolean;
   /** Fence first, then replay to the own owner record; false: replay to the visible end, then fence. */
@@ -38,8 +27,8 @@ export interface Rules {
   /** After a lost reply the owner keeps its view and tries again. */
   readonly retriesBlindly: boolean;
   /**
-   * Source of a retry: `apart`, a reader of its own; or `shared`, by moving intake's position back,
-   * as an earlier draft did. Intake then passes records again that it has buffered.
+   * Source of a retry: `apart`, a reader of its own; or `shared`, by moving intake's position back.
+   * Intake then passes records again that it has buffered.
    */
   readonly rewinds: 'apart' | 'shared';
   /** Intake does not buffer again what it has taken and not committed yet. */
@@ -52,8 +41,8 @@ export interface Rules {
   readonly deadLettersRefusedTypes: boolean;
   /** Intake reads while a transaction is under way; false makes the state space smaller. */
   readonly readsDuringTransactions: boolean;
-  /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-cursors` is an earlier draft. */
-  readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-cursors';
+  /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` leaves the watermarks alone. */
+  readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
   /** Command that an operator gives once, and ends: nothing is taken in, and with `pause` no job begins either. */
   readonly command: 'none' | 'drain' | 'pause';
   /** A claim reads the newest command before it owns; false: the owner reads it some time later. */
@@ -71,11 +60,7 @@ export interface Rules {
 }
 
 export const RULES: Rules = {
-  progress: 'set',
   honoursProgress: true,
-  cursorsOnlyGrow: true,
-  undecodableHasType: false,
-  jobsInOrder: false,
   fences: true,
   barrier: true,
   barrierByContent: false,

@@ -45,7 +45,7 @@ export const IS_SPOILT = 1;
 export const REPLACED = 2;
 
 const INSTANCES = WORLD + 9;
-const INSTANCE_BYTES = 15;
+const INSTANCE_BYTES = 13;
 const instance = (index: number): number => INSTANCES + index * INSTANCE_BYTES;
 /** Offsets within an instance. */
 export const MODE = 0;
@@ -57,19 +57,17 @@ export const UNDECODED = 3;
 /** Records that a retry wants to read again, and those it has. */
 export const WANTED = 4;
 export const FOUND = 5;
-/** Next offset of intake; by partition, as the next entry. */
+/** Next offset of intake, by partition. */
 export const POSITION = 6;
-/** First offset that intake has not seen yet (cursors only). */
-export const UNSEEN = 8;
-export const TRANSACTION = 10;
+export const TRANSACTION = 8;
 /** Records whose terminal records are in the transaction. */
-export const OUTPUTS = 11;
+export const OUTPUTS = 9;
 /** The instance no longer waits for its commit, which is still in the network. */
-export const DETACHED = 12;
+export const DETACHED = 10;
 /** The newest command that the instance has read. */
-export const KNOWN = 13;
+export const KNOWN = 11;
 /** Revision that the transaction acknowledges. */
-export const ANSWER = 14;
+export const ANSWER = 12;
 
 export const MODES = [
   'down',

@@ -31,7 +31,6 @@ class Pages {
 
 /** States by number, each once, in the order in which they were found. */
 export class StateSet {
-  readonly #packs: boolean;
   /** Words of a state as it is kept. */
   readonly #words: number;
   readonly #kept: Uint32Array;
@@ -44,9 +43,8 @@ export class StateSet {
 
   constructor(model: Model) {
     const { length } = new State(model.scenario.slots).words;
-    // Every byte of a state is below 16 then: only cursors need more. Half the memory.
-    this.#packs = model.rules.progress === 'set';
-    this.#words = this.#packs ? length / 2 : length;
+    // Every byte of a state is below 16, so two of its words fit into one: half the memory.
+    this.#words = length / 2;
     this.#kept = new Uint32Array(this.#words);
   }
 
@@ -55,10 +53,8 @@ export class StateSet {
     const at = (id % this.#perPage) * this.#words;
     for (let i = 0; i < this.#words; i++) {
       const word = page[at + i] as number;
-      if (this.#packs) {
-        into.words[2 * i] = word & LOW;
-        into.words[2 * i + 1] = (word >>> 4) & LOW;
-      } else into.words[i] = word;
+      into.words[2 * i] = word & LOW;
+      into.words[2 * i + 1] = (word >>> 4) & LOW;
     }
   }
 
@@ -70,9 +66,7 @@ export class StateSet {
   add({ words }: State, parent: number): number {
     const kept = this.#kept;
     for (let i = 0; i < this.#words; i++)
-      kept[i] = this.#packs
-        ? (words[2 * i] as number) | ((words[2 * i + 1] as number) << 4)
-        : (words[i] as number);
+      kept[i] = (words[2 * i] as number) | ((words[2 * i + 1] as number) << 4);
     const mask = this.#index.length - 1;
     let at = hash(kept, 0, this.#words) & mask;
     for (let id = this.#index[at] as number; id !== NOBODY; id = this.#index[at] as number) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import { interpolate, interpolateText } from '../../../src/config/load/interpolate.ts';
+import { interpolateText } from '../../../src/config/load/interpolate.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { anyCharacter } from '../../support/any-character.ts';
@@ -79,34 +79,6 @@ describe('interpolation', () => {
       );
     }
     assert.match(JSON.stringify(interpolateText(reference('toString'), {})), /toString is not set/);
-  });
-
-  it('keeps the structure, the keys and everything that is not text', () => {
-    const document = fc.object({
-      key: fc.oneof(name, fc.constant('__proto__')),
-      values: [fc.integer(), fc.boolean(), fc.constant(null), fc.stringMatching(/^[^$]*$/)],
-    });
-    fc.assert(
-      fc.property(document, (value) => {
-        const result = interpolate(value, {});
-        assert.deepEqual(
-          JSON.parse(JSON.stringify(result.value)),
-          JSON.parse(JSON.stringify(value)),
-        );
-        assert.equal(result.problems.length, 0);
-      }),
-    );
-  });
-
-  it('reports every problem by its path', () => {
-    const { problems } = interpolate({ a: [reference('X'), { b: reference('Y') }], c: 'fine' }, {});
-    assert.deepEqual(
-      problems.map(({ path }) => path),
-      [
-        ['a', 0],
-        ['a', 1, 'b'],
-      ],
-    );
   });
 });
 

@@ -221,15 +221,6 @@ test('a batch is sealed at exactly its rows, and types do not count for each oth
   assert.equal(sizeOf(buffers), 1);
 });
 
-test('a batch may be exactly as large as its limit; one byte more begins the next', () => {
-  const { buffers, sealed } = buffersOf({ ...WIDE, maxBytes: 20 });
-  buffers.add(item(0), 0);
-  buffers.add(item(1), 0);
-  assert.equal(sealed.length, 0);
-  buffers.add(item(2, { bytes: 1 }), 0);
-  assert.deepEqual([sealed[0]?.bytes, sealed.length, sizeOf(buffers)], [20, 1, 1]);
-});
-
 test('age counts from the oldest item, to the millisecond', () => {
   const { buffers, sealed } = buffersOf({ ...WIDE, maxAgeMs: 500 });
   buffers.add(item(0), 1_000);
@@ -256,11 +247,4 @@ test('a batch whose offsets lie far apart is sealed before their encoding passes
   const encoded = OffsetSet.of(Array.from(records, ({ offset }) => offset)).encode().length;
   assert.ok(encoded >= limit / 2 && encoded <= limit + 1024 * 8, `${encoded} bytes`);
   assert.equal(sizeOf(buffers), 0);
-});
-
-test('offsets side by side never seal a buffer, however many there are', () => {
-  const { buffers, sealed } = buffersOf({ ...WIDE, maxOffsetBytes: 16 * 1024 });
-  for (let offset = 0; offset < 50_000; offset++) buffers.add(item(offset), 0);
-  assert.equal(sealed.length, 0);
-  assert.equal(sizeOf(buffers), 50_000);
 });

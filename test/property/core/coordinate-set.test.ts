@@ -9,7 +9,6 @@ import {
   LiveJob,
   sourcesOf,
 } from '../../../src/core/journal/job.ts';
-import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 
 const at = fc.record(
   { partition: fc.nat({ max: 3 }), offset: fc.nat({ max: 40 }) },
@@ -51,32 +50,6 @@ test('a set of coordinates behaves as a set of pairs under any history', () => {
   );
 });
 
-test('a clone goes its own way', () => {
-  const set = CoordinateSet.of([
-    { partition: 0, offset: 1 },
-    { partition: 0, offset: 2 },
-  ]);
-  const copy = set.clone();
-  set.delete(0, 1);
-  copy.add(1, 9);
-  assert.deepEqual([...set], [{ partition: 0, offset: 2 }]);
-  assert.equal(set.size, 1);
-  assert.equal(copy.size, 3);
-  assert.equal(copy.has(0, 1), true);
-});
-
-test('empty sets leave no trace', () => {
-  const set = CoordinateSet.fromSets([
-    [1, new OffsetSet()],
-    [2, OffsetSet.of([7])],
-  ]);
-  assert.deepEqual(
-    set.entries().map(([partition]) => partition),
-    [2],
-  );
-  assert.equal(set.size, 1);
-});
-
 const items = fc.uniqueArray(at, {
   maxLength: 40,
   size: 'max',
@@ -113,15 +86,6 @@ test('what a job record says of its sources is exactly the items it was made fro
       },
     ),
   );
-});
-
-test('a job still knows what it ever named when nothing is left of it', () => {
-  const record = jobRecord(sourcesOf(CoordinateSet.of([{ partition: 1, offset: 5 }]), () => 2));
-  const left = CoordinateSet.of([{ partition: 1, offset: 5 }]);
-  const job = new LiveJob(record, left);
-  left.delete(1, 5);
-  assert.equal(job.everNamed(1, 5), true);
-  assert.equal(job.everNamed(1, 6), false);
 });
 
 test('the records of a batch are its coordinates, with the timestamps of the oldest, the newest and the last of each partition', () => {

@@ -80,32 +80,6 @@ test('however much of the journal was compacted, with tombstones or without, it 
   );
 });
 
-test('one record of each key folds to the same state in any order', () => {
-  fc.assert(
-    fc.property(actions, fc.infiniteStream(fc.nat()), (steps, order) => {
-      const history = new ShardHistory(resume);
-      for (const action of steps) history.run(action);
-      const compacted = compact(history.journal, history.journal.length, true);
-      const shuffled = compacted
-        .map((write) => ({ write, at: order.next().value as number }))
-        .sort((a, b) => a.at - b.at)
-        .map(({ write }) => write);
-      assert.deepEqual(told(fold(shuffled)), told(fold(compacted)));
-    }),
-  );
-});
-
-test('folding a record twice is folding it once', () => {
-  fc.assert(
-    fc.property(actions, (steps) => {
-      const history = new ShardHistory(resume);
-      for (const action of steps) history.run(action);
-      const doubled = history.journal.flatMap((write) => [write, write]);
-      assert.deepEqual(told(fold(doubled)), told(fold(history.journal)));
-    }),
-  );
-});
-
 test('jobs come oldest first, and the sequence is the highest that any progress carries', () => {
   const progress = writeProgress(0, { ...nothingRead(10), seq: 9 });
   const state = fold([

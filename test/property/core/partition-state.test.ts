@@ -187,37 +187,6 @@ test('a gap of a hundred million offsets in front of W costs nothing', () => {
   assert.equal(state.snapshot(1).claimed.size, 0);
 });
 
-test('a gap that begins below W counts from W, and one that ends there changes nothing', () => {
-  const state = PartitionState.startAt(0, 10);
-  state.snapshot(1);
-  state.passGap(4, 10);
-  assert.deepEqual([state.watermark, state.dirty], [10, false]);
-  state.passGap(4, 12);
-  assert.deepEqual([state.watermark, state.dirty], [12, true]);
-});
-
-test('a snapshot is a copy: what is claimed later does not change it', () => {
-  const state = PartitionState.startAt(0, 0);
-  state.assign(5, 1);
-  const first = state.snapshot(1);
-  state.assign(6, 2);
-  assert.deepEqual([...first.claimed], [5]);
-  assert.deepEqual(first.last, { offset: 5, timestampMs: 1 });
-});
-
-test('a new partition or a reset is written with the next commit, a resumed one is not', () => {
-  assert.equal(PartitionState.startAt(0, 0).dirty, true);
-  assert.equal(PartitionState.begin(0, progress(3, [])).dirty, true);
-  assert.equal(PartitionState.resume(0, { seq: 1, ...progress(3, []) }).dirty, false);
-});
-
-test('a record below W is claimed already: claiming it again says nothing new', () => {
-  const state = PartitionState.resume(0, { seq: 1, ...progress(10, [12]) });
-  state.assign(4, 99);
-  assert.equal(state.dirty, false);
-  assert.equal(state.snapshot(2).last, null);
-});
-
 test('the last claimed record is looked at again when it is near: another timestamp there means another topic', () => {
   const resumed = () =>
     PartitionState.resume(0, {
@@ -312,17 +281,6 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
     ),
     { numRuns: 500 },
   );
-});
-
-test('a reset far forward over claimed and unclaimed stretches counts only the unclaimed ones', () => {
-  const claimed = new OffsetSet();
-  claimed.addRange(1_000, 50_000);
-  const { skipped } = resetProgress(
-    { seq: 1, ...progress(0, []), claimed },
-    100_000,
-    new OffsetSet(),
-  );
-  assert.equal(skipped, 1_000 + 50_000);
 });
 
 function progress(watermark: number, claimed: readonly number[]): Omit<PartitionProgress, 'seq'> {

@@ -190,17 +190,3 @@ test('only what this connector committed counts as its own commit', () => {
     assert.equal(isOwnCommit(foreign), false, foreign);
   assert.equal(isOwnCommit('v2:7'), true, 'a newer version of this connector');
 });
-
-test('how far intake has read is written when asked for, though nothing was claimed, and only for partitions that moved', () => {
-  const history = new ShardHistory(resume);
-  const { state } = history;
-  state.partition(4).position += 3;
-  assert.equal(state.progressOnly(), undefined);
-  const step = state.progressOnly({ positions: true });
-  assert.deepEqual(
-    step?.journal.map(({ key }) => key),
-    ['progress/4'],
-  );
-  assert.equal((JSON.parse(step?.journal[0]?.value as string) as { read: number }).read, 103);
-  assert.equal(state.progressOnly({ positions: true }), undefined);
-});

@@ -66,22 +66,3 @@ test('one short row takes 8 KiB, and what many rows take is less than twice thei
   }
   assert.ok(slabs.written().length < 30);
 });
-
-test('a row larger than the buffers that are kept moves a few times only, however many cells it has', () => {
-  const taken: number[] = [];
-  class Counting extends BufferPool {
-    override take(bytes: number): Buffer<ArrayBuffer> {
-      taken.push(bytes);
-      return super.take(bytes);
-    }
-  }
-  const pool = new Counting(0);
-  const slabs = new Slabs(pool);
-  for (let cell = 0; cell < 300; cell++) write(slabs, 40_000, cell);
-  slabs.endRow();
-  assert.equal(slabs.length, 300 * 40_000);
-  assert.ok(taken.length < 15, `${taken.length} buffers`);
-  assert.equal(slabs.heldBytes, pool.lentBytes);
-  slabs.release();
-  assert.equal(pool.lentBytes, 0);
-});

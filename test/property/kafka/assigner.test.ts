@@ -86,29 +86,6 @@ describe('assignShards', () => {
     );
   });
 
-  it('does not depend on the order of the members', () => {
-    fc.assert(
-      fc.property(members, shardCount, (all, count) => {
-        const forward = assignShards(all, count);
-        const backward = assignShards([...all].reverse(), count);
-        for (const { id } of all) assert.deepEqual(backward.get(id), forward.get(id));
-      }),
-    );
-  });
-
-  it('changes nothing when it is asked again with its own result', () => {
-    fc.assert(
-      fc.property(members, shardCount, (all, count) => {
-        const first = assignShards(all, count);
-        const again = all.map(({ id }) => ({
-          id,
-          history: { generation: 9, shards: first.get(id) ?? [] },
-        }));
-        assert.deepEqual(assignShards(again, count), first);
-      }),
-    );
-  });
-
   it('believes the later generation when two members claim one shard', () => {
     const sleeper = { id: 'a', history: { generation: 3, shards: [0] } };
     const owner = { id: 'b', history: { generation: 4, shards: [0] } };
@@ -127,14 +104,6 @@ describe('history of a member', () => {
     fc.assert(
       fc.property(history, (given) => {
         assert.deepEqual(decodeHistory(encodeHistory(given)), given);
-      }),
-    );
-  });
-
-  it('is none when the bytes are garbage', () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), (bytes) => {
-        assert.equal(decodeHistory(Buffer.from(bytes)), undefined);
       }),
     );
   });
@@ -162,10 +131,6 @@ describe('history of a member', () => {
         },
       ),
     );
-  });
-
-  it('of another version is none', () => {
-    assert.equal(decodeHistory(Buffer.from('{"v":2,"generation":1,"shards":[0]}')), undefined);
   });
 });
 

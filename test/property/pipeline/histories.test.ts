@@ -139,24 +139,3 @@ test('a violation is cut down to a script that anyone can play again', async () 
   const healthy = await play(small);
   assert.equal(healthy.violation, undefined, 'with the rule in force nothing goes wrong in it');
 });
-
-test('what is no script is refused', () => {
-  assert.throws(() => readScript('{"seed":1}'), /not the script of a history/);
-});
-
-test('a trace tells actions, faults, commits and log lines with their time', async () => {
-  const lines: string[] = [];
-  await play(planOf(9), { trace: (line) => lines.push(line) });
-  for (const part of [
-    / i1 starts$/,
-    / > \{"atMs"/,
-    / ! .*#\d+: \{"kind"/,
-    / journal-\d commits journal:/,
-    / info: owns the shard/,
-  ])
-    assert.ok(
-      lines.some((line) => part.test(line)),
-      `no line like ${part}`,
-    );
-  assert.ok(lines.every((line) => /^\d+\.\d{3} /.test(line)));
-});

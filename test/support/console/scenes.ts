@@ -168,23 +168,6 @@ export function past(
   );
 }
 
-/** Nothing has come yet. */
-export function emptyScene(nowMs = Date.now()): Scene {
-  const made = scene(
-    [
-      pipelineView({
-        shards: [0, 1, 2, 3].map((shard) =>
-          shardView(nowMs, shard, { jobs: 0, inFlight: 0, lag: 0 }),
-        ),
-        shardCount: 4,
-      }),
-    ],
-    nowMs,
-  );
-  made.metrics.set('balance_items', { pipeline: 'comments' }, 0);
-  return made;
-}
-
 /** A good day of two pipelines. */
 export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
   const jobs = Array.from({ length: 14 }, (_, at) => jobView(nowMs, at));
@@ -324,30 +307,6 @@ export function troubleScene(nowMs = Date.now()): Scene {
     },
     'could not poll the state of a batch; retrying',
   );
-  return made;
-}
-
-/** Paused by an operator while batches are under review. */
-export function pausedScene(nowMs = Date.now()): Scene {
-  const made = busyScene(nowMs);
-  change(made, {
-    control: {
-      state: 'paused',
-      by: 'alice@host',
-      reason: 'the service moves',
-      sinceMs: nowMs - 95 * SECOND,
-    },
-    waits: [waitView('paused', nowMs - 95 * SECOND), waitView('in_flight', nowMs - 60 * SECOND)],
-  });
-  return made;
-}
-
-/** Every record of a partition is under review, at a slow service. */
-export function stalledScene(nowMs = Date.now()): Scene {
-  const made = busyScene(nowMs);
-  change(made, {
-    waits: [waitView('in_flight', nowMs - 260 * SECOND), waitView('memory', nowMs - 310 * SECOND)],
-  });
   return made;
 }
 

@@ -89,30 +89,6 @@ test('a schema of another type and an invalid one fail', async () => {
   assert.match(source?.found ?? '', /^version 1 of subject events-value: schema 1 cannot be used/);
 });
 
-test('a schema of which some records can be read passes, and one that no event has fails', async () => {
-  await registry.register(SUBJECT, { type: 'AVRO', text: `["null",${EVENT}]` }, SIGNAL);
-  assert.equal((await ask()).source?.status, 'ok');
-  registry = new MemoryRegistry();
-  await registry.register(SUBJECT, { type: 'AVRO', text: '"string"' }, SIGNAL);
-  assert.deepEqual((await ask()).source, {
-    status: 'failed',
-    found:
-      'version 1 of subject events-value: its values (string) are not objects, as events must be: records or maps',
-    remedy: 'correct the schema, or source.format',
-  });
-});
-
-test('an output whose subject has other schemas is incompatible', async () => {
-  registry.judge = () => ({ compatible: false, messages: ['a field is missing'] });
-  await registry.register('decisions-value', { type: 'AVRO', text: EVENT }, SIGNAL);
-  const { output } = await ask();
-  assert.equal(output?.status, 'failed');
-  assert.match(
-    output?.found ?? '',
-    /is incompatible with the versions of subject decisions-value, the latest of which is 1 \(a field is missing\)$/,
-  );
-});
-
 test('a registry that refuses the credentials, or does not respond, fails with the remedy', async () => {
   registry.failure = new RegistryUnavailable('401', 'no');
   await assert.rejects(ask(), /use credentials that may read the subject$/);

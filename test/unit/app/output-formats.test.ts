@@ -5,7 +5,6 @@ import { OutputFormats } from '../../../src/app/formats/output-formats.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import type { ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
-import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { RefusedError } from '../../../src/pipeline/context/errors.ts';
 import { contractFile } from '../../support/contracts.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -86,21 +85,6 @@ test('a schema that is registered is found, and records carry its id; afterwards
   assert.ok(!registry.calls.slice(2).some((call) => call.startsWith('register')));
 });
 
-test('a subject that has grown since by a version of its owner is no obstacle', async () => {
-  const { registry, prepare, wrapped } = world();
-  const id = await registry.register('events.decisions-value', DECISION, SIGNAL);
-  const grown = JSON.parse(DECISION.text);
-  grown.fields.push({ name: 'team', type: 'string', default: '' });
-  await registry.register(
-    'events.decisions-value',
-    { type: 'AVRO', text: JSON.stringify(grown) },
-    SIGNAL,
-  );
-  await prepare();
-  const [record] = await decisions(wrapped as ResultFileKind);
-  assert.equal(idIn(record), id);
-});
-
 test('a schema that is not registered is refused with the command that registers it, and is not registered', async () => {
   const { registry, refused } = world();
   await refused((error: Error) => {
@@ -119,21 +103,6 @@ test('a schema that is not registered is refused with the command that registers
   );
   await refused(/which has 1 as latest version: run "content-review-connector schemas register"/);
   assert.deepEqual(await registry.versions('events.decisions-value', SIGNAL), [1]);
-});
-
-test('a schema that the registry shows a few seconds late is waited for, and no longer', async () => {
-  const { registry, prepare, clock } = world();
-  const started = prepare();
-  await clock.advance(4_000);
-  await registry.register('events.decisions-value', DECISION, SIGNAL);
-  await clock.advance(1_000);
-  await started;
-
-  const late = world();
-  await late.refused(/is not registered/);
-  assert.ok(late.clock.now() - clock.now() < 10_000);
-  const asked = late.registry.calls.filter((call) => call.startsWith('lookup')).length;
-  assert.ok(asked > 2 && asked < 20, `${asked} times`);
 });
 
 test('a schema that the latest version does not go with is refused, with that version and the reasons of the registry', async () => {
@@ -175,26 +144,4 @@ test('a registry that cannot be reached is retried for half a minute, and each w
   await clock.runUntil(() => goneMs > 0, 60_000);
   await gone;
   assert.ok(goneMs - startMs > 20_000 && goneMs - startMs <= 30_000, `${goneMs - startMs} ms`);
-});
-
-test('a registry that refuses the credentials is not waited for', async () => {
-  const { registry, prepare } = world();
-  registry.failure = new RegistryUnavailable('403', 'the registry answered 403');
-  await assert.rejects(
-    prepare(),
-    (error: Error) =>
-      error instanceof RefusedError && /credentials that may read/.test(error.message),
-  );
-  assert.equal(registry.calls.length, 1);
-});
-
-test('a start that is broken off does not wait for the registry', async () => {
-  const { registry, prepare, clock } = world();
-  registry.down();
-  const stop = new AbortController();
-  const ended = assert.rejects(prepare(stop.signal), /stopped/);
-  await clock.advance(100);
-  stop.abort(new Error('stopped'));
-  await clock.advance(10);
-  await ended;
 });

@@ -137,21 +137,4 @@ describe('schemas check', () => {
     assert.match(out, /run schemas register before the connector starts/);
     assert.ok(!registry.calls.slice(1).some((call) => call.startsWith('register')));
   });
-
-  it('checks only the pipeline of --pipeline, and lists the pipelines for an unknown name', async () => {
-    assert.equal(
-      JSON.parse((await schemas('check --json --pipeline users')).out).schemas.length,
-      1,
-    );
-    const wrong = await schemas('check --pipeline user');
-    assert.equal(wrong.code, EXIT.usage);
-    assert.match(wrong.err, /did you mean users\?/);
-  });
-
-  it('does nothing, and sends no request, without a format that has a schema', async () => {
-    const { code, out } = await schemas('check', '{name: plain, source: {topic: plain}}');
-    assert.equal(code, EXIT.ok);
-    assert.match(out, /nothing to register/);
-    assert.deepEqual(registry.calls, []);
-  });
 });

@@ -89,34 +89,6 @@ describe('the warning of kafkajs', () => {
   });
 });
 
-describe('the help of the commands for people with a file', () => {
-  it('shows the options, the exit codes and examples', async () => {
-    const connection = ['--url', '--api-key-file', '--config', '--wait', '--timeout', '--json'];
-    for (const [command, options] of [
-      ['batch', ['submit', 'get', 'results']],
-      ['batch submit', ['<file>', '--type', '--output', '--force', ...connection]],
-      ['batch get', ['<id>', ...connection]],
-      ['batch results', ['<id>', '--output', '--force', ...connection]],
-      ['import', ['submit', 'get']],
-      ['import submit', ['<file>', '--import-path', ...connection]],
-      ['import get', ['<id>', '--import-path', ...connection]],
-      ['decision', ['get']],
-      ['decision get', ['<id>', ...connection]],
-    ] as const) {
-      let out = '';
-      const said = (text: string) => {
-        out += text;
-      };
-      const io = { env: {}, out: said, err: () => {} };
-      assert.equal(await runCli([...command.split(' '), '--help'], io), EXIT.ok);
-      for (const option of options) assert.ok(out.includes(option), `${command} ${option}`);
-      if (command.includes(' ')) assert.match(out, /Ends with 0 when/);
-      assert.match(out, /Examples:\n {2}\$ /);
-      assert.doesNotMatch(out, /--api-key </);
-    }
-  });
-});
-
 describe('a command that fails', () => {
   it('reveals no secret', async () => {
     const said: string[] = [];
@@ -129,25 +101,5 @@ describe('a command that fails', () => {
     assert.equal(code, EXIT.failure);
     assert.doesNotMatch(err, /hunter2/);
     assert.match(err, /ENOTDIR.*\/dev\/null/);
-  });
-
-  it('because its output cannot be written reports that', async () => {
-    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
-      code: 'ENOSPC',
-      errno: -28,
-      syscall: 'write',
-    });
-    const said: string[] = [];
-    const io = {
-      env: {},
-      out: () => Promise.reject(full),
-      err: (text: string) => void said.push(text),
-    };
-    assert.equal(await runCli(['--version'], io), EXIT.failure);
-    assert.equal(said.join(''), 'standard output cannot be written: no space left on device\n');
-    assert.equal(
-      await runCli(['--version'], { ...io, err: () => Promise.reject(full) }),
-      EXIT.failure,
-    );
   });
 });

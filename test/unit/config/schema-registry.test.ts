@@ -43,17 +43,6 @@ describe('schemaRegistry', () => {
     }
   });
 
-  it('has one whole way to log in', () => {
-    const problems = (registry: string) =>
-      problemsOf(withRegistry(`{urls: ["https://b"], ${registry}}`)).join();
-    assert.match(problems('username: u'), /schemaRegistry\.password: required/);
-    assert.match(problems('password: p'), /schemaRegistry\.username: required/);
-    assert.match(
-      problems('username: u, password: p, token: t'),
-      /schemaRegistry\.token: cannot be combined/,
-    );
-  });
-
   it('sends credentials by https, unless told otherwise or to this machine', () => {
     const registry = (url: string, more = '') =>
       withRegistry(`{urls: ["${url}"], token: t${more}}`);

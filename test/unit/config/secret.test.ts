@@ -91,28 +91,6 @@ describe('a secret in a file', () => {
     assert.equal(await secret.current(), 'better');
   });
 
-  it('reports each reload that finds another value, and no other', async () => {
-    const path = join(directory, 'reported');
-    writeFileSync(path, 'first');
-    const secret = Secret.file(path);
-    let reloads = 0;
-    secret.onReload(() => {
-      reloads += 1;
-    });
-    // As an update of a mounted Secret that leaves this file as it was.
-    const replace = async (value: string) => {
-      writeFileSync(join(directory, 'next'), value);
-      renameSync(join(directory, 'next'), path);
-      await Promise.all([secret.current(), secret.current()]);
-      return reloads;
-    };
-    assert.equal(await replace('first\n'), 0);
-    assert.equal(await replace('second'), 1);
-    assert.equal(await replace(''), 1);
-    assert.equal(await replace('second'), 1);
-    assert.equal(await replace('third'), 2);
-  });
-
   it('is refused when it is a pipe, which could hang', () => {
     const path = join(directory, 'pipe');
     execFileSync('mkfifo', [path]);

@@ -71,34 +71,6 @@ test('every reference leads somewhere, and every schema of contracts/ is referre
   assert.deepEqual([...referred].sort(), files.sort());
 });
 
-test('every message of the components is on a channel, and every channel has an operation', () => {
-  const used = Object.values(DOCUMENT.channels).flatMap((channel: Loose) =>
-    Object.values(channel.messages).map(({ $ref }: Loose) => $ref.split('/').at(-1)),
-  );
-  assert.deepEqual(used.sort(), Object.keys(DOCUMENT.components.messages).sort());
-  const operated = Object.values(DOCUMENT.operations).map(({ channel }: Loose) =>
-    channel.$ref.split('/').at(-1),
-  );
-  assert.deepEqual(operated.sort(), Object.keys(DOCUMENT.channels).sort());
-});
-
-test('what the connector writes it sends, and what it reads it receives', () => {
-  for (const { name, direction } of CONTRACTS) {
-    const [id] =
-      Object.entries(DOCUMENT.components.messages).find(
-        ([, message]: Loose) => message.name === name,
-      ) ?? [];
-    const [channel] =
-      Object.entries(DOCUMENT.channels).find(
-        ([, { messages }]: Loose) => id !== undefined && id in messages,
-      ) ?? [];
-    const operation = Object.values(DOCUMENT.operations).find(
-      (one: Loose) => one.channel.$ref === `#/channels/${channel}`,
-    ) as Loose;
-    assert.equal(operation?.action, direction === 'output' ? 'send' : 'receive', name);
-  }
-});
-
 test('the examples of its messages fit their schemas', () => {
   let checked = 0;
   for (const message of Object.values(DOCUMENT.components.messages) as Loose[]) {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { declarations } from '../../../dev/contracts/declarations.ts';
 import { DECLARATIONS, renderedDeclarations } from '../../../dev/contracts/generate.ts';
 import type {
   ContentEvent,
@@ -48,11 +47,4 @@ test('the status decides whether there is an error, for the compiler too', () =>
   const reason: DeadLetterHeaders['dead-letter-reason'] = 'of_a_later_version';
   const event: ContentEvent = { content: 'x', type: 'post' };
   assert.ok(reason && event);
-});
-
-test('a schema of a form that has no declaration is refused, not skipped', () => {
-  const unknown = { title: 'Odd', properties: { a: { type: 'decimal' } }, required: ['a'] };
-  assert.throws(() => declarations([unknown]), /no declaration for the type "decimal"/);
-  const nowhere = { title: 'Odd', properties: { a: { $ref: '#/$defs/gone' } } };
-  assert.throws(() => declarations([nowhere]), /"#\/\$defs\/gone" leads nowhere/);
 });

@@ -2,26 +2,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import {
-  CONTRACTS,
-  CONTRACTS_DIRECTORY,
-  type ContractName,
-  readSchema,
-} from '../../../dev/contracts/contracts.ts';
+import { CONTRACTS, CONTRACTS_DIRECTORY, readSchema } from '../../../dev/contracts/contracts.ts';
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
 import type { DeadLetterStage } from '../../../src/core/outcome/dead-letter.ts';
 import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
-import type { RecordHeaders } from '../../../src/core/record.ts';
-import { sourceMembers } from '../../../src/kinds/terminal-parts.ts';
-import {
-  assertContract,
-  contractFile,
-  contractProblem,
-  deadLetterProblem,
-  outputProblem,
-} from '../../support/contracts.ts';
-import { headerList } from '../../support/records/headers.ts';
+import { assertContract, contractFile, contractProblem } from '../../support/contracts.ts';
 
 /** By the start of their names: `decision-error` is an example of `decision`. */
 const EXAMPLES = readdirSync(new URL('examples/', CONTRACTS_DIRECTORY)).map((file) => {
@@ -135,44 +121,4 @@ test('the error codes in the description of decisions are in the failure table, 
   const described = String(readSchema('decision').$defs?.error?.properties?.code?.description);
   for (const { job } of FAILURE_TABLE)
     if (job !== undefined) assert.match(described, new RegExp(`\\b${job.failure}\\b`));
-});
-
-test('a timestamp fits, whatever a producer wrote there', () => {
-  const example = JSON.parse(contractFile('examples/decision.json'));
-  const source = (timestampMs: number) =>
-    JSON.parse(
-      `{"topic":"t",${sourceMembers({ partition: 0, offset: 0, key: null, timestampMs, headers: [], replay: 0 })}}`,
-    );
-  // Milliseconds, microseconds, the last that a date holds, nanoseconds, none.
-  for (const timestampMs of [1.7e12, 1.7e15, 8.64e15, 1.7e18, -1]) {
-    assertContract('decision', { ...example, source: source(timestampMs) });
-    assert.equal(source(timestampMs).timestamp === null, timestampMs < 0 || timestampMs > 8.64e15);
-  }
-});
-
-test('records that tests read from the topics are validated against the contract of their kind', () => {
-  const cases: [ContractName, unknown][] = [
-    ['decision', { batch: { id: 'b', type: 't', attempt: '1' } }],
-    ['looked-up-decision', { labels: ['spam'] }],
-    ['receipt', { decided_at: '2026-01-01' }],
-  ];
-  for (const [name, wrong] of cases) {
-    const example = JSON.parse(contractFile(`examples/${name}.json`));
-    const headers: RecordHeaders = [['event-id', Buffer.from(example.id)]];
-    assert.equal(outputProblem(example, headers), undefined);
-    assert.match(
-      outputProblem({ ...example, ...(wrong as object) }, headers) ?? '',
-      new RegExp(`contracts/${name}.schema.json`),
-    );
-    assert.match(outputProblem(example, [['event-id', 'other-0-0']]) ?? '', /event-id other-0-0/);
-  }
-  const headers = JSON.parse(contractFile('examples/dead-letter.json'));
-  assert.equal(
-    deadLetterProblem(headerList({ ...headers, own: [Buffer.from('a'), Buffer.from('b')] })),
-    undefined,
-  );
-  assert.match(
-    deadLetterProblem(headerList({ ...headers, 'dead-letter-offset': 'x' })) ?? '',
-    /dead-letter-offset must match/,
-  );
 });

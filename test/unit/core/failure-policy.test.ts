@@ -55,12 +55,6 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
   });
 }
 
-test('with a single attempt a failing batch is halved at once, and a single item gets its ERROR decision at once', () => {
-  const once = { attempts: 1, maxRetryBatches: 64, onFailure: 'error' } as const;
-  assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 10, 1, once), 'bisect');
-  assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 1, 1, once), 'error');
-});
-
 test('by policy records that nothing more is tried for become dead letters, and nothing else changes', () => {
   for (const failure of Object.keys(TABLE) as JobFailure[]) {
     for (const [attempt, depth, left, spent] of [

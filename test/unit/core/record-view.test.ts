@@ -25,21 +25,3 @@ test('a record in the middle of bytes gives its key and value as views, and the 
     assert.deepEqual([valueLengthOf(one), bytes.toString('utf8', start, end)], [6, 'välue']);
   }
 });
-
-test('an empty key and value are none that are missing', () => {
-  const empty = new RecordView({ ...at, keyStart: 2, keyLength: 0, valueStart: 2, valueLength: 0 });
-  assert.deepEqual(
-    [empty.key, empty.value, valueLengthOf(empty)],
-    [Buffer.alloc(0), Buffer.alloc(0), 0],
-  );
-  const none = new RecordView({
-    ...at,
-    keyStart: 2,
-    keyLength: -1,
-    valueStart: 2,
-    valueLength: -7,
-  });
-  assert.deepEqual([none.key, none.value], [null, null]);
-  assert.ok(valueLengthOf(none) < 0);
-  assert.equal(valueLengthOf({ ...partsOf(none) }), -1);
-});

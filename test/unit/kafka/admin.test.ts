@@ -64,19 +64,6 @@ describe('the admin', () => {
     await one.close();
   });
 
-  it('lists the ends of a topic although the first metadata, which lack it, take half a second', async () => {
-    const one = admin();
-    const slow = Promise.withResolvers<void>();
-    held = slow.promise;
-    const committed = one.committed('group', 'in', []);
-    await new Promise(setImmediate);
-    const ends = one.ends('journal', [0]);
-    setTimeout(slow.resolve, 500);
-    assert.deepEqual(await ends, new Map());
-    await committed;
-    await one.close();
-  });
-
   it('fails without an answer about a partition', async () => {
     const one = admin();
     const missing = /the brokers gave no offset of partition 0 of topic in$/;

@@ -33,14 +33,6 @@ const two = (given: RawBatch = {}) =>
   });
 
 describe('a fetch of one partition', () => {
-  it('looks at the checksum of its last batch once: that may be a megabyte', async () => {
-    const fetched = data([two()]);
-    const fetch = new PartitionFetch('t', '5', fetched);
-    fetched.messages[17] = (fetched.messages[17] as number) ^ 1;
-    for await (const { records, unreadable } of fetch.pieces(OWN_TOPIC_LIMITS))
-      assert.deepEqual([records.length, unreadable], [2, undefined]);
-  });
-
   it('is delivered as a copy, and freed when it was read', async () => {
     const fetched = data([two()]);
     const batch = new PartitionFetch('t', '5', fetched).toFetchedBatch('source', OWN_TOPIC_LIMITS);
@@ -54,13 +46,6 @@ describe('a fetch of one partition', () => {
       values.map((value) => value?.length),
       [0, 0],
     );
-  });
-
-  it('is empty when the partition had nothing new, and when it ends within its first batch', () => {
-    for (const batches of [[], [two().subarray(0, -1)]]) {
-      const fetch = new PartitionFetch('t', '90', data(batches));
-      assert.deepEqual([fetch.isEmpty(), fetch.nextOffset, fetch.firstOffset()], [true, 90, null]);
-    }
   });
 
   it('never moves back', () => {
@@ -115,19 +100,5 @@ describe('offsets', () => {
     assert.equal(toOffset('9007199254740991'), 2 ** 53 - 1);
     for (const text of ['9007199254740993', '-1', 'x', '1.5', ''])
       assert.throws(() => toOffset(text), UnusableOffset, text);
-  });
-
-  it('of a log that has grown beyond that fail whoever reads it, and not the fetch loop of all partitions', async () => {
-    const fetch = new PartitionFetch(
-      't',
-      '9007199254740990',
-      data([two()], { highWatermark: '9007199254740993' }),
-    );
-    assert.equal(fetch.isEmpty(), false, 'it is delivered, so that its reader sees it');
-    const batch = fetch.toFetchedBatch('source', OWN_TOPIC_LIMITS);
-    assert.equal(batch.nextOffset, batch.fetchOffset);
-    await assert.rejects(async () => {
-      for await (const _ of batch.pieces());
-    }, UnusableOffset);
   });
 });

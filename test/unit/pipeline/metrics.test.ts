@@ -32,30 +32,6 @@ test('the oldest batch of a state is told by when it was created, until there is
   assert.equal(oldest(instance, 'reviewing'), undefined);
 });
 
-test('each download of results is a duration of the stage download, whatever comes of it', async () => {
-  let downloads = 0;
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 3 } },
-    service: {
-      fault: (operation) =>
-        operation === 'results' && downloads++ === 0
-          ? { failure: 'protocol', afterRows: 1 }
-          : undefined,
-    },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 3; n++) world.event(0);
-  await world.clock.advance(2 * MINUTE);
-  assert.equal(world.decisions().length, 3);
-  const stage = (name: string) =>
-    instance.metrics.observations.get(
-      `stage_duration_seconds{pipeline="reviews",stage="${name}"}`,
-    ) ?? [];
-  assert.deepEqual([stage('download').length, stage('settle').length], [2, 1]);
-  for (const seconds of stage('download')) assert.ok(seconds >= 0, `${seconds}`);
-});
-
 const ages = ({ metrics }: Instance) =>
   metrics.observations.get('event_to_decision_seconds{pipeline="reviews"}') ?? [];
 
@@ -92,17 +68,4 @@ test('decisions count as late after the age of the objective, which need not be 
     assert.equal(instance.metrics.counter('decisions_late_total', { pipeline: 'reviews' }), late);
     assert.equal(instance.metrics.counter('decisions_total', { status: 'SUCCESS' }), 5);
   }
-});
-
-test('decisions with status ERROR count as well', async () => {
-  const world = new World({
-    partitions: 1,
-    service: { review: () => ({ state: 'failed', afterMs: MINUTE }) },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(60 * MINUTE);
-  assert.equal(instance.metrics.counter('decisions_total', { status: 'ERROR' }), 5);
-  assert.equal(ages(instance).length, 5);
-  assert.ok(ages(instance).every((seconds) => seconds >= 120));
 });

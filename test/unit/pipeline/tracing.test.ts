@@ -89,17 +89,6 @@ test('a batch is one span from its seal to its last decision, with links to its 
   for (const { fields } of lines) assert.deepEqual({ ...fields, ...expected }, fields);
 });
 
-test('links are bounded, and items of one trace share one', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 300 } } });
-  const { tracer } = world.start();
-  produceTraced(world, 140);
-  produceTraced(world, 10);
-  world.event(0);
-  await world.untilSettled(MINUTE);
-  const [span] = tracer.batches;
-  assert.equal(span?.links.length, 128);
-});
-
 test('a batch that fails ends its span with the failure, and the next attempt links to it', async () => {
   const world = new World({
     partitions: 1,
@@ -124,25 +113,6 @@ test('a batch that fails ends its span with the failure, and the next attempt li
   assert.equal(second?.attributes['content_review.attempt'], 2);
   assert.equal(second?.links[0]?.spanId, first?.ids.spanId);
   assert.equal(second?.links.length, 6);
-});
-
-test('a call that fails ends its step with the kind of failure', async () => {
-  let asked = 0;
-  const world = new World({
-    partitions: 1,
-    service: {
-      fault: (operation) =>
-        operation === 'create' && asked++ === 0 ? { failure: 'unavailable' } : undefined,
-    },
-  });
-  const { tracer } = world.start();
-  produceTraced(world, 5);
-  await world.untilSettled(10 * MINUTE);
-  const creates = tracer.batches[0]?.steps.filter(({ name }) => name === 'create') ?? [];
-  assert.deepEqual(
-    creates.map(({ ended }) => ended),
-    ['unavailable', 'ok'],
-  );
 });
 
 test('a shard that is given up ends its spans; the next owner begins others without links', async () => {
@@ -181,54 +151,6 @@ test('no span is left open, whatever happens', async () => {
   world.assertExactlyOnce();
   for (const { tracer } of world.instances)
     assert.deepEqual(names(tracer.batches.flatMap(open)), []);
-});
-
-test('nor when the shard is given up in the middle of a submission, at any moment', async () => {
-  const outcomes = new Set<unknown>();
-  for (let seed = 0; seed < 40; seed++) {
-    const world = new World({ partitions: 1, seed, shuffle: true });
-    const instance = world.start();
-    world.produce(10, { types: ['a'] });
-    await world.clock.runUntil(() => world.service.calls.create === 1, MINUTE);
-    await world.clock.advance(seed * 2);
-    await world.through(instance.stop());
-    assert.deepEqual(names(instance.tracer.batches.flatMap(open)), [], `seed ${seed}`);
-    for (const { attributes } of instance.tracer.batches)
-      outcomes.add(attributes['content_review.outcome']);
-  }
-  assert.deepEqual([...outcomes], ['handed_over']);
-});
-
-test('records of a type that is refused, or that waits, end their span without a job', async () => {
-  const refusals = (onRejectedType: 'dead-letter' | 'pause') => {
-    let refused = 0;
-    return new World({
-      partitions: 1,
-      options: { review: { onRejectedType } },
-      service: {
-        fault: (operation) =>
-          operation === 'create' && refused++ === 0 ? { failure: 'rejected' } : undefined,
-      },
-    });
-  };
-  for (const [onRejectedType, expected] of [
-    ['dead-letter', [['rejected_type', 'rejected_type']]],
-    [
-      'pause',
-      [
-        ['ok', 'parked'],
-        ['ok', 'settled'],
-      ],
-    ],
-  ] as const) {
-    const world = refusals(onRejectedType);
-    const { tracer } = world.start();
-    produceTraced(world, 5);
-    await world.untilSettled(10 * MINUTE);
-    world.assertExactlyOnce();
-    assert.deepEqual(tracer.batches.map(outcome), expected);
-    assert.ok(tracer.batches.every(({ links }) => links.length === 5));
-  }
 });
 
 test('without tracing nobody looks at headers, and log lines have no trace', async () => {

@@ -7,15 +7,6 @@ import type { ServiceScript } from '../../support/memory/service/review-service.
 const NEVER: ServiceScript = { review: () => ({ afterMs: 'never' }) };
 const jobsOf = (instance: Instance) => instance.pipeline.view().jobs;
 
-test('before its start is through, a pipeline shows its names and nothing else', () => {
-  const view = new World().start().pipeline.view();
-  assert.deepEqual(
-    [view.name, view.kind, view.shardCount, view.instance],
-    ['reviews', 'scripted', null, null],
-  );
-  assert.deepEqual([view.shards, view.jobs, view.waits, view.breakers], [[], [], [], []]);
-});
-
 test('a batch under review shows its id, type, age, rows and a record to explain', async () => {
   const world = new World({ service: NEVER });
   const instance = world.start();
@@ -79,31 +70,3 @@ for (const [what, failure, reason] of [
     );
   });
 }
-
-test('a batch whose type is blocked after failures shows that it is retried, and the state at the service', async () => {
-  const world = new World({
-    service: { review: () => ({ state: 'failed' }) },
-    options: { review: { attempts: 100, pauseMs: 600_000 } },
-  });
-  const instance = world.start();
-  world.produce(5, { types: ['a'] });
-  await world.clock.runUntil(
-    () => instance.pipeline.view().waits[0]?.reason === 'type_blocked',
-    600_000,
-  );
-  const [job] = jobsOf(instance);
-  assert.deepEqual([job?.phase, job?.remoteState], ['retrying', 'FAILED']);
-});
-
-test('shards that went to another instance are not shown as this one’s', async () => {
-  const world = new World({ partitions: 4 });
-  const first = world.start();
-  await world.clock.runUntil(
-    () => first.pipeline.view().shards.filter(({ state }) => state === 'owner').length === 4,
-    60_000,
-  );
-  const second = world.start();
-  await world.clock.runUntil(() => second.pipeline.view().assigned === 2, 120_000);
-  const view = first.pipeline.view();
-  assert.deepEqual([view.assigned, view.shardCount, view.shards.length], [2, 4, 2]);
-});

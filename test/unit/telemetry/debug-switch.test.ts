@@ -50,25 +50,6 @@ test('debug lines are written for a while, of children too, and both changes are
   }
 });
 
-test('a second signal switches back at once, and a third on again for the whole time', () => {
-  mock.timers.enable({ apis: ['setTimeout'] });
-  try {
-    const { made } = logger('info');
-    const debug = new DebugSwitch(made, 1000);
-    debug.toggle('SIGUSR2');
-    mock.timers.tick(600);
-    debug.toggle('SIGUSR2');
-    assert.equal(made.level, 'info');
-    debug.toggle('SIGUSR2');
-    mock.timers.tick(600);
-    assert.equal(made.level, 'debug');
-    mock.timers.tick(400);
-    assert.equal(made.level, 'info');
-  } finally {
-    mock.timers.reset();
-  }
-});
-
 test('the signal is listened to until the switch is closed', () => {
   const { made } = logger('error');
   const debug = new DebugSwitch(made);

@@ -5,8 +5,6 @@ import { Health } from '../../../src/telemetry/health/health.ts';
 import { MetricsPage } from '../../../src/telemetry/health/metrics-page.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
-const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0';
-
 function page() {
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const times = { nowMs: 0, costMs: 2, rendered: 0 };
@@ -43,15 +41,6 @@ test('no text is older than a second, however long its rendering takes', async (
   assert.doesNotMatch((await made.text(undefined)).body, /log_lines_dropped_total 7/);
   times.nowMs = 1_000;
   assert.match((await made.text(undefined)).body, /log_lines_dropped_total 7/);
-});
-
-test('each format has a text of its own', async () => {
-  const { made, times } = page();
-  const [text, open] = [await made.text('text/plain'), await made.text(OPEN_METRICS)];
-  assert.equal(times.rendered, 2);
-  assert.match(text.type, /^text\/plain/);
-  assert.match(open.type, /^application\/openmetrics-text/);
-  assert.match(open.body, /# EOF\n$/);
 });
 
 test('a rendering that fails is repeated by the next scraper', async () => {

@@ -193,23 +193,6 @@ test('a schema with defaults, whatever they are, reads as the same one without',
   );
 });
 
-test('a float is a number that is the same float again', () => {
-  fc.assert(
-    fc.property(float, (value) => {
-      const bytes = Buffer.alloc(4);
-      bytes.writeFloatLE(value);
-      const json = jsonOf(
-        readAvro(
-          { type: 'map', values: 'float' },
-          Buffer.concat([Buffer.of(2, 2, 0x61), bytes, Buffer.of(0)]),
-        ),
-      );
-      const read = JSON.parse(json ?? '') as { readonly a: number };
-      assert.ok(Object.is(Math.fround(read.a), value), `${read.a}`);
-    }),
-  );
-});
-
 test('random bytes make an event or a dead letter, soon, and never an exception', () => {
   fc.assert(
     fc.property(sample, fc.uint8Array({ maxLength: 60 }), ({ schema }, bytes) => {

@@ -69,12 +69,3 @@ test('a service that names types at random completes every job within four batch
     ),
   );
 });
-
-test('of thousands of types and batches a thousand are remembered, and the others are accepted', () => {
-  const types = new BatchTypes();
-  for (let n = 0; n < 2_000; n++) types.isForeign('batch', `type ${n}`, 'entry');
-  assert.equal(types.isForeign('batch', 'type 5', 'entry'), true);
-  assert.equal(types.isForeign('batch', 'type 1500', 'entry'), false);
-  for (let n = 0; n < 2_000; n++) types.isForeign(`batch ${n}`, 'post', 'post');
-  assert.equal(types.isForeign('batch 1500', 'post', 'entry'), false);
-});

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventInput } from '../../../../src/events/expression/index.ts';
 import { readAvro, recordOf } from '../../../support/records/avro.ts';
-import { documentOf, jsonOf, jsonOrPoison } from '../../../support/records/read-event.ts';
+import { jsonOf, jsonOrPoison } from '../../../support/records/read-event.ts';
 
 /** Reads a field of this type. @returns JSON text */
 function read(type: unknown, ...bytes: number[]): string {
@@ -53,23 +52,6 @@ test('logical types without a fixture are read: nanoseconds, local times, durati
   ];
   assert.equal(read(logical(fixed(16), 'uuid'), ...uuid), '"123e4567-e89b-12d3-a456-426614174000"');
   assert.equal(read(logical('bytes', 'big-decimal'), 8, 4, 0x04, 0xd2, 4), '12.34');
-});
-
-test('decimals keep their scale and every digit', () => {
-  const decimal = (scale: number, ...bytes: number[]) =>
-    read(logical('bytes', 'decimal', { precision: 30, scale }), bytes.length * 2, ...bytes);
-  assert.equal(decimal(2, 0x03, 0xe8), '10.00');
-  assert.equal(decimal(0, 0x03, 0xe8), '1000');
-  assert.equal(decimal(5, 0xff), '-0.00001');
-  assert.equal(decimal(3), '0.000');
-  assert.equal(decimal(1, 0x7f, ...Array(11).fill(0xff)), '3961408125713216879677197516.7');
-});
-
-test('a logical type with an invalid definition is read as its plain type, as the specification requires', () => {
-  assert.equal(read(logical('bytes', 'decimal'), 2, 7), '"Bw=="');
-  assert.equal(read(logical('bytes', 'decimal', { precision: 2, scale: 3 }), 2, 7), '"Bw=="');
-  assert.equal(read(logical('string', 'date'), 2, 0x61), '"a"');
-  assert.equal(read(logical('long', 'unheard-of'), 2), '1');
 });
 
 test('default values never make a schema unusable: of logical types, of other branches, or wrong ones', () => {
@@ -155,24 +137,6 @@ test('an envelope of a table as Debezium and Connect register it is read', () =>
   );
 });
 
-test('every union becomes its bare value, also if branches look alike', () => {
-  const union = [
-    'int',
-    'long',
-    { type: 'record', name: 'A', fields: [] },
-    { type: 'record', name: 'B', fields: [{ name: 'x', type: 'int' }] },
-  ];
-  assert.equal(read(union, 0, 2), '1');
-  assert.equal(read(union, 2, 4), '2');
-  assert.equal(read(union, 4), '{}');
-  assert.equal(read(union, 6, 2), '{"x":1}');
-  assert.equal(
-    read(['null', { type: 'array', items: ['null', 'string'] }], 2, 4, 0, 2, 2, 0x61, 0),
-    '[null,"a"]',
-  );
-  assert.equal(read(union, 8), broken('a branch is chosen that the schema does not have'));
-});
-
 test('numbers that JSON does not have become strings, a float its shortest number, and a negative zero stays one', () => {
   const float = (value: number) => [...Buffer.from(Float32Array.of(value).buffer)];
   const double = (value: number) => [...Buffer.from(Float64Array.of(value).buffer)];
@@ -183,22 +147,6 @@ test('numbers that JSON does not have become strings, a float its shortest numbe
   assert.equal(read('float', ...float(16_777_216)), '16777216');
   assert.equal(read('float', ...float(1e30)), '1e+30');
   assert.equal(read('double', ...double(-0)), '-0.0');
-});
-
-test('a member named __proto__ is a member, of a map and of a record', () => {
-  const name = [18, ...Buffer.from('__proto__')];
-  assert.equal(read({ type: 'map', values: 'int' }, 2, ...name, 14, 0), '{"__proto__":7}');
-  const record = {
-    type: 'record',
-    name: 'P',
-    fields: [
-      {
-        name: '__proto__',
-        type: { type: 'record', name: 'Q', fields: [{ name: 'x', type: 'int' }] },
-      },
-    ],
-  };
-  assert.equal(read(record, 14), '{"__proto__":{"x":7}}');
 });
 
 test('blocks with their size are read', () => {
@@ -280,21 +228,4 @@ test('a value has as many items as its JSON has room for: far more than its byte
     );
   assert.equal(rows(100_000).poison, undefined);
   assert.equal(rows(2 ** 20).poison?.reason, 'too_large');
-});
-
-test('an event must be an object', () => {
-  const problemOf = (schema: unknown, value: Buffer) => {
-    const event = readAvro(schema, value);
-    assert.ok(event.poison === undefined);
-    return new EventInput().begin(event, {
-      ...{ partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value },
-    });
-  };
-  assert.deepEqual(problemOf('long', Buffer.of(2)), {
-    reason: 'not_an_object',
-    message: 'the value is a number and not an object',
-  });
-  const list = problemOf({ type: 'array', items: 'int' }, Buffer.of(0));
-  assert.equal(list?.reason, 'not_an_object');
-  assert.deepEqual(documentOf(readAvro({ type: 'map', values: 'int' }, Buffer.of(0))), {});
 });

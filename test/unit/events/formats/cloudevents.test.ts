@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
 import { headerList, type NamedHeaders } from '../../../support/records/headers.ts';
-import { documentOf, jsonOf, poisonOf } from '../../../support/records/read-event.ts';
+import { documentOf, poisonOf } from '../../../support/records/read-event.ts';
 import { sourceRecord } from '../../kinds/review/sample.ts';
 
 const BINARY = {
@@ -40,13 +40,6 @@ test('binary: attributes come from the headers, the value is data', () => {
   });
 });
 
-test('binary: names of headers are compared without case', () => {
-  const headers = Object.fromEntries(
-    Object.entries(BINARY).map(([name, value]) => [name.toUpperCase(), value]),
-  );
-  assert.deepEqual(documentOf(read(headers, '1')), { ...ATTRIBUTES, data: 1 });
-});
-
 test('binary: without a content type, and with any +json, the value is JSON; text is a text; all else is base64', () => {
   const withType = (type: string) => ({ ...BINARY, 'content-type': type });
   assert.deepEqual(documentOf(read(BINARY, '[1]')), { ...ATTRIBUTES, data: [1] });
@@ -70,14 +63,6 @@ test('binary: without a content type, and with any +json, the value is JSON; tex
 test('structured: the value is the whole event', () => {
   const event = { ...ATTRIBUTES, data: { content: 'hi' } };
   assert.deepEqual(documentOf(read(STRUCTURED, JSON.stringify(event))), event);
-});
-
-test('numbers keep their digits in both modes', () => {
-  const data = '{"n":12345678901234567890}';
-  const structured = JSON.stringify(ATTRIBUTES).replace('}', `,"data":${data}}`);
-  for (const one of [read(BINARY, data), read(STRUCTURED, structured)]) {
-    assert.match(jsonOf(one) ?? '', /"data":\{"n":12345678901234567890\}/);
-  }
 });
 
 test('a record that is not a CloudEvent is refused with the missing part, and without its value', () => {
@@ -107,35 +92,6 @@ test('a record that is not a CloudEvent is refused with the missing part, and wi
   assert.equal(read(STRUCTURED, '["SECRET"]').poison?.reason, 'not_an_object');
   assert.equal(poisonOf(read(STRUCTURED, '{SECRET'))?.reason, 'not_json');
   assert.equal(poisonOf(read(BINARY, '{SECRET'))?.reason, 'not_json');
-});
-
-test('the first of several headers with one name counts; one without a value is ignored, but hides the others', () => {
-  const typed = read(
-    {
-      ...BINARY,
-      'content-type': [null, 'text/plain'],
-      ce_x: ['1', '2'],
-      CE_X: '3',
-      ce_y: [null, '1'],
-    },
-    '"a"',
-  );
-  assert.deepEqual(documentOf(typed), { ...ATTRIBUTES, x: '1', data: 'a' });
-});
-
-test('headers with the name of the payload or an invalid name are not attributes; constructor is one', () => {
-  const headers = {
-    ...BINARY,
-    ce_data: 'no',
-    ce___proto__: 'no',
-    ce_a_b: 'no',
-    ce_constructor: 'ok',
-  };
-  const document = documentOf(read(headers, '1'));
-  assert.deepEqual(
-    Object.entries(document ?? {}),
-    Object.entries({ ...ATTRIBUTES, constructor: 'ok', data: 1 }),
-  );
 });
 
 test('reading never throws', () => {

@@ -98,31 +98,6 @@ test('a record that cannot be encoded becomes a dead letter with the place of th
   }
 });
 
-test('nothing is written before the schema was looked up', () => {
-  assert.throws(
-    () =>
-      new RegisteredFormat('decision', 'avro', 'out-value').encode({
-        key: null,
-        value: contractFile('examples/decision.json'),
-      }),
-    /has not been looked up/,
-  );
-});
-
-test('a status that the schemas do not know is written as unknown', async () => {
-  const json = contractFile('examples/decision.json').replace('"SUCCESS"', '"POSTPONED"');
-  for (const [format, status] of [
-    ['avro', 'UNKNOWN'],
-    ['protobuf', 'UNSPECIFIED'],
-  ] as const) {
-    const registry = new MemoryRegistry();
-    const writer = new RegisteredFormat('decision', format, 'out-value');
-    writer.writeWith(await registry.register(writer.subject, writer.codec.schema, SIGNAL));
-    const value = writer.encode({ key: null, value: json }).value as Buffer;
-    assert.equal((await new FramedReader(registry).read(value, SIGNAL))?.status, status);
-  }
-});
-
 test('tools read records of every format', async () => {
   const json = contractFile('examples/decision.json');
   const wanted = await readDecision(Buffer.from(json), undefined);

@@ -1,7 +1,6 @@
 /** .proto files as people write them: what says nothing of how data is read must not keep it from being read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UnusableSchema } from '../../../../src/events/registry/index.ts';
 import { protobufReader } from '../../../support/records/protobuf.ts';
 import { jsonOf } from '../../../support/records/read-event.ts';
 
@@ -122,37 +121,4 @@ test('options that change how data is read are kept: features of editions, and e
     '{"a":0}',
   );
   assert.equal(read(text('(y) = {}', ''), []), '{}');
-});
-
-test('empty statements are ignored, wherever they are', () => {
-  const text = `;syntax = "proto3";; package p;; import "google/protobuf/any.proto";;
-    message M {; string a = 1;; Kind kind = 2; ; oneof o {; int32 b = 3;; }; message N {;};; };;
-    enum Kind {; ZERO = 0;; ONE = 1; }; service S {; rpc Get (M) returns (M);; };`;
-  assert.equal(read(text, [10, 1, 0x61, 16, 1]), '{"a":"a","kind":"ONE"}');
-});
-
-test('names that look like statements stay names', () => {
-  const text =
-    'syntax = "proto3"; message M { string option = 1; string reserved = 2; option.features.T allow_alias = 3; } message option { message features { message T {} } }';
-  assert.equal(read(text, [10, 1, 0x61, 26, 0]), '{"option":"a","reserved":"","allow_alias":{}}');
-});
-
-test('a text or a comment without end, and brackets without their other half, are broken files', () => {
-  for (const end of [
-    '/* {',
-    '"',
-    '"\\"',
-    "'a\\",
-    "option x = '",
-    'option x = {;',
-    '[',
-    'message A {',
-    'message B { int32 a = 1 [(x) = {]; }',
-  ]) {
-    assert.throws(
-      () => protobufReader(`syntax = "proto3"; message M {} ${end}`),
-      UnusableSchema,
-      end,
-    );
-  }
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Worker } from 'node:worker_threads';
 import protobuf from 'protobufjs';
 import { UnusableSchema } from '../../../../src/events/registry/index.ts';
 import { protobufReader } from '../../../support/records/protobuf.ts';
@@ -96,12 +95,6 @@ test('an unknown number stays in an open enum, and is dropped from a closed one'
   assert.equal(read(`syntax = "proto2"; ${body}`, ...bytes), '{"many":["B"]}');
 });
 
-test('features of editions decide which fields have presence', () => {
-  const text =
-    'edition = "2023"; option features.field_presence = IMPLICIT; message M { int32 a = 1; int32 b = 2 [features.field_presence = EXPLICIT]; }';
-  assert.equal(read(text), '{"a":0}');
-});
-
 test('an Any is its type and its bytes, also of a type in the schema', () => {
   const head = 'import "google/protobuf/any.proto";';
   const text = `syntax = "proto3"; ${head} message M { google.protobuf.Any any = 1; int32 a = 2; }`;
@@ -154,20 +147,6 @@ test('a message is found by its indexes, and only where they can mean one alone'
   }
 });
 
-test('messages of an imported file of the same package are not counted', () => {
-  const imports = { 'first.proto': 'syntax = "proto3"; package p; message First { int32 a = 1; }' };
-  const text =
-    'syntax = "proto3"; package p; import "first.proto"; message Second { First first = 1; int32 b = 2; }';
-  assert.deepEqual(documentOf(protobufReader(text, [0], imports)(Buffer.from([10, 0]))), {
-    first: { a: 0 },
-    b: 0,
-  });
-  assert.throws(
-    () => protobufReader(text, [1], imports),
-    /the schema has no message at the indexes of the record/,
-  );
-});
-
 test('bytes that are not a message are refused with the reason, and without their content', () => {
   const text = proto3('int32 a = 1; string b = 2; M c = 3; map<string, M> d = 4;');
   assert.equal(read(text, 18, 5, 'a'), broken('the data ends too early'));
@@ -184,21 +163,6 @@ test('bytes that are not a message are refused with the reason, and without thei
   assert.equal(read(text, ...Array(600).fill(0x2b)), broken('max depth exceeded'));
 });
 
-test('empty messages are limited, as each becomes an object with a member for every field without presence', () => {
-  const fields = Array.from(
-    { length: 50 },
-    (_, index) => `string field_${index} = ${index + 1};`,
-  ).join(' ');
-  const text = `${proto3('repeated Item items = 1;')} message Item { ${fields} }`;
-  const many = Buffer.alloc(200_000);
-  for (let at = 0; at < many.length; at += 2) many[at] = 10;
-  assert.equal(
-    jsonOrPoison(protobufReader(text)(many)),
-    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 9588608',
-  );
-  assert.equal(protobufReader(text)(many.subarray(0, 100)).poison, undefined);
-});
-
 test('the number of fields and of packed numbers is limited, by the memory of their objects', () => {
   const text = `${proto3('repeated Item items = 1; repeated int32 numbers = 2;')} message Item { int32 a = 1; }`;
   const repeated = (times: number, ...field: number[]) =>
@@ -213,13 +177,6 @@ test('the number of fields and of packed numbers is limited, by the memory of th
     [undefined, tooMany],
   );
   assert.deepEqual([packed(800_000), packed(700_000)], [tooMany, undefined]);
-});
-
-test('maps with whole numbers as keys take no more memory than others', async () => {
-  const message = await readWithLittleMemory(`
-    const text = 'syntax = "proto3"; message M { map<int32, M> m = 1; repeated M list = 2; }';
-    return read(text, Buffer.alloc(9 * 60_000, Buffer.of(18, 7, 10, 5, 8, 0x84, 7, 18, 0)));`);
-  assert.equal(message, 'read');
 });
 
 test('groups within groups, and parts within parts, are read in one go, to a depth', () => {
@@ -249,47 +206,5 @@ test('groups within groups, and parts within parts, are read in one go, to a dep
       protobufReader(text)(made(600)).poison?.message,
       'the value is not Protobuf of its schema: max depth exceeded',
     );
-  }
-});
-
-/** Runs code with 128 MiB of heap, in which `read(schema, bytes)` gives the reason for a dead letter. */
-async function readWithLittleMemory(code: string): Promise<string> {
-  const support = new URL('../../../support/records/protobuf.ts', import.meta.url).href;
-  const worker = new Worker(
-    `import(${JSON.stringify(support)}).then(({ protobufReader }) => {
-      const read = (text, bytes) => {
-        const { poison } = protobufReader(text)(bytes);
-        return poison === undefined ? 'read' : poison.reason + ': ' + poison.message;
-      };
-      require('node:worker_threads').parentPort.postMessage((() => { ${code} })());
-    })`,
-    { eval: true, resourceLimits: { maxOldGenerationSizeMb: 128 } },
-  );
-  try {
-    return await new Promise((resolve, reject) => {
-      worker.once('message', resolve).once('error', reject);
-    });
-  } finally {
-    await worker.terminate();
-  }
-}
-
-test('empty messages take no memory for the lists and maps that they might have', async () => {
-  const message = await readWithLittleMemory(`
-    const fields = Array.from({ length: 200 }, (_, at) => 'repeated string f' + (at + 2) + ' = ' + (at + 2) + ';');
-    const text = 'syntax = "proto3"; message M { repeated M list = 1; ' + fields.join(' ') + ' }';
-    return read(text, Buffer.alloc(200_000, Buffer.of(10, 0)));`);
-  assert.equal(
-    message,
-    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 9588608',
-  );
-});
-
-test('numbers of a packed list are counted before they take memory', async () => {
-  for (const type of ['int64', 'sint64', 'uint64', 'bool', 'int32', 'uint32', 'sint32', 'E']) {
-    const message = await readWithLittleMemory(`
-      const text = 'syntax = "proto2"; message M { repeated ${type} list = 1; } enum E { A = 1; }';
-      return read(text, Buffer.concat([Buffer.of(10, 0x80, 0x80, 0x80, 8), Buffer.alloc(16 * 2 ** 20, 1)]));`);
-    assert.equal(message, broken('it has too many fields and numbers'), type);
   }
 });

@@ -55,31 +55,6 @@ test('each schema of a batch of records is loaded once; records without frame or
   await registry.close();
 });
 
-test('a schema with defaults that the library would refuse is read, and so is one that it refers to', async () => {
-  const millis = { type: 'long', logicalType: 'timestamp-millis' };
-  const fields = (type: unknown) => [
-    { name: 'at', type: millis, default: 0 },
-    ...(type ? [{ name: 'by', type, default: 'x' }] : []),
-  ];
-  const author = { type: 'record', name: 'Author', fields: fields(undefined) };
-  await using server = await fakeRegistry({
-    '/schemas/ids/1': {
-      schema: JSON.stringify({ type: 'record', name: 'Post', fields: fields(['null', 'Author']) }),
-      references: [{ name: 'Author', subject: 'author', version: 1 }],
-    },
-    '/subjects/author/versions/1': {
-      subject: 'author',
-      version: 1,
-      id: 9,
-      schema: JSON.stringify(author),
-    },
-  });
-  const registry = new ConfluentRegistry(registrySettings([server.url]));
-  const at = '1970-01-01T00:00:00.000Z';
-  assert.deepEqual(await read(avroFormat(registry), 1, Buffer.of(0, 2, 0)), { at, by: { at } });
-  await registry.close();
-});
-
 test("a schema of another type than the source's format is refused with both names", async () => {
   await using server = await fakeRegistry({
     '/schemas/ids/1': avro,
@@ -114,31 +89,6 @@ test('a broken schema, and one with a missing reference, makes dead letters with
   await registry.close();
 });
 
-test('a Protobuf record without message indexes is refused', async () => {
-  await using server = await fakeRegistry({ '/schemas/ids/1': proto });
-  const registry = new ConfluentRegistry(registrySettings([server.url]));
-  const format = protobufFormat(registry);
-  assert.match(
-    String(await read(format, 1, '')),
-    /^undecodable: no message indexes follow the schema id/,
-  );
-  assert.match(
-    String(await read(format, 1, Buffer.of(2, 2))),
-    /^undecodable: the schema has no message at the indexes/,
-  );
-  assert.deepEqual(await read(format, 1, Buffer.of(0, 10, 1, 0x61)), { content: 'a' });
-  await registry.close();
-});
-
-test('JSON after the frame is read as it is', async () => {
-  await using server = await fakeRegistry({ '/schemas/ids/1': json({ type: 'object' }) });
-  const registry = new ConfluentRegistry(registrySettings([server.url]));
-  const format = jsonSchemaFormat(registry);
-  assert.deepEqual(await read(format, 1, '{"content":1}'), { content: 1 });
-  assert.equal(await read(format, 1, '{'), 'not_json: the value is not JSON');
-  await registry.close();
-});
-
 test('a schema that cannot be parsed makes dead letters without retries, and one of thousands of types is read at once', async () => {
   const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(
     ' ',
@@ -169,16 +119,6 @@ test('a schema that cannot be parsed makes dead letters without retries, and one
   assert.match(
     String(await read(avroFormat(registry), 4, '')),
     /^undecodable: schema 4 cannot be used: /,
-  );
-  await registry.close();
-});
-
-test('reading a record whose schema has been dropped from the cache throws, so that it is prepared again', async () => {
-  await using server = await fakeRegistry({ '/schemas/ids/1': avro });
-  const registry = new ConfluentRegistry(registrySettings([server.url]));
-  assert.throws(
-    () => avroFormat(registry).read(record(writeFrame(1, Buffer.of(0)))),
-    /schema 1 is not loaded/,
   );
   await registry.close();
 });

@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
-import {
-  readFrame,
-  readMessageIndexes,
-  writeFrame,
-} from '../../../../src/events/registry/index.ts';
+import { readFrame, readMessageIndexes } from '../../../../src/events/registry/index.ts';
 
 const bytes = (...values: number[]) => Buffer.from(values);
-
-test('a frame is a zero byte and an id in four bytes, as Confluent writes it', () => {
-  assert.deepEqual(writeFrame(258, bytes(9)), bytes(0, 0, 0, 1, 2, 9));
-  assert.deepEqual(readFrame(bytes(0, 0, 0, 1, 2, 9), []), { id: 258 });
-});
 
 test('a value without a frame is refused with the expected form, and without its content', () => {
   const objection = (value: Buffer, headers: RecordHeaders = []) =>
@@ -51,18 +42,4 @@ test('message indexes are a count and zigzag varints; the first message is the o
   }
   // Written out in full by some clients.
   assert.deepEqual(readMessageIndexes(bytes(2, 0), 0), { indexes: [0], end: 2 });
-});
-
-test('an invalid path of message indexes is not read', () => {
-  for (const broken of [
-    bytes(),
-    bytes(2),
-    bytes(1),
-    bytes(2, 1),
-    bytes(0x80),
-    bytes(0xff, 0xff, 0xff, 0xff, 0xff, 1),
-    bytes(0xfe, 0x7f),
-  ]) {
-    assert.equal(readMessageIndexes(broken, 0), undefined, broken.toString('hex'));
-  }
 });

@@ -4,7 +4,6 @@ import {
   ConfluentRegistry,
   RegistryRefused,
   RegistryUnavailable,
-  UnusableSchema,
 } from '../../../../src/events/registry/index.ts';
 import {
   fakeRegistry,
@@ -105,17 +104,6 @@ test('an answer is final: an id that one address does not know is not looked up 
   );
   assert.equal(await registry.byId(1, signal), undefined);
   assert.deepEqual([one.requests.length, other.requests.length], [1, 0]);
-  await registry.close();
-});
-
-test('a schema whose answer is larger than 4 MiB cannot be used', async () => {
-  await using server = await fakeRegistry();
-  const registry = new ConfluentRegistry(registrySettings([server.url]));
-  server.instead = (_, response) => response.end(' '.repeat(4 * 1024 * 1024 + 1));
-  await assert.rejects(
-    registry.byId(1, signal),
-    (error) => error instanceof UnusableSchema && /larger than 4 MiB/.test(error.message),
-  );
   await registry.close();
 });
 

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import {
-  RegistryRefused,
-  RegistryUnavailable,
-  SchemaCache,
-  UnusableSchema,
-} from '../../../../src/events/registry/index.ts';
+import { RegistryUnavailable, SchemaCache } from '../../../../src/events/registry/index.ts';
 import { recordingObserver, registrySettings } from '../../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
@@ -71,23 +66,6 @@ test('an aborted caller returns at once; the next one begins another load if tha
   assert.deepEqual(cache.get(1), { schema: 'schema' });
 });
 
-test('an outage is no longer reported when no caller waits for a schema', async () => {
-  const down = Promise.withResolvers<string>();
-  const observer = recordingObserver(down.resolve);
-  const failing = () => Promise.reject(new RegistryUnavailable('503', 'the registry answered 503'));
-  const cache = new SchemaCache<string>(
-    failing,
-    registrySettings([], { observer, backoff: { baseMs: 60_000, capMs: 60_000 } }),
-  );
-  const waiter = new AbortController();
-  const waiting = cache.ensure([1], waiter.signal) ?? Promise.resolve();
-  await down.promise;
-  waiter.abort(new Error('the shard is lost'));
-  await assert.rejects(waiting, /the shard is lost/);
-  await new Promise(setImmediate);
-  assert.deepEqual(observer.calls, ['unavailable: the registry answered 503', 'available']);
-});
-
 test('an unknown id makes a dead letter, and is looked up again later, as a registry may lag behind a producer', async () => {
   let nowMs = 0;
   let known = false;
@@ -133,23 +111,6 @@ test('an id is unknown after two answers a second apart, also while values keep 
   );
 });
 
-test('an unusable or refused schema makes a dead letter with the reason', async () => {
-  const failures = [
-    new UnusableSchema('it is JSON'),
-    new RegistryRefused(422, 42202, 'Invalid version'),
-  ];
-  const cache = new SchemaCache<string>((id) => Promise.reject(failures[id]), registrySettings([]));
-  await cache.ensure([0, 1], signal);
-  assert.deepEqual(cache.get(0)?.poison, {
-    reason: 'undecodable',
-    message: 'schema 0 cannot be used: it is JSON',
-  });
-  assert.deepEqual(cache.get(1)?.poison, {
-    reason: 'unknown_schema',
-    message: 'the registry refuses schema id 1 (error code 42202)',
-  });
-});
-
 test('schemas that were not used lately are dropped when there are many; those in use are kept', async () => {
   let nowMs = 0;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
@@ -161,23 +122,6 @@ test('schemas that were not used lately are dropped when there are many; those i
   assert.deepEqual(cache.get(0), { schema: 0 });
   assert.deepEqual(cache.get(5_000), { schema: 5_000 });
   assert.equal(cache.get(1), undefined);
-});
-
-test('unknown ids are dropped sooner', async () => {
-  let nowMs = 0;
-  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
-  const cache = new SchemaCache<number>(
-    async (id) => (id === 0 ? id : undefined),
-    registrySettings([], { clock }),
-  );
-  await cache.ensure(Array.from({ length: 2_000 }, (_, id) => id).values(), signal);
-  nowMs = 60_000;
-  await cache.ensure([30_000], signal);
-  assert.equal(cache.get(1)?.poison?.reason, 'unknown_schema');
-  nowMs++;
-  await cache.ensure([30_001], signal);
-  assert.deepEqual([cache.get(0), cache.get(1)], [{ schema: 0 }, undefined]);
-  assert.equal(cache.get(30_000)?.poison?.reason, 'unknown_schema');
 });
 
 test('an unknown id stays while others of the same records are loaded, however long that takes', async () => {

@@ -109,16 +109,6 @@ describe('patches of the joins of kafkajs', () => {
     assert.deepEqual([...memberIds], ['id-new']);
   });
 
-  it('21: a join is not tried while a former member cannot leave', async () => {
-    const memberIds = new Set(['id-old']);
-    const { group, sent } = groupWith(() => {
-      throw createErrorFromCode(LOADING);
-    }, memberIds);
-    await assert.rejects(group.joinAndSync(), { type: 'GROUP_LOAD_IN_PROGRESS' });
-    assert.deepEqual(sent, ['LeaveGroup id-old']);
-    assert.deepEqual([...memberIds], ['id-old']);
-  });
-
   it('21: a join that is repeated keeps the id that the coordinator gave out', async () => {
     const memberIds = new Set<string>();
     let joins = 0;

@@ -61,14 +61,6 @@ describe('kafkajs, patched', () => {
     });
   }
 
-  it('19: an error of the topic is still an error', async () => {
-    const response = internal<Response>('protocol/requests/metadata/v6/response.js');
-    const missing = {
-      topicMetadata: [{ topic: 'events', topicErrorCode: 3, partitionMetadata: [] }],
-    };
-    await assert.rejects(response.parse(missing), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
-  });
-
   const parsed = internal<Response>('protocol/requests/metadata/v6/response.js').parse(ANSWER);
   const { prototype } = internal<Cluster>('cluster/index.js');
 

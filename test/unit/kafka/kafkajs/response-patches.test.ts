@@ -150,24 +150,4 @@ describe('kafkajs, patched', () => {
     assert.ok((sockets[0]?.listenerCount('connect') ?? 99) < 5);
     assert.equal(sockets[0]?.destroyed, true);
   });
-
-  it('waits for what a connection needs before its socket, and fails with it', async () => {
-    const order: string[] = [];
-    const factory = Object.assign(
-      () => {
-        order.push('socket');
-        throw new Error('opened');
-      },
-      {
-        prepare: async () => {
-          await new Promise(setImmediate);
-          order.push('prepared');
-          if (order.length > 2) throw new Error('not prepared');
-        },
-      },
-    );
-    assert.match((await errorOf(newConnection(factory).connect())).message, /opened/);
-    assert.match((await errorOf(newConnection(factory).connect())).message, /not prepared/);
-    assert.deepEqual(order, ['prepared', 'socket', 'prepared']);
-  });
 });

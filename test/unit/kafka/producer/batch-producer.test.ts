@@ -144,11 +144,6 @@ describe('sends of a producer', () => {
     assert.equal(pool.lentBytes, 0);
   });
 
-  it('fail when the answer has no offset', async () => {
-    const { producer } = await producerTo(() => '');
-    await assert.rejects(producer.send('out', batchOf(1)), /^UnusableOffset/);
-  });
-
   for (const [what, error] of Object.entries({
     'an answer that can be retried': createErrorFromCode(6),
     'a connection lost before the answer': Object.assign(new Error('Closed connection'), {
@@ -193,16 +188,6 @@ describe('sends of a producer', () => {
     pool.give(buffer);
   });
 
-  it('that are answered give their buffer to the next', async () => {
-    const { producer } = await producerTo(() => {});
-    const batch = batchOf(10);
-    const memory = batch.bytes.buffer;
-    await producer.send('out', batch);
-    const next = batchOf(5);
-    assert.equal(next.bytes.buffer, memory);
-    await producer.send('out', next);
-  });
-
   it('to a partition that the metadata do not name wait for newer metadata', async () => {
     const { producer, sent, calls, ended } = await producerTo(() => {});
     await producer.send('out', batchOf(1, 2));
@@ -236,22 +221,6 @@ describe('sends of a producer', () => {
       sent.map(({ sequence }) => sequence),
       [0, largest - 2, largest, 0, largest, 2],
     );
-  });
-
-  it('are in a transaction whose partitions are added at once, and which is ended once', async () => {
-    const { producer, calls } = await producerTo(() => {});
-    await producer.begin(
-      new Map([
-        ['out', [3, 1]],
-        ['journal', [0]],
-      ]),
-    );
-    await producer.end(true);
-    assert.deepEqual(calls, [
-      'add [{"topic":"out","partitions":[3,1]},{"topic":"journal","partitions":[0]}]',
-      'look up journal-0',
-      'end true',
-    ]);
   });
 
   it('look their coordinators up again after a failure and before the end, and the next one begins where the last one ended', async () => {
@@ -315,31 +284,6 @@ describe('sends of a producer', () => {
     await producer.close();
   });
 
-  it('write to one partition after the other when the records would not fit one request', async () => {
-    let [inFlight, most] = [0, 0];
-    const { sent } = await producerTo(async () => {
-      most = Math.max(most, ++inFlight);
-      await turn();
-      inFlight--;
-    }, 6);
-    const producer = new KafkaShardProducer(
-      [0],
-      { brokers: ['127.0.0.1:1'], clientId: 'client' },
-      { groupId: 'group', sourceTopic: 'in', journalTopic: 'journal', pool },
-      async () => ({ partitions: 6, maxMessageBytes: undefined }),
-      recordingLogger(),
-    );
-    const records = EncodedRecords.of(
-      Array.from({ length: 60 }, (_, n) => ({ key: `k${n}`, value: 'v'.repeat(16_000) })),
-    );
-    await producer.commit({
-      journal: [{ key: 'a', value: '1' }],
-      outputs: [{ topic: 'out', records }],
-    });
-    assert.deepEqual([most, sent.length], [1, 7]);
-    await producer.close();
-  });
-
   it('start nothing more once one of them has failed', async () => {
     const { sent } = await producerTo(async (attempt) => {
       await turn();
@@ -371,13 +315,5 @@ describe('sends of a producer', () => {
     );
     assert.equal(pool.lentBytes, lent);
     await producer.close();
-  });
-
-  it('leave requests without a batch as they were', async () => {
-    const Encoder =
-      internal<new () => { writeInt32(value: number): object }>('protocol/encoder.js');
-    const request = { apiKey: 18, apiVersion: 2, encode: async () => new Encoder().writeInt32(77) };
-    const { buffer } = await createRequest({ correlationId: 9, clientId: 'me', request });
-    assert.equal(buffer.toString('hex'), '000000100012000200000009' + '00026d65' + '0000004d');
   });
 });

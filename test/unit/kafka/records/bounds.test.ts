@@ -11,7 +11,6 @@ import {
   varint,
   writeBatch,
   writeRecord,
-  writeRecords,
 } from '../../../support/kafka/record-batches.ts';
 import { LIMITS, readAll } from '../../../support/records/read-pieces.ts';
 
@@ -69,28 +68,6 @@ describe('turns of the event loop', () => {
     isOver = true;
     assert.equal(new Set(turns).size, 3, `read in the turns ${turns}`);
   });
-
-  it('go to many pieces of one response in a row, then to another response', async () => {
-    const response = writeBatch({ records: Array(100).fill(v('x'.repeat(1_000))) });
-    const order: string[] = [];
-    const read = async (name: string) => {
-      const fetched = {
-        partition: 0,
-        fetchOffset: 0,
-        endOffset: 100,
-        aborted: [],
-        bytes: response,
-      };
-      for await (const piece of readPieces(fetched, { ...LIMITS, pieceBytes: 1_000 }))
-        order.push(...piece.records.map(() => name));
-    };
-    await Promise.all([read('a'), read('b')]);
-    const runs = order.join('').match(/a+|b+/g) ?? [];
-    assert.deepEqual(
-      runs.slice(0, 4).map((run) => `${run[0]}${run.length}`),
-      ['a16', 'b16', 'a16', 'b16'],
-    );
-  });
 });
 
 describe('memory', () => {
@@ -144,13 +121,6 @@ describe('memory', () => {
     }
     assert.equal(offset, 1);
     assert.ok(!process.getActiveResourcesInfo().includes('ZSTD'));
-  });
-
-  it('that is refused ends the reading with the reason of the refusal', async () => {
-    await assert.rejects(
-      readAll(bomb(0, 900_000), { reserve: () => Promise.reject(new Error('stopped')) }),
-      /stopped/,
-    );
   });
 });
 
@@ -247,40 +217,4 @@ describe('pieces', () => {
       String(sizes),
     );
   });
-
-  const plain = writeBatch({
-    packed: writeRecords(Array(40_000).fill({})),
-    count: 40_000,
-    lastDelta: 39_999,
-  });
-  const damaged = Buffer.concat(
-    [...Array(100).keys()].map((baseOffset) =>
-      writeBatch({ baseOffset, attributes: 7, records: [{}] }),
-    ),
-  );
-  const broken = Buffer.from(damaged);
-  for (let at = 17; at < broken.length; at += broken.length / 100) broken.writeUInt32BE(0, at);
-  const headers = writeBatch({
-    records: Array(100).fill({ headers: Array(20).fill(['h', null]) }),
-  });
-  for (const [what, bytes, limits] of [
-    ['of records', plain, {}],
-    ['of damaged batches', broken, {}],
-    ['of batches of an unknown codec', damaged, {}],
-    ['of records with too many headers', headers, { maxHeaders: 10 }],
-  ] as const)
-    it(`${what} let the event loop run between them`, async () => {
-      let turns = 0;
-      const tick = () => {
-        turns++;
-        timer = setImmediate(tick);
-      };
-      let timer = setImmediate(tick);
-      const { pieces } = await readAll(bytes, { limits });
-      clearImmediate(timer);
-      assert.ok(
-        pieces.length > 5 && turns >= pieces.length - 2,
-        `${turns} turns, ${pieces.length} pieces`,
-      );
-    });
 });

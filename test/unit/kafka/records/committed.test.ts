@@ -57,24 +57,4 @@ describe('a read_committed reader', () => {
     });
     assert.deepEqual(read.offsets, [7]);
   });
-
-  it('does not unpack what is hidden', async () => {
-    const garbage = {
-      packed: Buffer.from('no zstd'),
-      attributes: TRANSACTIONAL | 4,
-      producerId: 1n,
-      count: 1,
-      lastDelta: 0,
-    };
-    const log = [writeBatch(garbage), writeMarker(1, 1n, 'abort'), batch(2)];
-    const read = await readAll(log, { aborted: [{ producerId: '1', firstOffset: '0' }] });
-    assert.deepEqual([read.offsets, read.ranges], [[2], []]);
-  });
-
-  it('passes a response in which nothing is visible', async () => {
-    const read = await readAll([batch(0, 1n), writeMarker(1, 1n, 'abort')], {
-      aborted: [{ producerId: '1', firstOffset: '0' }],
-    });
-    assert.deepEqual(read.pieces, [{ records: [], unreadable: undefined, nextOffset: 2 }]);
-  });
 });

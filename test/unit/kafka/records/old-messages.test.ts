@@ -38,19 +38,6 @@ function entry(magic: number, { offset, ...message }: Message, codec: Codec = 'n
   return Buffer.concat([prefix, body as Buffer]);
 }
 
-/** Messages compressed into the value of one, which has the offset of the last. Format 1 counts them from 0. */
-function set(magic: number, codec: Codec, messages: readonly Message[]): Buffer {
-  const first = messages[0]?.offset ?? 0;
-  const inner = messages.map((message) =>
-    entry(magic, { ...message, offset: magic === 1 ? message.offset - first : message.offset }),
-  );
-  return entry(
-    magic,
-    { offset: messages.at(-1)?.offset ?? 0, value: CODECS[codec].pack(Buffer.concat(inner)) },
-    codec,
-  );
-}
-
 const messages = (from: number, count: number): Message[] =>
   Array.from({ length: count }, (_, n) => ({
     offset: from + n,
@@ -81,16 +68,6 @@ for (const magic of [0, 1]) {
         read.unreadable[0]?.poison.message ?? '',
         /offset 5 \(format \d, none, .*older than Kafka 0\.11: write the topic again/,
       );
-    });
-
-    it('with a compressed set is unreadable from the end of what was before it', async () => {
-      const sets = [set(magic, 'gzip', messages(10, 5)), set(magic, 'gzip', messages(15, 3))];
-      const read = await readAll(sets, { fetchOffset: 11 });
-      const ranges = [
-        [11, 15, 'unreadable_batch'],
-        [15, 18, 'unreadable_batch'],
-      ];
-      assert.deepEqual([read.offsets, read.ranges, read.nextOffset], [[], ranges, 18]);
     });
   });
 }

@@ -124,18 +124,6 @@ describe('TLS files for Kafka', () => {
       assert.match(error.message, message);
       assert.doesNotMatch(error.message, /wrong-passphrase|BEGIN/);
     });
-
-  it('may be encrypted, with a passphrase that changes with them', async () => {
-    let passphrase = 'one';
-    const { material, write } = newMaterial({ keyPassphrase: async () => passphrase });
-    write('key', first.encryptedKey('one'));
-    await material.refresh();
-    write('key', first.encryptedKey('two'));
-    passphrase = 'two';
-    const { secureContext } = material.connection;
-    await material.refresh();
-    assert.notEqual(material.connection.secureContext, secureContext);
-  });
 });
 
 describe('certificates that end', () => {

@@ -91,30 +91,4 @@ describe('a request for a token', () => {
       assert.match(error.message, message);
       assert.equal(error.retriable, retriable);
     });
-
-  it('gives up an endpoint that hangs', async () => {
-    const error = await failureOf('hang', { timeoutMs: 50 });
-    assert.match(
-      error.message,
-      /did not answer within 50 ms; check kafka\.sasl\.oauth\.tokenEndpoint/,
-    );
-    assert.equal(error.retriable, true);
-  });
-
-  it('says that nobody is there', async () => {
-    const error = await failureOf(
-      { status: 200, body: '' },
-      { endpoint: 'http://127.0.0.1:1/token' },
-    );
-    assert.match(error.message, /no token for Kafka from 127\.0\.0\.1:1: ECONNREFUSED/);
-    assert.equal(error.retriable, true);
-  });
-
-  it('is given up with its source', async () => {
-    server.answer = () => 'hang';
-    const closing = new AbortController();
-    const asked = requestToken(options(), closing.signal);
-    closing.abort(new Error('closed'));
-    await assert.rejects(asked, /closed/);
-  });
 });

@@ -101,18 +101,6 @@ test('a value that is not {string, object} makes a dead letter with the reason',
   assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
 });
 
-test('a message about a dead letter shows nothing of the event', () => {
-  for (const value of [
-    'SECRET',
-    { type: 't', data: 'SECRET' },
-    { type: ['SECRET'], data: {} },
-    { type: 'SECRET', data: {} },
-  ]) {
-    const result = kindOf({ allowedTypes: ['t'] }).decode(sourceRecord(value), 0);
-    assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
-  }
-});
-
 test('the file has one line for each record, types mixed, and ends its last line', async () => {
   const items = [
     { type: 'a', data: { text: 'x\u2028\ud800' } },
@@ -248,33 +236,6 @@ test('each record of a complete import gets a receipt with its key and headers, 
   });
 });
 
-test('data may be built from expressions, and a filter skips records unless they were accepted before', () => {
-  const fields = { id: 'id', name: "join(' ', [first, last])", none: 'none' };
-  const over: Partial<ImportOptions> = {
-    type: { field: 'kind', map: { 1: 'user' } },
-    data: { fields },
-    filter: 'kind != `9`',
-  };
-  const value = '{"kind":1,"id":12345678901234567890,"first":"Jo","last":"Do"}';
-  assert.equal(
-    decoded(value, over),
-    '{"type":"user","data":{"id":12345678901234567890,"name":"Jo Do"}}',
-  );
-  assert.equal(decoded({ kind: 9 }, over), 'filter');
-  assert.equal(decoded({ kind: 9 }, over, { type: 'import' }), 'type_not_allowed');
-  assert.equal(decoded({ kind: 1, id: 1 }, over), 'mapping_failed');
-  assert.equal(decoded({ kind: 1, id: 1, first: 'x'.repeat(2_000), last: '' }, over), 'too_large');
-});
-
-test('a receipt may have a key that an expression finds; in it, the key of the event stays', async () => {
-  const over = { outputKey: 'data.owner', type: { constant: 'user' } };
-  const item = itemOf(sourceRecord({ data: { owner: 7 } }), over);
-  const { key, value } = kindOf(over).failure(item, { code: 'x', message: 'y' }, JOB);
-  assert.deepEqual([String(key), JSON.parse(String(value)).source.key], ['7', 'user-1']);
-  assert.equal(decoded({ data: { owner: ['x'] } }, over), 'mapping_failed');
-  assert.equal(itemOf(sourceRecord({ data: {} }), over).outputKey, null);
-});
-
 test('a path of the status check that is lost while it runs has no import submitted again', async () => {
   const known = new Set(['one', 'two']);
   let lost = false;
@@ -308,17 +269,5 @@ test('a path of the status check that is lost while it runs has no import submit
     [await ask('gone'), made],
     ['missing', 2],
     'the service may have dropped the import that was made to be asked for',
-  );
-});
-
-test('a receipt that the connector fails to write costs its record alone: a dead letter, and the others get theirs', async () => {
-  const good = itemOf(sourceRecord({ type: 't', data: {} }));
-  const items = [good, { ...good, offset: 8, timestampMs: Number.NaN }, { ...good, offset: 9 }];
-  const outcomes: ItemRow[] = [];
-  for await (const some of kindOf().outcomes(items, COMPLETE, () => JOB, SIGNAL, false))
-    outcomes.push(...some);
-  assert.deepEqual(
-    outcomes.map((one) => ('poison' in one ? one.poison.reason : one.status)),
-    ['success', 'internal_error', 'success'],
   );
 });

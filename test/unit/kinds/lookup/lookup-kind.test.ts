@@ -166,15 +166,6 @@ test('made decisions are published with all that the service returns; pending on
   );
 });
 
-test('an unknown status is reported once and treated as pending', async () => {
-  const notices: string[] = [];
-  await outcomesOf(
-    { a: { rawStatus: 'RESTING' }, b: { rawStatus: 'RESTING' } },
-    { onNotice: (status) => notices.push(status) },
-  );
-  assert.deepEqual(notices, ['RESTING']);
-});
-
 /** The same ids asked for again and again by one process, so many ms after the job was created. */
 function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}) {
   let nowMs = 0;
@@ -242,21 +233,6 @@ test('a refusal that is not about the id, such as a wrong method, ends nothing',
   assert.equal(told[1], 'answered 405');
 });
 
-test('an invalid response is reported for each decision, and again after five minutes', async () => {
-  const told: string[] = [];
-  const ask = rounds(
-    { a: 'protocol', b: 'protocol', c: 'unavailable' },
-    { onBadAnswer: (message) => told.push(message) },
-  );
-  const counts: number[] = [];
-  for (const ms of [0, 1_000, 299_999, 300_000]) {
-    const { error } = await ask(ms);
-    assert.ok(error instanceof ServiceError, 'it is waited for');
-    counts.push(told.length);
-  }
-  assert.deepEqual([counts, told[0]], [[2, 2, 2, 4], 'scripted']);
-});
-
 test('a 404 or a refusal that passes ends nothing, however old the lookup is', async () => {
   const answers: Record<string, Answer> = { a: 'rejected' };
   const ask = rounds(answers);
@@ -277,20 +253,6 @@ test('more unknown ids than are remembered end one after the other, none before 
   assert.deepEqual([over(1_500), over(2_499), over(2_500)], [['a', 'b'], [], ['c']]);
 });
 
-test('ids that are no longer queried make room for others', () => {
-  const grace = new Grace(1_000, 1);
-  assert.equal(grace.isOver('lost', 0), false);
-  const laterMs = 7_201_001;
-  assert.deepEqual(
-    [
-      grace.isOver('a', laterMs),
-      grace.isOver('a', laterMs + 999),
-      grace.isOver('a', laterMs + 1_000),
-    ],
-    [false, false, true],
-  );
-});
-
 /** So many ids, and for those of them that fail, how. */
 const idsOf = (count: number, failing: Record<number, ServiceFailure>): Record<string, Answer> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n}`, failing[n] ?? {}]));
@@ -301,18 +263,6 @@ test('an id that the service cannot answer for holds up no other, and is the rea
   assert.deepEqual(
     offsets,
     Array.from({ length: 40 }, (_, n) => n).filter((n) => n !== 3 && n !== 20),
-  );
-});
-
-test('a service that fails for all concurrent lookups ends the round; earlier results count', async () => {
-  const away = Object.fromEntries(
-    Array.from({ length: 16 }, (_, n): [number, ServiceFailure] => [16 + n, 'unavailable']),
-  );
-  const { offsets, error } = await outcomesOf(idsOf(40, away));
-  assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
-  assert.deepEqual(
-    offsets,
-    Array.from({ length: 16 }, (_, n) => n),
   );
 });
 
@@ -327,33 +277,4 @@ test('an id that could not be looked up gets a record with status ERROR', async 
     [value.status, value.decision_id, value.error.code],
     ['ERROR', 'a', 'review_timeout'],
   );
-});
-
-test('a filter skips ids that are not wanted: of events, and of values that are ids', () => {
-  const ofEvents = { decisionId: 'ids[-1]', filter: "status == 'open'" };
-  assert.equal(decoded({ status: 'open', ids: ['a', 'b'] }, ofEvents), 'b');
-  assert.equal(decoded({ status: 'shut', ids: ['a', 'b'] }, ofEvents), 'filter');
-  assert.equal(decoded('d-1', { filter: "starts_with(content, 'd-')" }), 'd-1');
-  assert.equal(decoded('e-1', { filter: "starts_with(content, 'd-')" }), 'filter');
-  assert.equal(decoded('e-1', { filter: 'content' }), 'mapping_failed');
-});
-
-test('a decision may be published with a key from an expression', () => {
-  const kind = kindOf({}, { outputKey: "header('tenant')" });
-  const result = kind.decode(sourceRecord('d-1', { headers: [['tenant', 'acme']] }), 0);
-  assert.ok('item' in result);
-  assert.equal(String(kind.failure(result.item, { code: 'x', message: 'y' }, JOB).key), 'acme');
-});
-
-test('an answer that the connector itself fails on costs its record alone: a dead letter, and the others are found', async () => {
-  const unprintable = { toJSON: () => JSON.parse('quoted content') } as unknown as string;
-  const { outcomes, error } = await outcomesOf({ a: {}, b: { result: unprintable }, c: {} });
-  assert.equal(error, undefined);
-  assert.deepEqual(
-    outcomes.map((one) => ('poison' in one ? one.poison.reason : one.status)),
-    ['success', 'internal_error', 'success'],
-  );
-  const [poison] = outcomes.flatMap((one) => ('poison' in one ? [one.poison] : []));
-  assert.match(poison?.crash ?? '', /^SyntaxError\n {4}at /);
-  assert.doesNotMatch(JSON.stringify(poison), /quoted/);
 });

@@ -2,17 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { ContractName } from '../../../../dev/contracts/contracts.ts';
-import { DEAD_LETTER_HEADERS, deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
 import { assertContract } from '../../../support/contracts.ts';
-import {
-  contentItem,
-  decisionOf,
-  decisions,
-  JOB,
-  kindWithFile,
-  referenceOf,
-  sourceRecord,
-} from './sample.ts';
+import { decisionOf, decisions, kindWithFile, referenceOf, sourceRecord } from './sample.ts';
 
 const CONTRACTS = new URL('../../../../contracts/', import.meta.url);
 
@@ -46,15 +37,6 @@ test('decisions fit their schema, whatever the service answered', async () => {
   }
 });
 
-test('the decision of an item without a row fits the schema', async () => {
-  const check = await validator('decision');
-  const kind = kindWithFile('');
-  const error = { code: 'attempts_exhausted', message: 'five attempts' };
-  for (const item of [contentItem(), contentItem({ key: null, timestampMs: -1, replay: 1 })]) {
-    check(decisionOf(kind.failure(item, error, { ...JOB, remoteId: '' })));
-  }
-});
-
 test('the schema refuses a decision whose status and error disagree', async () => {
   const check = await validator('decision');
   const example = await json('examples/decision.json');
@@ -85,21 +67,4 @@ test('a content event is accepted by the schema exactly when the decoder accepts
     }
     assert.equal('item' in kind.decode(sourceRecord(value), 0), accepted, JSON.stringify(value));
   }
-});
-
-test('dead letters match their schema, which has every header that they add', async () => {
-  const check = await validator('dead-letter');
-  const context = { topic: 'events', stage: 'decode', replay: 1, maxValueBytes: 4 } as const;
-  const poison = { reason: 'not_json', message: 'the value is not JSON' } as const;
-  for (const record of [
-    deadLetter(sourceRecord('too large'), poison, context),
-    deadLetter({ partition: 0, offset: 1 }, poison, context),
-  ]) {
-    check(Object.fromEntries(record.headers ?? []));
-  }
-  const schema = await json('dead-letter.schema.json');
-  assert.deepEqual(
-    Object.keys(schema.properties as object).sort(),
-    Object.values(DEAD_LETTER_HEADERS).sort(),
-  );
 });

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { DecisionWriter } from '../../../../src/kinds/review/decision/decision-writer.ts';
 import { headerList, headersAsBytes } from '../../../support/records/headers.ts';
 import {
-  collectRows,
   contentItem,
   decisionOf,
   decisions,
@@ -97,41 +96,6 @@ test('a decision repeats the content only if configured', () => {
     const record = DECISIONS.failure(contentItem(), error, JOB, { includeContent });
     assert.equal('content' in decisionOf(record), includeContent);
   }
-});
-
-test('each job has its own part in its decisions', () => {
-  const error = { code: 'x', message: 'y' };
-  const jobs = [JOB, { ...JOB, remoteId: 'batch-2', attempt: 2, decidedAtMs: 0 }, JOB];
-  assert.deepEqual(
-    jobs
-      .map((job) =>
-        decisionOf(DECISIONS.failure(contentItem(), error, job, { includeContent: false })),
-      )
-      .map(({ batch, decided_at }) => [batch, decided_at]),
-    [
-      [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],
-      [{ id: 'batch-2', type: 'post', attempt: 2 }, '1970-01-01T00:00:00.000Z'],
-      [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],
-    ],
-  );
-});
-
-test('a decision has room for its text, however much of it is escaped', async () => {
-  for (const size of [0, 1, 7_000, 7_900, 8_192, 60_000]) {
-    for (const unit of ['x', '\u0001', '"', 'é']) {
-      const metadata = { text: unit.repeat(size) };
-      const file = `Status,Acme result,connector_ref\nSUCCESS,ok,${referenceOf({ metadata })}\n`;
-      const [record] = await decisions(kindWithFile(file));
-      assert.deepEqual(decisionOf(record).metadata, metadata);
-    }
-  }
-});
-
-test('a job whose time is no instant makes a broken row of each', async () => {
-  const file = `Status,Acme result,connector_ref\nSUCCESS,ok,${referenceOf()}\n`;
-  const { rows } = await collectRows(kindWithFile(file), undefined, { ...JOB, decidedAtMs: NaN });
-  assert.ok(rows[0] !== undefined && 'poison' in rows[0]);
-  assert.equal(rows[0].poison.reason, 'internal_error');
 });
 
 test('numbers keep their digits in the decision of an item without a row', () => {

@@ -2,14 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { jsonFormat } from '../../../../src/events/format.ts';
-import { binaryCost } from '../../../../src/events/formats/binary/binary-event.ts';
-import { protobufCost } from '../../../../src/events/formats/protobuf/protobuf-format.ts';
-import { createDecoder } from '../../../../src/kinds/review/decode.ts';
-import { DEFAULT_MAPPING } from '../../../../src/kinds/review/mapping.ts';
-import { FREE_BYTES } from '../../../../src/pipeline/limits/decoding.ts';
 import type { Fate } from '../../../support/events/expensive.ts';
-import { sourceRecord } from './sample.ts';
 
 /** Heap of a process with 512 MiB, without the half that everything else takes. */
 const HEAP_MB = 160;
@@ -24,16 +17,6 @@ test('expensive values are items where they are not used, and dead letters where
       assert.equal(fate, shape === 'a long text' ? 'item' : 'too_large', shape);
       assert.ok(cost <= 128 * 1024 * 1024, `${shape}: ${cost}`);
     }
-  }
-});
-
-test('an ordinary event of any format needs no reservation, whatever its mapping', () => {
-  const formats = { json: undefined, avro: binaryCost, protobuf: protobufCost };
-  for (const [name, cost] of Object.entries(formats)) {
-    const format = { ...jsonFormat, name, ...(cost && { cost }) };
-    const mapping = { ...DEFAULT_MAPPING, format, content: 'content | @' };
-    const { decodeCost } = createDecoder(mapping);
-    assert.ok(decodeCost(sourceRecord(Buffer.alloc(400))) < FREE_BYTES, name);
   }
 });
 

@@ -61,21 +61,6 @@ test('a type is looked up in a map, numbers and booleans in their JSON form; oth
   );
 });
 
-test('messages name the option, the expression and the type found', () => {
-  assert.match(
-    fateOf({ content: 7 }, {}),
-    /^no_content: "content" must be a string, but is a number \(source\.mapping\.content\)$/,
-  );
-  assert.match(
-    fateOf('{"content":12345678901234567890}', { content: 'content || x' }),
-    /^no_content: `content \|\| x` must be a string, but is a number \(source\.mapping\.content\)$/,
-  );
-  assert.match(
-    fateOf({ ...EVENT, a: 'SECRET' }, { metadata: { fields: { n: 'sum(a)' } } }),
-    /^mapping_failed: `sum\(a\)` cannot be evaluated: .* type string instead \(source\.mapping\.metadata\.fields\.n\)$/,
-  );
-});
-
 test('of chosen fields what leads nowhere is left out, a null that is there stays, and numbers keep their digits', () => {
   const fields = {
     a: 'x.a',
@@ -122,14 +107,6 @@ test('metadata has limits of bytes and keys, also where an expression makes much
   );
 });
 
-test('an item counts what an expression made, if that is more than the event', () => {
-  const items = Array.from({ length: 100 }, () => ({ text: 'x'.repeat(100) }));
-  const plain = itemOf({ ...EVENT, items }, {}).bytes;
-  assert.ok(
-    itemOf({ ...EVENT, items }, { metadata: '{a: items, b: items, c: items}' }).bytes > 2.5 * plain,
-  );
-});
-
 test('a filter takes what it is true for and skips what it is false or null for; everything else is a dead letter', () => {
   const fate = (filter: string, more = {}, again?: { type: string }) =>
     fateOf({ ...EVENT, ...more }, { filter }, {}, again);
@@ -151,17 +128,4 @@ test('a filter takes what it is true for and skips what it is false or null for;
     'a record that is read again was taken before',
   );
   assert.equal(fate('type', {}, { type: 'post' }), 'item');
-});
-
-test('a filter is evaluated before any other part of an event', () => {
-  assert.equal(fateOf({ wanted: false }, { filter: 'wanted' }), 'skip filter');
-});
-
-test('expressions see headers and the key', () => {
-  const over = {
-    type: { field: "header('kind')" },
-    metadata: '{key: key()}',
-  } as const;
-  const item = itemOf(EVENT, over, { headers: [['kind', Buffer.from('image')]] });
-  assert.deepEqual([item.type, item.metadata], ['image', { key: 'user-1' }]);
 });

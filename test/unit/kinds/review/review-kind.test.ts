@@ -4,7 +4,7 @@ import { ServiceError } from '../../../../packages/client/src/base/service-error
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import type { ReviewService } from '../../../../src/kinds/service-ports.ts';
 import { unpooledBody } from '../../../support/review/unpooled-body.ts';
-import { collectRows, JOB, SIGNAL, scriptedService } from './sample.ts';
+import { SIGNAL, scriptedService } from './sample.ts';
 
 function kindOf(over: Partial<ReviewService>) {
   return reviewKind({ topic: 'events' }, scriptedService(over));
@@ -62,14 +62,6 @@ test('a finished batch has its address, and a row count if the service reported 
   assert.deepEqual(await batch('SUCCESS', url, 3, 0), { ...finished, expectedRows: 3 });
 });
 
-test('a finished batch without an address is still pending', async () => {
-  assert.deepEqual(await batch('SUCCESS'), {
-    state: 'pending',
-    rawState: 'SUCCESS',
-    withoutResults: true,
-  });
-});
-
 test('a batch that the service does not know is missing, and any other failure is passed on', async () => {
   const failing = (failure: 'not_found' | 'unavailable', status: number) =>
     kindOf({
@@ -120,55 +112,5 @@ test('a service with its own spelling of types, or without them, keeps its batch
   assert.equal(
     await statesOf(['1', 'Post', 'post'], ['2', ' post', 'POST'], ['3', 'post'], ['4', 'post']),
     'pending pending pending pending',
-  );
-});
-
-test('a service with a name of its own, or with one name for several types, costs a type three batches', async () => {
-  assert.equal(
-    await statesOf(
-      ...(['1', '2', '3', '4', '5'] as const).flatMap(
-        (id) =>
-          [
-            [`post ${id}`, 'post', 'entry'],
-            [`reply ${id}`, 'reply', 'comment'],
-            [`comment ${id}`, 'comment', 'comment'],
-          ] as const,
-      ),
-    ),
-    `${'foreign foreign pending '.repeat(3)}${'pending '.repeat(6)}`.trim(),
-  );
-});
-
-test('a batch that was reported with its type once is not foreign when the service changes the name', async () => {
-  assert.equal(
-    await statesOf(['1', 'post', 'post'], ['1', 'post', 'entry'], ['2', 'post', 'entry']),
-    'pending pending foreign',
-  );
-});
-
-test('results without an address are a protocol error', async () => {
-  const rows = kindOf({}).results({ state: 'finished', rawState: 'SUCCESS' }, () => JOB, SIGNAL);
-  await assert.rejects(async () => {
-    for await (const _ of rows);
-  }, ServiceError);
-});
-
-test('a download may be given as a promise', async () => {
-  const { error } = await collectRows(
-    kindOf({
-      download: async () =>
-        (async function* () {
-          yield Buffer.from('Content,Status,connector_ref\n');
-        })(),
-    }),
-  );
-  assert.equal(error, undefined);
-});
-
-test('settings that cannot work are refused at once', () => {
-  const service = scriptedService();
-  assert.throws(
-    () => reviewKind({ topic: 't', content: 'a..b' }, service),
-    /is not a valid expression/,
   );
 });

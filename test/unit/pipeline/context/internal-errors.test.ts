@@ -10,12 +10,7 @@ import {
 import type { KindSteps, PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import { type ContentItem, lastHeader, type SourceRecord } from '../../../../src/core/record.ts';
 import { changed, withFiles } from '../../../support/engine/changed.ts';
-import {
-  type Instance,
-  type OptionChanges,
-  World,
-  type WorldSettings,
-} from '../../../support/engine/world.ts';
+import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
 import { sourceKind } from '../../../support/memory/service/source-kind.ts';
 import { sliceOf } from '../../../support/records/slices.ts';
 
@@ -183,20 +178,6 @@ for (const [when, { stage, kind, settings }] of Object.entries(CASES)) {
   });
 }
 
-test('so does one that gets an ERROR decision which cannot be made', async () => {
-  const options: OptionChanges = { review: { attempts: 1 }, maxRetryBatches: 1 };
-  const failing = (real: PipelineKind) =>
-    changed(real, {
-      failure: (...given: Parameters<KindSteps['failure']>) => {
-        failsOnBad(given[0]);
-        return real.failure(...given);
-      },
-    });
-  const world = sixRecords(failing, { options, service: { review: () => ({ state: 'failed' }) } });
-  await world.untilSettled(5 * MINUTE);
-  assertOneLetter(world, world.instances[0] as Instance, 'rewind');
-});
-
 test('records of which none can be written as a row end as dead letters, and what comes later is submitted', async () => {
   let broken = true;
   const world = sixRecords(writing(() => broken && fail()));
@@ -207,21 +188,6 @@ test('records of which none can be written as a row end as dead letters, and wha
   world.assertExactlyOnce();
   assert.deepEqual([world.published('dead').length, world.decisions().length], [6, 1]);
   assert.equal(world.instances[0]?.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-});
-
-test('so do records of which none can be written again for another attempt', async () => {
-  const settings = { service: { review: () => ({ state: 'failed' as const }) } };
-  const world = sixRecords(
-    writing((_, batch) => batch > 1 && fail()),
-    settings,
-  );
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([world.published('dead').length, world.decisions().length], [6, 0]);
-  assert.equal(
-    world.instances[0]?.metrics.counter('internal_errors_total', { stage: 'rewind' }),
-    6,
-  );
 });
 
 for (const call of ['create', 'upload', 'status', 'results'] as const) {
@@ -249,25 +215,6 @@ for (const call of ['create', 'upload', 'status', 'results'] as const) {
     assert.match(instance.logger.text(), /internal error of the connector/);
   });
 }
-
-test('a malformed row that the connector failed on is reported with its batch, and the others are decided', async () => {
-  const world = sixRecords(
-    rows((row) =>
-      'record' in row && row.offset === BAD
-        ? { malformed: 'the connector failed on this row', crash: 'TypeError' }
-        : row,
-    ),
-    { options: { review: { attempts: 1 }, downloadRetries: 0, maxRetryBatches: 1 } },
-  );
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  const { metrics, logger } = world.instances[0] as Instance;
-  assert.equal(world.decisions().filter(({ status }) => status === 'success').length, 5);
-  assert.equal(metrics.counter('internal_errors_total', { stage: 'results' }), 1);
-  assert.ok(
-    logger.lines.some(({ fields }) => fields.error === 'TypeError' && fields.batch === 'batch-1'),
-  );
-});
 
 test('each place in the code is logged once in five minutes, and the count goes on', async () => {
   const world = new World({

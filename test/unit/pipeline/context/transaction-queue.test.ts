@@ -160,20 +160,3 @@ test('closing lets the transaction in hand end, and starts no other', async () =
   );
   assert.deepEqual([keys(), failures], [['a'], []]);
 });
-
-test('how long the transaction in hand runs can be seen, and how long ago the last one was committed', async () => {
-  const { queue, pending, clock, metrics } = world();
-  assert.equal(queue.runningSinceMs, undefined);
-  await clock.advance(10);
-  const startedMs = clock.now();
-  const a = queue.run(() => write('a'));
-  await turn();
-  assert.equal(queue.runningSinceMs, startedMs);
-  await clock.advance(1500);
-  pending[0]?.commit(1);
-  await a;
-  assert.equal(queue.runningSinceMs, undefined);
-  assert.equal(queue.lastCommitMs, startedMs + 1500);
-  assert.deepEqual([...metrics.observations.values()], [[1.5]]);
-  assert.equal(metrics.counter('transactions_total', { outcome: 'committed' }), 1);
-});

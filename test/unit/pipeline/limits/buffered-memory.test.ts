@@ -5,7 +5,6 @@ import { JsonLines } from '../../../../src/kinds/import/jsonl-upload.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { type Instance, World } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
-import { headerList } from '../../../support/records/headers.ts';
 
 /** A batch, and two blocks of offsets: as many as consecutive ones of one partition take. */
 const EMPTY_BYTES = 1024 + 2 * 48;
@@ -36,35 +35,4 @@ test('a batch that is being filled counts the buffers that its rows lie in, and 
     pool.lentBytes >= 1_000 * 401 && pool.lentBytes < 2 * 1_000 * 401,
     `${pool.lentBytes} bytes of slabs`,
   );
-});
-
-test('a hundred types with one item each take some kilobytes each, and give them back when their owner stops', async () => {
-  const { world, instance } = filling();
-  for (let n = 0; n < 100; n++) world.event(0, `type ${n}`);
-  await world.clock.advance(10_000);
-  assert.equal(instance.gauge('items_buffered'), 100);
-  const { budget } = instance;
-  assert.equal(budget.usedBytes, 100 * (8 * 1024 + EMPTY_BYTES));
-  assert.equal(budget.pool.lentBytes, 100 * 8 * 1024);
-  await world.through(instance.stop());
-  assert.deepEqual([budget.usedBytes, budget.pool.lentBytes], [0, 0]);
-});
-
-test('a batch counts the trace contexts that it keeps until it is sealed', async () => {
-  const { world, instance } = filling();
-  const context = (n: number) =>
-    headerList({ traceparent: `00-${'a'.repeat(32)}-${String(n).padStart(16, '0')}-01` });
-  const put = (n: number) =>
-    world.put(0, sourceValue({ type: 'a', content: 'x' }), {
-      headers: context(n),
-    });
-  for (let n = 1; n <= 100; n++) put(n);
-  await world.clock.advance(10_000);
-  assert.equal(instance.gauge('items_buffered'), 100);
-  const { usedBytes, pool } = instance.budget;
-  const kept = usedBytes - pool.lentBytes - EMPTY_BYTES;
-  assert.ok(kept >= 100 * 200 && kept <= 100 * 1_000, `${kept} bytes for 100 contexts`);
-  put(100);
-  await world.clock.advance(10_000);
-  assert.equal(instance.budget.usedBytes, usedBytes, 'a span that is known costs nothing');
 });

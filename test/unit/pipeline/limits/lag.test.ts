@@ -82,45 +82,6 @@ test('records after a transaction that a producer left open are lag, until they 
   assert.equal(instance.gauge('consumer_lag'), 0);
 });
 
-test('records that were fetched and wait for memory are lag: they are not taken yet', async () => {
-  const world = new World({
-    partitions: 1,
-    budgetBytes: 100_000,
-    options: { batch: { maxRows: 10_000, maxAgeMs: 600 * SECOND } },
-    hooks: { batchRecords: () => 5 },
-    service: {
-      fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined),
-    },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 1_000; n++) world.event(0);
-  await world.clock.advance(MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'memory' }), 1);
-  const taken = instance.metrics.counter('events_consumed_total');
-  assert.ok(taken > 0 && taken < 900);
-  assert.deepEqual(
-    [instance.gauge('items_in_flight'), instance.gauge('consumer_lag')],
-    [taken, 1_000 - taken],
-  );
-});
-
-test('all partitions of a pipeline are asked for at once, and none that was just fetched', async () => {
-  const { world, questions } = watched({ partitions: 6, options: { journal: { partitions: 3 } } });
-  world.start();
-  await world.clock.advance(MINUTE);
-  questions.asked.splice(0);
-  for (let n = 0; n < 300; n++) {
-    world.event(0);
-    await world.clock.advance(200);
-  }
-  assert.ok(
-    questions.asked.length >= 28 && questions.asked.length <= 31,
-    `${questions.asked.length} questions in a minute`,
-  );
-  for (const partitions of questions.asked)
-    assert.deepEqual(partitions.toSorted(), [1, 2, 3, 4, 5]);
-});
-
 test('while Kafka does not answer, nobody asks again, the shard goes on, and a stop waits for nothing', async () => {
   const { world, questions } = watched({ partitions: 1 });
   questions.answers = false;
@@ -135,26 +96,6 @@ test('while Kafka does not answer, nobody asks again, the shard goes on, and a s
   assert.ok([...instance.health.loops.values()].every((loop) => loop === 'beat'));
   await world.through(instance.stop(), 5 * SECOND);
   assert.equal(instance.process.timers, 0);
-});
-
-test('an answer that fails ends no shard: the question is asked again later', async () => {
-  let failing = true;
-  const world = new World({
-    ...PAUSED,
-    hooks: {
-      failure: (operation) => (operation === 'ends' && failing ? new Error('scripted') : undefined),
-    },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 30; n++) world.event(0);
-  await world.clock.advance(MINUTE);
-  for (let n = 0; n < 70; n++) world.event(0);
-  await world.clock.advance(MINUTE);
-  assert.equal(instance.gauge('consumer_lag'), undefined, 'unknown, not the last known');
-  failing = false;
-  await world.clock.advance(20 * SECOND);
-  assert.equal(instance.gauge('consumer_lag'), 70);
-  assert.equal(instance.metrics.counter('claims_total'), 1);
 });
 
 test('the lag is unknown once an end is not known any more, for the pipeline and for its shard', async () => {
@@ -177,18 +118,4 @@ test('the lag is unknown once an end is not known any more, for the pipeline and
     [lag, shards.map(({ lag }) => lag), instance.gauge('consumer_lag')],
     [null, [0, null], undefined],
   );
-});
-
-test('brokers that do not answer the group are not asked either', async () => {
-  const { world, questions } = watched({ partitions: 1 });
-  const instance = world.start();
-  await world.clock.advance(MINUTE);
-  instance.group.isolate();
-  await world.clock.advance(MINUTE);
-  const asked = questions.asked.length;
-  await world.clock.advance(10 * MINUTE);
-  assert.equal(questions.asked.length, asked);
-  instance.group.heal();
-  await world.clock.advance(MINUTE);
-  assert.ok(questions.asked.length > asked);
 });

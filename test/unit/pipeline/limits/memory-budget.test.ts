@@ -62,41 +62,6 @@ test('idle buffers are an eighth of the budget at most, and count against intake
   assert.deepEqual([pool.lentBytes, pool.idleBytes], [0, 64 * 1024]);
 });
 
-test('work does not stop intake, and intake that used its share leaves the rest to work', async () => {
-  const budget = new MemoryBudget(1000);
-  await budget.reserve('work', 1000, forever);
-  assert.equal(budget.intakeFull, false);
-  const other = new MemoryBudget(1000);
-  other.lease('intake', 900);
-  const one = await other.reserve('work', 200, forever);
-  await other.reserve('work', 100, forever);
-  const third = other.reserve('work', 1, forever);
-  assert.equal(await settled(third), false);
-  end(one);
-  await third;
-});
-
-test('while intake uses little, work may use what is free', async () => {
-  const budget = new MemoryBudget(1000);
-  const batches = budget.lease('intake', 100);
-  await budget.reserve('work', 500, forever);
-  await budget.reserve('work', 400, forever);
-  const third = budget.reserve('work', 1, forever);
-  assert.equal(await settled(third), false);
-  batches.resize(99);
-  await third;
-});
-
-test('a lease that is given back twice counts once, and fractions of bytes leave nothing', async () => {
-  const budget = new MemoryBudget(100);
-  const leases = await Promise.all(
-    [0.1, 0.2, 33.3].map((bytes) => budget.reserve('work', bytes, forever)),
-  );
-  assert.equal(budget.usedBytes, 1 + 1 + 34);
-  for (const lease of [...leases, ...leases]) end(lease);
-  assert.equal(budget.usedBytes, 0);
-});
-
 test('intake without room seals the largest batch of any shard, and goes on when it is uploaded', async () => {
   const budget = new MemoryBudget(1000);
   const batches = new Batches(budget, [100, 300, 150, 200]);
@@ -106,14 +71,6 @@ test('intake without room seals the largest batch of any shard, and goes on when
   end(batches.sealed[0] as Lease);
   await room;
   assert.equal(budget.usedBytes, 500);
-});
-
-test('intake goes on when sealing alone makes room', async () => {
-  const budget = new MemoryBudget(100);
-  // A worker that is over submits nothing: its batch is given back at once.
-  const batch = budget.lease('intake', 70, () => end(batch));
-  end(await budget.reserve('intake', 1, forever));
-  assert.equal(budget.usedBytes, 0);
 });
 
 test('nothing more is sealed while half of the share is on its way out already', () => {
@@ -126,35 +83,6 @@ test('nothing more is sealed while half of the share is on its way out already',
   assert.deepEqual(batches.bytes, [360]);
   sealed.resize(340);
   assert.deepEqual(batches.bytes, [340, 380]);
-});
-
-test('a batch that is discarded is not sealed', () => {
-  const budget = new MemoryBudget(500);
-  const discarded = budget.lease('intake', 400, () => assert.fail('sealed'));
-  end(discarded);
-  budget.lease('intake', 400);
-  void budget.reserve('intake', 1, forever);
-});
-
-test('intake is granted room in line, as far as there is room, and nothing passes the line', async () => {
-  const budget = new MemoryBudget(100);
-  const batches = budget.lease('intake', 70);
-  const order: string[] = [];
-  const ask = async (who: string) => {
-    const lease = await budget.reserve('intake', 20, forever);
-    order.push(who);
-    return lease;
-  };
-  const [first, second, third] = [ask('first'), ask('second'), ask('third')];
-  batches.resize(69);
-  assert.equal(budget.mayTake, false);
-  end(await first);
-  const held = await second;
-  assert.equal(await settled(third), false, 'there is no room');
-  end(held);
-  end(await third);
-  assert.deepEqual(order, ['first', 'second', 'third']);
-  assert.equal(budget.mayTake, true);
 });
 
 test('work is granted in line: small reservations do not starve a large one, nor one that is given up the next', async () => {
@@ -195,18 +123,6 @@ test('records are read again within their share, one run of any size excepted, a
   assert.equal((await second).bytes, 100);
   assert.equal(budget.usedBytes, 350);
   end(work);
-});
-
-test('bodies of records that were read again leave less room to work, of which one piece is granted always', async () => {
-  const budget = new MemoryBudget(100);
-  budget.lease('intake', 70);
-  const body = budget.lease('reread', 20);
-  await budget.reserve('work', 10, forever);
-  const second = budget.reserve('work', 1, forever);
-  assert.equal(await settled(second), false);
-  end(body);
-  await second;
-  assert.equal(budget.usedBytes, 81);
 });
 
 test('a run that waits for work to end is not starved by later work', async () => {

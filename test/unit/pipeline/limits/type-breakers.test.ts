@@ -83,34 +83,6 @@ test('a wait is reported with its reason until the type is unblocked or the wait
   assert.deepEqual(waits.current(), []);
 });
 
-test('a wait for the service shows its end if it is longer than a minute', async () => {
-  const { clock, breakers, waits } = world();
-  breakers.unanswered('a', 'service', () => 59_000);
-  breakers.unanswered('b', 'service', () => 86_400_000);
-  const abort = new AbortController();
-  for (const type of ['a', 'b']) breakers.ready(type, abort.signal).catch(() => undefined);
-  const end = new Date(clock.now() + 86_400_000).toISOString();
-  assert.deepEqual(waits.current(), [
-    { reason: 'service', who: ['type a', `type b until ${end}`] },
-  ]);
-  abort.abort();
-});
-
-test('a type that is blocked again during a wait blocks for the new pause too', async () => {
-  const { clock, breakers } = world();
-  breakers.rejected('a', 'no');
-  let open = false;
-  void breakers.ready('a', new AbortController().signal).then(() => {
-    open = true;
-  });
-  await clock.advance(9_000);
-  breakers.rejected('a', 'still no');
-  await clock.advance(2_000);
-  assert.equal(open, false);
-  await clock.advance(8_000);
-  assert.equal(open, true);
-});
-
 test('a blocked type lets one batch through per pause, the probe, until something of the type succeeds', async () => {
   const { clock, breakers } = world();
   assert.equal(breakers.tryAcquire('a'), 'free');
@@ -134,30 +106,6 @@ test('a batch that is created unblocks a refused type, but not one whose batches
   for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('b');
   breakers.accepted('b');
   assert.equal(breakers.tryAcquire('b'), undefined);
-});
-
-test('permits are given in the order of the calls, and a failed probe that waits again comes last', async () => {
-  const { clock, breakers } = world();
-  for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
-  const probes: string[] = [];
-  const wait = async (name: string): Promise<void> => {
-    assert.equal(await breakers.acquire('a', new AbortController().signal), 'probe');
-    probes.push(name);
-    await clock.sleep(1_000, new AbortController().signal);
-    breakers.failed('a');
-    return wait(name);
-  };
-  for (const name of ['x', 'y', 'z']) void wait(name);
-  await clock.advance(60_000);
-  assert.deepEqual(probes.slice(0, 5), ['x', 'y', 'z', 'x', 'y']);
-});
-
-test('fewer failures in a row may be enough, and a batch that is created does not unblock the type', () => {
-  const { breakers } = world();
-  assert.equal(breakers.failed('a', 2), false);
-  assert.equal(breakers.failed('a', 2), true);
-  breakers.accepted('a');
-  assert.equal(breakers.tryAcquire('a'), undefined);
 });
 
 test('a pause lasts as long as it should, though the wall clock is set back meanwhile', async () => {

@@ -48,18 +48,6 @@ test('each reason shows who waits for it, and its gauge counts them', () => {
   assert.deepEqual(waits.current(), []);
 });
 
-test('who waits twice waits until both waits are over, and an end told twice counts once', () => {
-  const { waits, gauge } = world();
-  const first = waits.begin('service', 'shard 0');
-  const second = waits.begin('service', 'shard 0');
-  first();
-  first();
-  assert.deepEqual(waits.current(), [{ reason: 'service', who: ['shard 0'] }]);
-  assert.equal(gauge('service'), 1);
-  second();
-  assert.deepEqual(waits.current(), []);
-});
-
 test('work that takes long says what it waits for, and no longer than it takes', async () => {
   const { clock, waits, gauge, shard } = world();
   const work = Promise.withResolvers<string>();
@@ -93,33 +81,6 @@ test('a permit that is long in coming is a wait, what runs with it is not, and a
   assert.equal(gauge('transfer'), 0);
   await clock.advance(10_000);
   await Promise.all([one, refused]);
-});
-
-test('a stream is a wait while its next is long in coming, and is let go when nobody wants more', async () => {
-  const { clock, gauge, shard } = world();
-  let freed = false;
-  async function* source() {
-    try {
-      yield 1;
-      await clock.sleep(8_000);
-      yield 2;
-      yield 3;
-    } finally {
-      freed = true;
-    }
-  }
-  const seen: number[] = [];
-  const reading = (async () => {
-    for await (const one of shard(1).each('transfer', source())) {
-      seen.push(one);
-      if (one === 2) break;
-    }
-  })();
-  await clock.advance(6_000);
-  assert.deepEqual([seen, gauge('transfer')], [[1], 1]);
-  await clock.advance(3_000);
-  await reading;
-  assert.deepEqual([seen, gauge('transfer'), freed], [[1, 2], 0, true]);
 });
 
 test('a wait is logged once it lasts, again while it goes on, and when it is over; moments without it are not its end', async () => {

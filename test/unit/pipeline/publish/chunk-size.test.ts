@@ -31,12 +31,6 @@ test('a failed transaction halves the next ones, down to a single record; each s
   assert.equal(rowsOf(chunk), 100);
 });
 
-test('a transaction smaller than the limit that fails is halved too', () => {
-  const chunk = limited(1000);
-  chunk.failed(records(10), failure('fenced'));
-  assert.equal(rowsOf(chunk), 5);
-});
-
 test('chunks are bounded by rows and by the bytes of their encoded records; what was learnt meanwhile counts', () => {
   const size = new ChunkSize({ maxRows: 4, maxBytes: 100 });
   const record = (bytes: number) => ({
@@ -62,18 +56,4 @@ test('chunks are bounded by rows and by the bytes of their encoded records; what
   }
   assert.equal(chunk.length, 0);
   assert.deepEqual(sizes, [4, 2, 1, 1, 1, 1, 1]);
-});
-
-test('only a record that Kafka refused alone, for its size, counts as too large', () => {
-  const chunk = limited(10);
-  const one = records(1);
-  for (const kind of ['fenced', 'unknown', 'aborted', 'rejected'] as const)
-    chunk.failed(one, failure(kind));
-  chunk.failed(one, new Error('too_large'));
-  chunk.failed(records(2), failure('too_large'));
-  assert.equal(chunk.isOversized(2, 0), false);
-  chunk.failed(one, failure('too_large'));
-  assert.equal(chunk.isOversized(2, 0), true);
-  assert.equal(chunk.isOversized(2, 1), false);
-  assert.equal(chunk.isOversized(0, 0), false);
 });

@@ -49,19 +49,6 @@ test('a refusal that says nothing about the type (405) holds the records back, w
   assert.equal(world.decisions().length, 10);
 });
 
-test('a type that is refused for a retry ends the records of the job that they leave', async () => {
-  let creates = 0;
-  const world = refusing(400, () => ++creates > 1, {
-    service: { review: () => ({ state: 'failed' }) },
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0, 'bad');
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.published('dead').length, 5);
-  assert.deepEqual(world.liveJobs(), []);
-});
-
 test('one pass at a time reads the records of all refused batches, and they go out in full transactions', async () => {
   const count = { now: 0, most: 0, records: 0 };
   let transactions = 0;

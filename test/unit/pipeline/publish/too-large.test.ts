@@ -129,25 +129,6 @@ test('a record with a key larger than the output topic takes is not reviewed', a
   );
 });
 
-test('an ERROR decision that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
-  const world = sixRecords({
-    service: { review: () => ({ state: 'failed' }) },
-    options: { review: { pauseMs: 1000, attempts: 1 } },
-    wrap: failing(1),
-  });
-  await world.untilSettled(30 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    [decided(world), letterOf(world)],
-    [
-      [0, 2, 3, 4, 5],
-      ['1', 'too_large', 'rewind'],
-    ],
-  );
-  const { metrics } = world.instances[0] as (typeof world.instances)[number];
-  assert.equal(metrics.counter('dead_lettered_total', { reason: 'too_large' }), 1);
-});
-
 test('the dead letter of a record that no longer decodes, with headers larger than the topic takes, is left with coordinates', async () => {
   let reading = true;
   const world = new World({

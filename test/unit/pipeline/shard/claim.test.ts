@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeMeta } from '../../../../src/core/journal/journal-records.ts';
 import { RefusedError } from '../../../../src/pipeline/context/errors.ts';
-import { changed, withFiles } from '../../../support/engine/changed.ts';
+import { changed } from '../../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
@@ -195,15 +195,6 @@ test('a new journal is accepted once the offsets of the group were set by hand, 
   assert.match(await refusalOf(world), /does not exist/);
 });
 
-test('a journal that a newer version wrote is refused before anything of its owner is fenced', async () => {
-  const world = withJournal({ partitions: 1 });
-  world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'meta', value: '{"v":2}' }]);
-  const instance = world.start();
-  await world.clock.advance(10_000);
-  assert.match(instance.refused?.message ?? '', /has format 2; this version reads up to 1/);
-  assert.deepEqual(journalKeys(world), ['meta']);
-});
-
 test('a recovery that took longer than half of delete.retention is discarded and repeated', async () => {
   let slow = true;
   const world = withJournal(
@@ -302,24 +293,6 @@ test('a source topic that was created again is refused, though its offsets would
   assert.equal(world.decisions().length, 10);
 });
 
-test('a watermark beyond the end of the source is refused, with what to change', async () => {
-  const world = new World({ partitions: 1 });
-  for (let n = 0; n < 10; n++) world.event(0);
-  const first = world.start();
-  await world.untilSettled(MINUTE);
-  await world.through(first.stop());
-  world.kafka.cluster.deleteTopic(TOPICS.source);
-  world.kafka.cluster.createTopic(TOPICS.source, 1);
-  for (let n = 0; n < 3; n++) world.event(0);
-  const second = world.start();
-  await world.clock.advance(10_000);
-  assert.ok(second.refused instanceof RefusedError);
-  assert.match(
-    second.refused.message,
-    /ends at offset 3 in partition 0, but this pipeline has read up to 10: .*Give the pipeline a new journal topic/,
-  );
-});
-
 test('records that retention took while nobody was running are counted as lost, those already claimed are not', async () => {
   const world = new World({
     partitions: 1,
@@ -348,61 +321,6 @@ test('a claim that Kafka refuses for a missing permission is refused, and not re
   await world.clock.advance(10_000);
   assert.ok(instance.refused instanceof RefusedError);
   assert.match(instance.refused.message, /shard 0: Kafka refuses to let this connector write: /);
-});
-
-test('a shard that is lost again and again right after its claim is claimed more and more slowly', async () => {
-  let broken = true;
-  const world = new World({
-    partitions: 1,
-    // Each owner has the shard for three seconds before its first decisions fail.
-    wrap: (ports, { clock }) => ({
-      ...ports,
-      kind: changed(withFiles(ports.kind), {
-        results: async function* (status, job, signal) {
-          await clock.sleep(3_000, signal);
-          yield* withFiles(ports.kind).results(status, job, signal);
-        },
-      }),
-    }),
-    hooks: {
-      commitFate: ({ transaction }) =>
-        broken && transaction.outputs !== undefined ? 'fenced' : 'commit',
-    },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(10 * MINUTE);
-  const claims = instance.metrics.counter('claims_total', { outcome: 'owned' });
-  assert.ok(claims > 20 && claims < 100, `${claims} claims in ten minutes`);
-  broken = false;
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-});
-
-test('a rejoin in the middle of a claim costs no more than the rejoin: the replay goes on where it was', async () => {
-  const world = new World({
-    partitions: 2,
-    shuffle: true,
-    options: { journal: { partitions: 2 }, batch: { maxRows: 1 }, concurrency: { transfers: 50 } },
-    hooks: { batchRecords: (_member, stream) => (stream === 'journal' ? 1 : 500) },
-    service: { review: () => ({ afterMs: 'never' }) },
-  });
-  const first = world.start();
-  world.produce(300);
-  await world.clock.runUntil(() => world.service.calls.upload === 300, 2 * MINUTE);
-  await world.through(first.stop());
-  const second = world.start();
-  await world.clock.advance(1_000);
-  world.start();
-  const owned = () =>
-    world.instances.reduce(
-      (sum, one) => sum + one.metrics.counter('claims_total', { outcome: 'owned' }),
-      0,
-    );
-  const before = owned();
-  await world.clock.advance(45_000);
-  assert.equal(second.metrics.counter('rebalances_total'), 2);
-  assert.equal(owned() - before, 2);
 });
 
 test('partitions added to the journal while replicas run are refused by each of them, before any record changes its shard', async () => {

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  JournalFormatError,
-  writeMeta,
-  writeOwner,
-} from '../../../../src/core/journal/journal-records.ts';
+import { writeMeta, writeOwner } from '../../../../src/core/journal/journal-records.ts';
 import type {
   FetchedBatch,
   JournalWrite,
@@ -187,15 +183,6 @@ test('another owner’s record where ours should be means that the shard is lost
     (error) =>
       error instanceof ShardLostError && /the journal has a newer claim/.test(error.message),
   );
-});
-
-test('a record that cannot be read ends the replay with what is wrong', async () => {
-  const { replay, batch } = world();
-  replay.start(0);
-  const found = replay.meta(5, forever);
-  replay.fetched(batch(0, [{ key: 'meta', value: 'not json' }]));
-  await assert.rejects(found, JournalFormatError);
-  await assert.rejects(replay.upTo(9, 'mine', forever), JournalFormatError, 'and stays so');
 });
 
 test('a replay that reads nothing for a minute has lost its place; one that reads slowly has not', async () => {

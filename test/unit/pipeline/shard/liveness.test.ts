@@ -5,7 +5,6 @@ import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import type { WaitReason } from '../../../../src/pipeline/limits/wait-reasons.ts';
 import { Health } from '../../../../src/telemetry/health/health.ts';
-import { changed } from '../../../support/engine/changed.ts';
 import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 
@@ -94,63 +93,6 @@ test('a service that answers nothing for an hour: alive and ready, the wait is t
   it.assertExactlyOnce();
   await it.clock.advance(10_000);
   for (const reason of ['service', 'transfer'] as const) assert.equal(waits(instance, reason), 0);
-});
-
-test('an upload, and the results, that do not come are told as what they are', async () => {
-  let hung: 'upload' | 'results' | undefined = 'upload';
-  const { world: it, instance } = world({
-    partitions: 1,
-    service: { fault: (operation) => (operation === hung ? { hangMs: MINUTE } : undefined) },
-  });
-  it.produce(5, { types: ['a'] });
-  await it.clock.advance(10_000);
-  assert.equal(waits(instance, 'transfer'), 1);
-  hung = 'results';
-  await it.clock.runUntil(() => waits(instance, 'transfer') === 0, 5 * MINUTE);
-  await it.clock.runUntil(() => waits(instance, 'transfer') > 0, 5 * MINUTE);
-  hung = undefined;
-  await it.untilSettled(5 * MINUTE);
-});
-
-test('an encoding that hangs is a wait of its shard, and the others go on', async () => {
-  let stuck = true;
-  const never = Promise.withResolvers<void>();
-  const {
-    world: it,
-    instance,
-    health,
-  } = world({
-    partitions: 2,
-    wrap: (ports) =>
-      withKind(ports, {
-        rows: (pool) => {
-          const sink = ports.kind.rows(pool);
-          let hangs = false;
-          return changed(sink, {
-            add: (item) => {
-              hangs ||= item.partition === 1;
-              sink.add(item);
-            },
-            finish: async () => {
-              if (stuck && hangs) await never.promise;
-              return sink.finish();
-            },
-          });
-        },
-      }),
-  });
-  it.event(0);
-  await it.clock.advance(MINUTE);
-  assert.equal(it.decisions().length, 1);
-  it.event(1);
-  await it.clock.advance(MINUTE);
-  assert.equal(health.liveness().ok, true);
-  assert.equal(waits(instance, 'transfer'), 1);
-  stuck = false;
-  never.resolve();
-  await it.untilSettled(MINUTE);
-  await it.clock.advance(2_000);
-  assert.equal(health.liveness().ok, true);
 });
 
 test('a quiet type of a quiet partition is submitted soon although the budget is full all the time', async () => {

@@ -147,15 +147,6 @@ for (const [topic, role] of [
   });
 }
 
-test('all missing topics are named at once', async () => {
-  await assert.rejects(
-    world({ topics: [] }).prepare(),
-    refused(
-      /^the source topic "content", the output topic "decisions", the dead-letter topic "dead" do not exist: run /,
-    ),
-  );
-});
-
 test('an existing journal with the right settings is taken as it is', async () => {
   const { prepare, journal, logger } = world();
   journal(GOOD, 4);
@@ -230,17 +221,6 @@ for (const [name, settings, changes, says] of WRONG) {
     });
   });
 }
-
-test('everything wrong with a journal is told at once', async () => {
-  const { prepare, journal } = world();
-  journal({ 'cleanup.policy': 'delete', 'min.insync.replicas': '1', 'delete.retention.ms': '1' });
-  await assert.rejects(
-    prepare({ journal: { partitions: 2 } }),
-    refused(
-      /cleanup\.policy.*; min\.insync.*; delete\.retention.*; it has 6 partitions.*kafka-configs.*Set journal\.partitions to 6/,
-    ),
-  );
-});
 
 test('one replica in sync is enough where there is one broker', async () => {
   const { prepare, journal } = world({ brokers: 1 });

@@ -44,26 +44,6 @@ test('an upload that the service sees within the grace is not sent again', async
   world.assertExactlyOnce();
 });
 
-test('a late upload after the abandonment publishes nothing twice', async () => {
-  const world = new World({
-    partitions: 1,
-    service: {
-      arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
-      review: () => ({ afterMs: 20_000 }),
-    },
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.runUntil(() => batches(world).length === 2, 2 * MINUTE);
-  world.service.arrive('batch-1');
-  world.service.finish('batch-1');
-  await world.untilSettled(2 * MINUTE);
-  await world.clock.advance(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.submissions(0, 0), 2, 'submission is at least once');
-  assert.deepEqual([...new Set(world.decisions().map(({ remote }) => remote))], ['batch-2']);
-});
-
 test('a restart counts the grace from its claim: the upload may have been made by the owner before it', async () => {
   const world = new World({
     partitions: 1,
@@ -120,72 +100,6 @@ for (const seed of [1, 2, 3, 4]) {
     assert.ok(waitedMs >= 20_000 && waitedMs < 21_000, `${waitedMs} ms`);
   });
 }
-
-test('after a restart each live job goes on from where the service has it: waiting, pending, finished, failed or forgotten', async () => {
-  const plans = {
-    waits: 'never',
-    pends: 'never',
-    ends: 'never',
-    fails: 'never',
-    lost: 'never',
-  } as const;
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 1 } },
-    service: {
-      review: ({ rows }) => (rows?.[0] !== undefined && first ? { afterMs: 'never' } : {}),
-    },
-  });
-  let first = true;
-  const one = world.start();
-  for (const type of Object.keys(plans)) world.event(0, type);
-  await world.clock.advance(10_000);
-  const idOf = (type: string) =>
-    batches(world).find((batch) => batch.type === type)?.id ?? assert.fail(type);
-  one.process.kill();
-  first = false;
-  world.service.finish(idOf('ends'));
-  world.service.end(idOf('fails'), 'failed');
-  world.service.end(idOf('lost'), 'missing');
-  world.start();
-  await world.clock.advance(45_000);
-  assert.deepEqual(
-    world
-      .decisions()
-      .map(({ type }) => type)
-      .sort(),
-    ['ends', 'fails'],
-  );
-  world.service.finish(idOf('pends'));
-  world.service.finish(idOf('waits'));
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    Object.keys(plans).map((type) => batches(world).filter((batch) => batch.type === type).length),
-    [1, 1, 1, 2, 2],
-  );
-});
-
-test('a batch that the service no longer knows is given up only after the grace for that', async () => {
-  const world = new World({
-    partitions: 1,
-    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 'never' } : {}) },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(10_000);
-  const { state } = world.service.batch('batch-1');
-  world.service.end('batch-1', 'missing');
-  await world.clock.advance(50_000);
-  world.service.batch('batch-1').state = state;
-  await world.clock.advance(20_000);
-  world.service.end('batch-1', 'missing');
-  await world.clock.advance(55_000);
-  assert.equal(batches(world).length, 1, 'known again in between: the grace begins anew');
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'batch_unknown' }), 1);
-});
 
 for (const [call, what] of [
   ['status', 'a poll that is told to wait waits that long'],

@@ -122,45 +122,6 @@ test('a retry that finds other records at the offsets of its job is refused, and
   assert.deepEqual([decided.length, world.published('dead').length], [0, 0]);
 });
 
-test('a dead letter that would quote another record than the one that failed is refused', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 1 }, review: { onFailure: 'dead-letter', attempts: 1 } },
-    service: { review: () => ({ afterMs: 30_000, state: 'failed' }) },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(20_000);
-  recreateSource(world);
-  await world.clock.advance(MINUTE);
-  assert.match(instance.refused?.message ?? '', RECREATED);
-  assert.equal(world.published('dead').length, 0);
-});
-
-test('a batch that was held back and finds other records at its offsets is refused, and submits nothing', async () => {
-  let failing = true;
-  const world = new World({
-    partitions: 1,
-    options: {
-      batch: { maxRows: 1 },
-      review: { pauseMs: MINUTE, attempts: 100 },
-    },
-    service: {
-      fault: (operation) =>
-        operation === 'create' && failing ? { failure: 'rejected', status: 422 } : undefined,
-    },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(20_000);
-  assert.equal(world.liveJobs().length, 0, 'no job remembers the records');
-  recreateSource(world);
-  failing = false;
-  await world.clock.advance(5 * MINUTE);
-  assert.match(instance.refused?.message ?? '', RECREATED);
-  assert.deepEqual([batches(world).length, world.decisions().length], [0, 0]);
-});
-
 test('items that are collected for a retry hold nothing of the response that they were read from', async () => {
   const response = Buffer.alloc(1_000_000, 'x');
   const inResponse: boolean[] = [];

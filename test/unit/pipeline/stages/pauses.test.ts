@@ -47,21 +47,3 @@ test('a key that is refused while batches are reviewed pauses the polls, and the
   world.assertExactlyOnce();
   assert.equal(world.service.batches.size, 2);
 });
-
-test('while a type fails, one batch is created per pause, also of the halves of the batch that was tried', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 8 }, review: { attempts: 1, pauseMs: MINUTE } },
-    service: { review: () => ({ state: 'failed' }) },
-  });
-  world.start();
-  world.produce(48, { types: ['a'] });
-  await world.clock.advance(30 * MINUTE);
-  const created = [...world.service.batches.values()].map(({ createdMs }) => createdMs);
-  const pauses = created.slice(1).map((ms, n) => ms - (created[n] as number));
-  // The first six were under way before the type was known to fail, and the halves of the first four of them.
-  assert.ok(
-    pauses.slice(14).length > 10 && pauses.slice(14).every((ms) => ms >= MINUTE),
-    pauses.join(' '),
-  );
-});

@@ -1,8 +1,6 @@
 /** The memory of result files over the whole engine: a slice is given back once its decisions are committed, and on every other path. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
-import { withOutputFormat } from '../../../../src/events/formats/output/with-output-format.ts';
 import { changed, withFiles } from '../../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../../support/engine/world.ts';
 import { LentSlices } from '../../../support/memory/service/lent-slices.ts';
@@ -38,21 +36,10 @@ async function assertSettled(world: World, made: number): Promise<void> {
   assert.deepEqual([world.service.slices.made, world.service.slices.lent], [made, 0]);
 }
 
-const rowOf = ([first]: readonly ServiceRow[]): ServiceRow => first ?? assert.fail();
-
 test('slices are given back with the chunk that has the last of their rows, and not before it is committed', async () => {
   const world = twelve();
   await assertSettled(world, 6);
   assert.equal(world.service.slices.mostLent, 2, 'three rows come from two slices');
-});
-
-test('slices without a row that is taken are given back at once: they hold nothing of the chunk', async () => {
-  const strangers = (rows: readonly ServiceRow[]) =>
-    Array.from({ length: 40 }, (_, n) => ({ ...rowOf(rows), offset: 100 + n }));
-  const malformed = Array.from({ length: 40 }, () => ({ malformed: 'no row' }));
-  const world = twelve((rows) => [...strangers(rows), ...malformed, ...rows]);
-  await assertSettled(world, 46);
-  assert.equal(world.service.slices.mostLent, 2);
 });
 
 test('slices with one row to take among many to drop do not pile up: their memory makes a chunk full', async () => {
@@ -96,24 +83,5 @@ test('a slice that comes after the shard was given up is given back', async () =
   });
   await world.clock.runUntil(() => stopped && slices.made > 0, MINUTE);
   await world.clock.settle();
-  assert.deepEqual([slices.made, slices.lent], [1, 0]);
-});
-
-test('an output format gives back what it read, also when nobody wants its next slice', async () => {
-  const slices = new LentSlices();
-  const record = { key: null, value: '{"id":"a"}' };
-  const results: ResultFileKind['results'] = async function* () {
-    for (let offset = 0; offset < 3; offset++)
-      yield slices.of([{ partition: 0, offset, status: 'success', record }]);
-  };
-  const kind = withOutputFormat({ results } as ResultFileKind, {
-    encode: (given) => ({ ...given, value: `marked ${String(given.value)}` }),
-  });
-  const status = { state: 'finished', rawState: 'SUCCESS' } as const;
-  const job = () => ({ jobId: 'j', remoteId: 'r', type: 't', attempt: 1, decidedAtMs: 0 });
-  for await (const slice of withFiles(kind).results(status, job, new AbortController().signal)) {
-    assert.equal(String(slice.record(0).value), 'marked {"id":"a"}');
-    break;
-  }
   assert.deepEqual([slices.made, slices.lent], [1, 0]);
 });

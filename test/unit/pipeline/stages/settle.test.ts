@@ -43,21 +43,6 @@ const anomalies = (world: World) =>
     }),
   );
 
-test('a chunk is bounded by its bytes too', async () => {
-  const sizes: number[] = [];
-  const world = oneBatch(10, (rows) => rows, {
-    options: { chunk: { maxRows: 1000, maxBytes: 250 } },
-    hooks: {
-      commitFate: ({ transaction: { outputs } }) => {
-        if (outputs !== undefined) sizes.push(outputs[0]?.records.length ?? 0);
-        return 'commit';
-      },
-    },
-  });
-  await world.untilSettled(MINUTE);
-  assert.deepEqual(sizes, [3, 3, 3, 1], 'three rows have more than 250 bytes, two have not');
-});
-
 test('a result file with too few rows is downloaded again, three times, before rows are called missing', async () => {
   const empty = oneBatch(6, () => []);
   await empty.untilSettled(11 * MINUTE);
@@ -135,20 +120,6 @@ test('a download that ends short of its last rows with an error is tried again f
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([world.service.batches.size, world.service.calls.results], [1, 21]);
-});
-
-test('a restart in the middle of settling downloads again, skips what is gone and counts no anomaly', async () => {
-  const world = oneBatch(12, (rows) => rows, {
-    hooks: {
-      commitFate: ({ transaction }) =>
-        transaction.outputs !== undefined && outputs++ === 2 ? 'reply-lost' : 'commit',
-    },
-  });
-  let outputs = 0;
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.ok(outputs >= 4);
-  assert.deepEqual([anomalies(world), world.service.batches.size], [{}, 1]);
 });
 
 test('a transaction of decisions that failed makes the next owner in this process try smaller ones, and grow again', async () => {

@@ -66,43 +66,6 @@ test('an upload waits while the group has not heard from its member, and goes on
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 0);
 });
 
-test('a create that was done though its reply was lost leaves an orphan without an upload', async () => {
-  let lost = true;
-  const world = new World({
-    partitions: 1,
-    service: {
-      fault: (operation) => {
-        if (operation !== 'create' || !lost) return undefined;
-        lost = false;
-        return { failure: 'unavailable', after: true };
-      },
-    },
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(uploads(world), [[], [0, 1, 2, 3, 4]]);
-});
-
-test('an upload that failed after all is tried again for the same batch, one whose effect was seen is reviewed once', async () => {
-  for (const after of [false, true]) {
-    let failures = 0;
-    const world = new World({
-      partitions: 1,
-      service: {
-        fault: (operation) =>
-          operation === 'upload' && failures++ < 3 ? { failure: 'unavailable', after } : undefined,
-      },
-    });
-    world.start();
-    for (let n = 0; n < 5; n++) world.event(0);
-    await world.untilSettled(MINUTE);
-    world.assertExactlyOnce();
-    assert.deepEqual([batches(world).length, world.service.submissions(0, 0)], [1, 1]);
-  }
-});
-
 test('a body whose upload failed once is not written over by what comes after it: its buffer is not used again', async () => {
   for (const fails of [false, true]) {
     const bodies: EncodedBody[] = [];

@@ -47,33 +47,6 @@ test('warnings and errors are kept whatever the level, the newest first, and rep
   ]);
 });
 
-test('one message with different reasons is different problems; a sentence is no reason', () => {
-  const { problems, logger } = logged();
-  logger.warn({ reason: 'service' }, 'pipeline stalled');
-  logger.warn({ reason: 'transfer' }, 'pipeline stalled');
-  logger.warn({ reason: 'transfer' }, 'pipeline stalled');
-  logger.warn({ reason: 'no answer for 100 ms' }, 'left');
-  logger.warn({ reason: 'no answer for 200 ms' }, 'left');
-  assert.deepEqual(
-    problems.list().map(({ message, reason, count }) => [message, reason, count]),
-    [
-      ['left', null, 2],
-      ['pipeline stalled', 'transfer', 2],
-      ['pipeline stalled', 'service', 1],
-    ],
-  );
-});
-
-test('the number of kept problems is bounded', () => {
-  const { problems, logger } = logged();
-  for (let n = 0; n < 500; n++)
-    logger.warn({ error: 'e'.repeat(5_000), n }, `${n} ${'m'.repeat(2_000)}`);
-  const list = problems.list();
-  assert.equal(list.length, 40);
-  assert.match(list[0]?.message ?? '', /^499 /);
-  assert.ok(JSON.stringify(list).length < 60_000);
-});
-
 test('keys, signatures and content do not get there', () => {
   const { problems, logger } = logged();
   const address = `https://storage.example/x?X-Amz-Signature=${CANARY.signature}`;

@@ -60,35 +60,3 @@ test('a second terminal record of a proven record is double, once, even if no re
   await world.untilSettled(60_000);
   assert.deepEqual(outcome(await pass(world, second.progress)), ['balanced', 3, 0]);
 });
-
-test('a topic that was created again is audited from its beginning', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 3 } } });
-  world.start();
-  for (let n = 0; n < 3; n++) world.event(0);
-  await world.untilSettled(60_000);
-  const { progress } = await pass(world);
-  const ahead = { ...progress, sources: new Map([[0, { first: 0, next: 1_000 }]]) };
-  for (let n = 0; n < 3; n++) world.event(0);
-  await world.untilSettled(60_000);
-  const again = await pass(world, ahead);
-  assert.deepEqual(
-    [rangeOf(again), outcome(again)],
-    [
-      [0, 6],
-      ['balanced', 6, 0],
-    ],
-  );
-  assert.deepEqual(again.progress.sources.get(0), { first: 0, next: 6 });
-});
-
-test('a record with three terminal records is double twice', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 3 } } });
-  world.start();
-  for (let n = 0; n < 3; n++) world.event(0);
-  await world.untilSettled(60_000);
-  const { cluster } = world.kafka;
-  const [record] = cluster.committedRecords('decisions');
-  assert.ok(record !== undefined);
-  cluster.produce('decisions', record.partition, [record, record]);
-  assert.equal((await pass(world)).report.totals.double, 2);
-});

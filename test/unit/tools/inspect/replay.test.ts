@@ -1,4 +1,4 @@
-/** Replays that are stopped, whose target refuses originals, and whose selection has no dead letters. */
+/** Replays that are stopped, and originals that the target refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
@@ -88,12 +88,6 @@ test('a stopped replay finishes the transaction in flight and begins no other; t
   assert.equal(new Set(keysOf(world)).size, 1_800);
 });
 
-test('a replay stopped before its start replays nothing', async () => {
-  const world = worldWith(3, () => 'commit');
-  const { interrupted, counts } = await replay(world, { stop: AbortSignal.abort() });
-  assert.deepEqual([interrupted, counts.replayed, keysOf(world)], [true, 0, []]);
-});
-
 test('a replay that cannot fence ends when it is stopped, and reports a coordinator that does not answer', async () => {
   const world = worldWith(3, () => 'commit');
   const close = async () => {};
@@ -177,37 +171,4 @@ test('an original has the key, the value and each header of its record, in order
     value,
     headers: [...headers.slice(0, 3), ['dead-letter-replays', '1']],
   });
-});
-
-test('a long replay reports its progress', async () => {
-  const notices: string[] = [];
-  let aheadMs = 0;
-  const world = worldWith(1_800, (keys) => {
-    if (keys.length > 0) aheadMs += 3_000;
-    return 'commit';
-  });
-  const process = new VirtualProcess('replay', world.clock);
-  const inspection = {
-    ...inspectionOf(world, { process, fetchRecords: 200 }),
-    clock: {
-      now: () => process.now() + aheadMs,
-      monotonic: () => process.monotonic() + aheadMs,
-      after: process.after.bind(process),
-      sleep: process.sleep.bind(process),
-    },
-    notice: (text: string) => notices.push(text),
-  };
-  const open = (group: string) =>
-    new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead');
-  const request = {
-    filter: ALL,
-    to: 'retry',
-    listLimit: 1,
-    open,
-  };
-  await world.through(replayDeadLetters(inspection, request), 600_000);
-  assert.deepEqual(notices, [
-    '500 records published to retry so far',
-    '1,500 records published to retry so far',
-  ]);
 });

@@ -33,13 +33,6 @@ test('texts are written as JSON.stringify writes them, from strings and from byt
   );
 });
 
-test('bytes that are not UTF-8 are no string', () => {
-  const writer = new JsonWriter();
-  writer.begin(100);
-  assert.equal(writer.utf8(Buffer.from([0x61, 0xff]), 0, 2), false);
-  assert.equal(writer.utf8(Buffer.from('ä'), 0, 1), false);
-});
-
 test('a text grows up to its limit, and not beyond', () => {
   const writer = new JsonWriter();
   const part = Buffer.alloc(1_000, 'x');

@@ -28,25 +28,6 @@ test('a jittered wait lies between nothing and the ceiling, which never passes t
   );
 });
 
-test('the ceiling never falls from one failure to the next', () => {
-  fc.assert(
-    fc.property(attempts, backoffs, (attempt, backoff) => {
-      assert.ok(backoffCeilingMs(attempt + 1, backoff) >= backoffCeilingMs(attempt, backoff));
-    }),
-  );
-});
-
-test('full jitter uses the whole range: the draw scales the ceiling', () => {
-  fc.assert(
-    fc.property(attempts, backoffs, draws, (attempt, backoff, draw) => {
-      assert.equal(
-        fullJitterMs(attempt, backoff, constantRandom(draw)),
-        draw * backoffCeilingMs(attempt, backoff),
-      );
-    }),
-  );
-});
-
 test('a wait is never shorter than its floor, and spreads above it', () => {
   fc.assert(
     fc.property(attempts, backoffs, draws, fc.nat(), (attempt, backoff, draw, floorMs) => {

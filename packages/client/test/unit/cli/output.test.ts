@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import {
-  constants,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { open } from 'node:fs/promises';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { eventually } from '../../../../../test/support/eventually.ts';
@@ -83,35 +74,6 @@ describe('an output file', () => {
     assert.equal(readFileSync(target, 'utf8'), 'new');
   });
 
-  it('that is a link stays one', async () => {
-    const target = place();
-    const link = path.join(path.dirname(target), 'link.csv');
-    writeFileSync(target, 'old');
-    symlinkSync(target, link);
-    const output = await opened({ target: link, force: true });
-    await output.write(Buffer.from('new'));
-    await output.complete();
-    assert.deepEqual(
-      [readFileSync(target, 'utf8'), statSync(link).ino === statSync(target).ino],
-      ['new', true],
-    );
-  });
-
-  it('that replaces another one keeps its permissions', async () => {
-    const target = place();
-    writeFileSync(target, 'secret', { mode: 0o600 });
-    const output = await opened({ target, force: true });
-    await output.complete();
-    assert.equal(statSync(target).mode & 0o777, 0o600);
-  });
-
-  it('may have the longest possible name', async () => {
-    const target = path.join(path.dirname(place()), 'é'.repeat(127));
-    const output = await opened({ target, force: false });
-    await output.complete();
-    assert.deepEqual(readdirSync(path.dirname(target)), ['é'.repeat(127)]);
-  });
-
   it('that cannot be written is refused before anything else, with the reason', async () => {
     const there = place();
     writeFileSync(there, '');
@@ -181,27 +143,6 @@ describe('a pipe', { timeout: 20_000 }, () => {
       opened(pipe()),
       /nothing can be written to .*: no process reads this pipe/,
     );
-  });
-
-  it('with a stalled reader can be discarded', async () => {
-    const at = pipe();
-    const reader = await open(at.target, constants.O_RDONLY | constants.O_NONBLOCK);
-    const output = await opened(at);
-    const stuck = assert.rejects(output.write(Buffer.alloc(1_000_000)), OutputFailed);
-    await output.discard();
-    await stuck;
-    await reader.close();
-  });
-
-  it('whose reader goes away accepts no more bytes', async () => {
-    const at = pipe();
-    const reader = await open(at.target, constants.O_RDONLY | constants.O_NONBLOCK);
-    const output = await opened(at);
-    await reader.close();
-    assert.equal(await output.write(Buffer.from('x')), false);
-    assert.equal(await output.write(Buffer.from('x')), false);
-    await output.complete();
-    await output.discard();
   });
 });
 

@@ -29,19 +29,6 @@ test('an abort ends the waiting for a permit at once, and the permit goes to the
   (await next)();
 });
 
-test('a release counts once, however often it is called', async () => {
-  const permits = new Permits(1);
-  const first = await permits.acquire(never);
-  first();
-  first();
-  const second = await permits.acquire(never);
-  const controller = new AbortController();
-  const third = permits.acquire(controller.signal);
-  controller.abort();
-  await assert.rejects(third, { name: 'AbortError' });
-  second();
-});
-
 test('a failure of the work frees its permit and is thrown unchanged', async () => {
   const permits = new Permits(1);
   const failure = new Error('work failed');

@@ -43,20 +43,6 @@ test('scrubbed text is one line of at most 200 characters', () => {
   );
 });
 
-test('text unrelated to a key is kept', () => {
-  assert.equal(
-    scrub('type "email" is not allowed here', ['sk-live-0123456789']),
-    'type "email" is not allowed here',
-  );
-});
-
-test('a key that is echoed in part is masked once per place', () => {
-  assert.equal(
-    scrub('bad key sk-live-012…789abc!', ['sk-live-0123456789abc']),
-    'bad key [redacted]…[redacted]!',
-  );
-});
-
 test('bearer credentials and queries of addresses are masked, also when they are not ours', () => {
   assert.equal(scrub('got Bearer abc.def for it', []), 'got Bearer [redacted] for it');
   assert.equal(

@@ -74,21 +74,3 @@ test('one file at a time holds a large row, and the next has its turn also after
   assert.equal(String((await other).error), 'Error: end of other');
   (await largeRowTurn())();
 });
-
-test('the memory of a large row is reported while its end has not arrived', async () => {
-  const file = Buffer.from(HEADER + row('a', 0) + row('x'.repeat(3 * MIB), 1) + row('b', 2));
-  const held: number[] = [];
-  const status = { state: 'finished', rawState: 'SUCCESS', resultUrl: 'https://s.example/f' };
-  const kind = kindWithFile(piecesOf(file, 65_536));
-  const { signal } = new AbortController();
-  for await (const slice of kind.results(
-    status as Parameters<typeof kind.results>[0],
-    () => JOB,
-    signal,
-    { onHeld: (bytes) => held.push(bytes) },
-  ))
-    slice.release();
-  assert.ok(Math.max(...held) >= 3 * MIB, `at most ${Math.max(...held)} bytes`);
-  assert.equal(held[0], 0);
-  assert.equal(held.at(-1), 0);
-});

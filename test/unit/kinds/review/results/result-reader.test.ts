@@ -5,8 +5,6 @@ import { ServiceError } from '../../../../../packages/client/src/base/service-er
 import { UnendedRows } from '../../../../../src/core/outcome/unended-rows.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
-import { ResultReader } from '../../../../../src/kinds/review/results/result-reader.ts';
-import { growthOf, LINEAR } from '../../../../support/cpu-growth.ts';
 import {
   collectRows,
   decisionOf,
@@ -66,16 +64,6 @@ test('columns are found by name, in any order and spelling', async () => {
       assert.deepEqual(value.metadata, { lang: 'en' });
       assert.equal(value.content, 'hello');
     }
-  }
-});
-
-test('a file may come in pieces of any size', async () => {
-  const file = Buffer.from(`${HEADER}\r\nx,SUCCESS,"s""\r\n€🙂",ham,[],"e\rn",${REF}\r\n`);
-  for (let size = 1; size < 40; size++) {
-    const pieces: Buffer[] = [];
-    for (let at = 0; at < file.length; at += size) pieces.push(file.subarray(at, at + size));
-    const [record] = await decisions(kindWithFile(pieces));
-    assert.equal(decisionOf(record).result, 's"\r\n€🙂');
   }
 });
 
@@ -155,18 +143,6 @@ test('a row without a result whose status is missing or PENDING is malformed: it
   ]);
 });
 
-test('a column that was not uploaded is tolerated and kept out of the metadata', async () => {
-  const notices: ResultNotice[] = [];
-  const file = `${HEADER},Reviewed by,Human result\nx,SUCCESS,spam,,,en,${REF},somebody,ham\n`;
-  const kind = kindWithFile(file, { onNotice: (notice) => notices.push(notice) });
-  for (let round = 0; round < 2; round++) {
-    const [record] = await decisions(kind);
-    assert.deepEqual(decisionOf(record).metadata, { lang: 'en' });
-    assert.equal(decisionOf(record).result, 'spam');
-  }
-  assert.deepEqual(notices, [{ kind: 'several_result_columns', value: 'Service result' }]);
-});
-
 test('missing documented columns are reported once, but not a result column with its configured name', async () => {
   const told = async (
     options: { resultColumn?: string },
@@ -199,16 +175,6 @@ test('missing documented columns are reported once, but not a result column with
   );
 });
 
-test('a Status cell that does not look like a status is not reported: cells may have shifted', async () => {
-  const notices: ResultNotice[] = [];
-  await decisions(
-    kindWithFile(`${HEADER}\nx,my secret content,spam,,,en,${REF}\n`, {
-      onNotice: (notice) => notices.push(notice),
-    }),
-  );
-  assert.deepEqual(notices, [{ kind: 'unknown_status', value: '' }]);
-});
-
 test('of several result columns the first counts, unless configuration names one', async () => {
   const file = `Human result,${HEADER}\nham,x,SUCCESS,spam,,,en,${REF}\n`;
   const resultOf = async (options: { resultColumn?: string }) => {
@@ -219,17 +185,6 @@ test('of several result columns the first counts, unless configuration names one
   assert.equal(await resultOf({ resultColumn: 'service Result' }), 'spam');
   const { error } = await collectRows(kindWithFile(file, { resultColumn: 'Other result' }));
   assert.ok(error instanceof ServiceError && /"Other result"/.test(error.message));
-});
-
-test('labels that are not JSON keep their text, which is reported once without showing them', async () => {
-  const notices: ResultNotice[] = [];
-  const file = `${HEADER}\nx,SUCCESS,spam,,a; b,en,${REF}\nx,SUCCESS,spam,,c,en,${REF}\n`;
-  const [first] = await decisions(
-    kindWithFile(file, { onNotice: (notice) => notices.push(notice) }),
-  );
-  assert.equal(decisionOf(first).labels_raw, 'a; b');
-  assert.equal((decisionOf(first).labels as unknown[]).length, 2);
-  assert.deepEqual(notices, [{ kind: 'labels_not_json', value: '' }]);
 });
 
 test('a file without a usable header is a protocol error that names the missing column', async () => {
@@ -332,28 +287,6 @@ test('a last row without a line end is withheld if it may be truncated, and take
   ]);
 });
 
-test('a last row without a line end and with too few cells is never whole', async () => {
-  for (const [header, cut] of [
-    ['connector_ref,Content,Status,Acme result', REF],
-    ['connector_ref,Status,Acme result,Labels', `${REF},SUCCESS,[]`],
-    ['Content,Status,Acme result,connector_ref', '{"a":1}'],
-  ] as const) {
-    const { rows, error } = await collectRows(kindWithFile(`${header}\n${cut}`));
-    assert.deepEqual(rows, [], header);
-    assert.match(String(error), /truncated/);
-  }
-});
-
-test('a row truncated right after the header is withheld', async () => {
-  for (const header of ['Status,connector_ref', 'Status,connector_ref,"x"y']) {
-    for (const cut of ['S', 'SU', '\r', '"']) {
-      const { rows, error } = await collectRows(kindWithFile(`${header}\r\n${cut}`));
-      assert.deepEqual(rows, [], JSON.stringify(header + cut));
-      assert.match(String(error), /the result file is truncated/);
-    }
-  }
-});
-
 test('a last row without a line end is never taken while the service counts more rows', async () => {
   const text = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
   const kind = kindWithFile(text);
@@ -408,33 +341,6 @@ test('a file with far more rows than were uploaded is refused', async () => {
   assert.equal(rows.length, 1_099);
 });
 
-test('a row that comes byte by byte takes time in proportion to its length', async () => {
-  const growth = await growthOf(1_000, (bytes) => {
-    const row = Buffer.from(`${HEADER}\n${'x'.repeat(bytes)}`);
-    return async () => {
-      const reader = new ResultReader({ topic: 'events' }, { expectedRows: undefined });
-      for (let at = 0; at < row.length; at++) await reader.read(row.subarray(at, at + 1), JOB);
-    };
-  });
-  assert.ok(growth < LINEAR, `${growth}`);
-});
-
-test('quotes in a cell that is not quoted are content', async () => {
-  const [record] = await decisions(kindWithFile(`${HEADER}\nx,SUCCESS,say "hi",,,en,${REF}\n`));
-  assert.equal(decisionOf(record).result, 'say "hi"');
-});
-
-test('an error of the download reaches the caller unchanged, after the rows before it', async () => {
-  const broken = new ServiceError('unavailable', 'reset', { operation: 'download' });
-  const kind = kindWithFile(async function* () {
-    yield Buffer.from(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\nx,SUC`);
-    throw broken;
-  });
-  const { rows, error } = await collectRows(kind);
-  assert.deepEqual(shown(rows), [[3, 41, 'success']]);
-  assert.equal(error, broken);
-});
-
 test('a reader that stops early closes the download', async () => {
   let closed = false;
   const kind = kindWithFile(async function* () {
@@ -479,29 +385,5 @@ test('a header or a row of commas ends the file before it takes memory, and the 
     assert.match(error.message, /more than 16384 columns/);
     assert.equal(rows.length, kept);
     assert.ok(asked.bytes < 1024 * 1024, `${asked.bytes} bytes were read`);
-  }
-});
-
-test('a row of commas ends the file wherever the pieces are cut', async () => {
-  const file = Buffer.from(`${HEADER}\n${','.repeat(16_384)}\nx,SUCCESS,spam,,,en,${REF}\n`);
-  for (const size of [1_000, file.length]) {
-    const pieces: Buffer[] = [];
-    for (let at = 0; at < file.length; at += size) pieces.push(file.subarray(at, at + size));
-    const { rows, error } = await collectRows(kindWithFile(pieces));
-    assert.match(String(error), /more than 16384 columns/);
-    assert.deepEqual(rows, []);
-  }
-});
-
-test('the size of a row includes bytes without content: empty lines and quoted quotes', async () => {
-  for (const filler of ['\n', '""']) {
-    const { source, asked } = large(
-      `${HEADER}\n"`.slice(0, filler === '\n' ? -1 : undefined),
-      filler,
-    );
-    const kind = reviewKind({ topic: 'events' }, scriptedService({ download: () => source }));
-    const { error } = await collectRows(kind, undefined, { ...JOB, uploadedBytes: 4096 });
-    assert.match(String(error), /a row that is larger than allowed/);
-    assert.ok(asked.bytes < 3 * 1024 * 1024, `${asked.bytes} bytes were read`);
   }
 });
