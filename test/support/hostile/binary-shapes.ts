@@ -77,7 +77,7 @@ export function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 const zigzag = (value: number) => varint(2 * value);
-const avroText = (text: string | Buffer) =>
+export const avroText = (text: string | Buffer) =>
   Buffer.concat([zigzag(Buffer.byteLength(text)), Buffer.from(text)]);
 
 /** One block of items, and the end of the list. */
@@ -144,7 +144,7 @@ ${Array.from({ length: 30 }, (_, n) => `  string wide_field_${n} = ${n + 1};`).j
 `;
 
 /** A field of bytes: a text, a message, a packed list. */
-const protobufField = (number: number, content: Buffer | string) =>
+export const protobufField = (number: number, content: Buffer | string) =>
   Buffer.concat([varint(number * 8 + 2), varint(Buffer.byteLength(content)), Buffer.from(content)]);
 
 export function protobufEvent(...fields: readonly Buffer[]): Buffer {
@@ -184,7 +184,7 @@ export function costlyProtobuf(): CostlyValue[] {
 }
 
 /** Events in an Any each, level by level. */
-function anyIn(levels: number, fields: () => Buffer): Buffer {
+export function anyIn(levels: number, fields: () => Buffer): Buffer {
   if (levels === 0) return fields();
   const event = Buffer.concat([fields(), anyIn(levels - 1, fields)]);
   return protobufField(13, Buffer.concat([protobufField(1, '/Event'), protobufField(2, event)]));

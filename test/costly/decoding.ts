@@ -1,20 +1,19 @@
 /** Decoders of all formats, as a pipeline has them, without a broker. */
-import type { SourceRecord } from '../../../src/core/record.ts';
-import { avroFormat } from '../../../src/events/formats/avro/avro-format.ts';
-import { protobufFormat } from '../../../src/events/formats/protobuf/protobuf-format.ts';
-import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
-import { createDecoder } from '../../../src/kinds/review/decode.ts';
-import { DEFAULT_MAPPING } from '../../../src/kinds/review/mapping.ts';
+import type { SourceRecord } from '../../src/core/record.ts';
+import { avroFormat } from '../../src/events/formats/avro/avro-format.ts';
+import { protobufFormat } from '../../src/events/formats/protobuf/protobuf-format.ts';
+import { ConfluentRegistry } from '../../src/events/registry/index.ts';
+import { createDecoder } from '../../src/kinds/review/decode.ts';
+import { DEFAULT_MAPPING } from '../../src/kinds/review/mapping.ts';
 import {
   avroEvent,
   COSTLY_AVRO,
   COSTLY_PROTOBUF,
   protobufEvent,
-} from '../../support/hostile/binary-shapes.ts';
-import { COSTLY_MAPPING } from '../../support/hostile/json-shapes.ts';
-import { fakeRegistry, registrySettings } from '../../support/stack/registry.ts';
-
-export type CostlyFormat = 'json' | 'expressions' | 'avro' | 'protobuf';
+} from '../support/hostile/binary-shapes.ts';
+import { COSTLY_MAPPING } from '../support/hostile/json-shapes.ts';
+import { fakeRegistry, registrySettings } from '../support/stack/registry.ts';
+import type { CostlyFormat } from './genes.ts';
 
 export interface CostlyDecoder {
   /** Decodes a value. @returns `item` or the reason of a dead letter */

@@ -3,7 +3,8 @@
  * from its parent and answers them in order.
  */
 import { GCProfiler, getHeapStatistics } from 'node:v8';
-import { type CostlyFormat, costlyDecoders } from './decoding.ts';
+import { costlyDecoders } from './decoding.ts';
+import type { CostlyFormat } from './genes.ts';
 
 export interface MeasureRequest {
   readonly format: CostlyFormat;
