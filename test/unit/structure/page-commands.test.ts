@@ -114,6 +114,24 @@ test('a block is elsewhere only for one of the known reasons', () => {
     );
 });
 
+test('pages name npm scripts instead of TypeScript files to be run by Node', () => {
+  const named = PAGES.flatMap((page) =>
+    // The example runs outside this repository, with a Node of the reader.
+    [
+      ...read(page)
+        .replace('`node consumer.ts`, after', '')
+        .matchAll(/\bnode (?:[\w-]+\/)*[\w-]+\.ts\b/g),
+    ].map(([command]) => `${page}: ${command}`),
+  );
+  assert.deepEqual(named, []);
+});
+
+test('an unknown subcommand, an unknown option and a missing argument are usage errors', () => {
+  for (const args of [['no-such'], ['run', '--no-such'], ['decision', 'get']])
+    assert.match(usageError(args) ?? '', /^error: /, args.join(' '));
+  assert.equal(usageError(['run', '--config', 'c.yaml']), undefined);
+});
+
 test('every npm script of a page exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const missing = COMMANDS.flatMap(({ where, words: [first, second, ...more] }) => {

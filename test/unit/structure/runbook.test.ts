@@ -1,6 +1,9 @@
 /** Alerts, their pages, the dashboard and the metrics name each other: a dead link must not be found at night. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -45,6 +48,26 @@ test('the list of pages has each alert with its severity', () => {
   assert.deepEqual(byName(rows), byName(ALERTS.map(({ name, severity }) => ({ name, severity }))));
 });
 
+test('the rules ask for metrics of the connector, of Node and up: at those names the chart puts what its release is found by', () => {
+  const rules = [...ALERTS, ...RECORDINGS].map(({ expr }) => expr);
+  const words = rules.flatMap((expr) =>
+    // Without labels, texts, functions and numbers.
+    [
+      ...expr
+        .replaceAll(
+          /(?:by|on|ignoring|group_left) ?\([^)]*\)|\{[^}]*\}|\[[^\]]*\]|offset \w+/g,
+          ' ',
+        )
+        .matchAll(/[a-zA-Z_][\w:]*\b(?! ?\()/g),
+    ].map(([word]) => word),
+  );
+  const operators = new Set(['and', 'or', 'unless', 'bool', 'sum', 'max', 'min', 'count']);
+  const other = words.filter(
+    (word) => !operators.has(word) && !/^(up|(content_review|nodejs|process)[_:].+)$/.test(word),
+  );
+  assert.deepEqual(other, []);
+});
+
 test('the rules link to pages that are there', () => {
   const links = [...readFileSync(RULES_FILE, 'utf8').matchAll(/runbook_url: (.+)$/gm)].map(
     ([, link = '']) => link,
@@ -56,6 +79,19 @@ test('the rules link to pages that are there', () => {
     ),
     [],
   );
+});
+
+test('every name that a command uses is set with the commands, or on its page', () => {
+  const namesSet = (text: string) => [...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  const ours = namesSet(codeOf(read('docs/runbook/README.md')));
+  const unknown = PAGES.flatMap((page) => {
+    const text = read(`docs/runbook/${page}`);
+    const known = new Set([...ours, ...namesSet(codeOf(text))]);
+    return [...text.matchAll(/\$\{?([A-Za-z_]+)/g)]
+      .filter(([, name]) => !known.has(name))
+      .map(([, name]) => `${page}: $${name} is set nowhere`);
+  });
+  assert.deepEqual(unknown, []);
 });
 
 test('every command of the pages is shell, and asks all replicas or the one that is named', async () => {
@@ -70,6 +106,29 @@ test('every command of the pages is shell, and asks all replicas or the one that
     .map((page) => codeOf(read(`docs/runbook/${page}`)))
     .join('\n');
   await execute('bash', ['-n', '-c', all]);
+});
+
+test('ask has the answer of every replica, or of the pod that is named', async (t) => {
+  const server = createServer(({ url }, response) =>
+    response.writeHead(503).end(`not ready: ${url}`),
+  ).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const kubectl =
+    'kubectl() { case $1 in get) echo pod/a; echo pod/b;; exec) shift 3; "$@";; esac; }';
+  const script = [
+    kubectl,
+    codeOf(read('docs/runbook/README.md')),
+    `PORT=${port}`,
+    'ask /readyz',
+    'ask /livez c',
+  ].join('\n');
+  const { stdout } = await execute('bash', ['-c', script]);
+  assert.equal(
+    stdout,
+    'pod/a\nnot ready: /readyz\npod/b\nnot ready: /readyz\npod/c\nnot ready: /livez\n',
+  );
 });
 
 test('the commands of the pages are there', () => {
@@ -117,6 +176,35 @@ test('every metric that documents, rules, dashboard and chart name exists, with 
           problems.push(`${where}: ${series} has no label ${label}`);
     }
   }
+  assert.deepEqual(problems, []);
+});
+
+test('the dashboard groups by labels that its metrics have, and its legends name what is left of them', () => {
+  const all = new Map(
+    Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [
+      METRIC_PREFIX + name,
+      metric,
+    ]),
+  );
+  const { panels } = JSON.parse(dashboardFile()) as {
+    panels: { title: string; targets?: { expr: string; legendFormat: string }[] }[];
+  };
+  const problems = panels.flatMap(({ title, targets = [] }) =>
+    targets.flatMap(({ expr, legendFormat }) => {
+      const metrics = [...expr.matchAll(/\bcontent_review_\w+/g)].map(
+        ([name]) => all.get(name) ?? histogramOf(name, all),
+      );
+      const has = new Set<string>([...GIVEN, ...metrics.flatMap((metric) => metric?.labels ?? [])]);
+      const listed = (pattern: RegExp) =>
+        [...expr.matchAll(pattern)].flatMap(([, names = '']) => names.split(', '));
+      const by = listed(/ by \(([^)]+)\)/g);
+      const legend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+      return [
+        ...[...by, ...listed(/ignoring \(([^)]+)\)/g)].filter((label) => !has.has(label)),
+        ...legend.filter((label) => !(by.length > 0 ? by.includes(label) : has.has(label))),
+      ].map((label) => `${title}: ${label} in ${expr}`);
+    }),
+  );
   assert.deepEqual(problems, []);
 });
 

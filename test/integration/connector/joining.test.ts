@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { freePorts } from '../../../dev/kafka/ports.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
+import { CANARY } from '../../support/stack/canary.ts';
+import { type LogLine, type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const PARTITIONS = 4;
+/** Bound of the documentation (docs/operating.md), with default options. */
+const PAUSE_MS = 10_000;
+
+const kafka = await testKafka();
+
+/** A stack with the default options of the group, whose replicas listen on the port that PORT names. */
+async function begin(): Promise<Stack> {
+  const stack = await startStack(kafka, temporaryDirectory(), {
+    partitions: PARTITIONS,
+    pipeline: {
+      batch: { maxRows: 50, maxAge: '200ms' },
+      review: { poll: '500ms' },
+    },
+    config: {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+      http: { port: '${PORT}' },
+      service: { apiKey: `\${KEY:-${CANARY.key}}` },
+    },
+  });
+  after(() => stack.stop());
+  return stack;
+}
+
+/** Writes a record to each partition every 100 ms until the returned function is called. */
+function writing(stack: Stack): () => Promise<number> {
+  let count = 0;
+  let on = true;
+  after(() => {
+    on = false;
+  });
+  const over = (async () => {
+    while (on) {
+      const value = () => JSON.stringify({ type: 'post', content: `${count++}` });
+      await kafka.write(
+        stack.topics.source,
+        Array.from({ length: PARTITIONS }, (_, partition) => ({ partition, value: value() })),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  })();
+  return async () => {
+    on = false;
+    await over;
+    return count;
+  };
+}
+
+const timeOf = ({ time }: LogLine): number => Date.parse(String(time));
+
+const shardsOf = async (replica: Replica): Promise<number[]> =>
+  (await replica.logged('joined the group')).shards as number[];
+
+test('a process that is killed and restarted at once does not wait for the session of its predecessor', async (t) => {
+  const stack = await begin();
+  const [port] = await freePorts(1);
+  const env = { PORT: String(port) };
+  const first = await stack.startReplica(env);
+  await shardsOf(first);
+  const stop = writing(stack);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(PARTITIONS, 30_000);
+  first.process.kill('SIGKILL');
+  await first.process.exited;
+
+  const second = await stack.startReplica(env);
+  // Starting Node takes long on a busy machine, and is no part of the bound.
+  const startMs = timeOf(await second.logged('metrics and health'));
+  const joinedMs = timeOf(await second.logged('joined the group')) - startMs;
+  await second.logged('owns the shard');
+  const count = terminal.all.length;
+  await terminal.untilCount(count + PARTITIONS, 60_000);
+  const newest = terminal.all.at(-1)?.record.timestampMs ?? 0;
+  t.diagnostic(`joined after ${joinedMs} ms, decides after ${newest - startMs} ms at most`);
+  assert.ok(joinedMs < PAUSE_MS, `${joinedMs} ms`);
+  await second.logged('removing an earlier member of this host and port from the group');
+  await terminal.untilCount(await stop(), 60_000);
+});
+
+test('a replica that is killed and restarted at once stops the other for a moment only', async (t) => {
+  const stack = await begin();
+  const ports = await freePorts(2);
+  const [lasting, first] = await Promise.all(
+    ports.map((port) => stack.startReplica({ PORT: String(port) })),
+  );
+  assert.ok(lasting !== undefined && first !== undefined);
+  await lasting.logged('joined the group', {
+    where: ({ shards }) => (shards as number[]).length === PARTITIONS / 2,
+  });
+  const stop = writing(stack);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(4 * PARTITIONS, 30_000);
+  const from = lasting.lines.length;
+  first.process.kill('SIGKILL');
+  await first.process.exited;
+  const killedMs = Date.now();
+  await stack.startReplica({ PORT: String(ports[1]) });
+  const { shards } = await lasting.logged('joined the group', { from });
+  await terminal.untilCount(await stop(), 60_000);
+
+  // Timestamps of the decisions on the lasting replica's shards.
+  const times = terminal.all
+    .filter(({ decision }) => (shards as number[]).includes(decision?.source.partition ?? -1))
+    .map(({ record }) => record.timestampMs)
+    .sort((a, b) => a - b);
+  const silences = times.map((time, at) => time - (times[at - 1] ?? time));
+  const longest = Math.max(...silences.filter((_, at) => (times[at] ?? 0) > killedMs));
+  t.diagnostic(`longest silence of the other's shards: ${longest} ms`);
+  assert.ok(longest > 0 && longest < PAUSE_MS, `${longest} ms`);
+});
+
+test('a replica with a wrong key takes no shard from those that work, and says why it is not ready', async () => {
+  const stack = await begin();
+  const ports = await freePorts(2);
+  const [working, wrong] = ports.map((port) => ({ PORT: String(port) }));
+  const first = await stack.startReplica(working);
+  await shardsOf(first);
+  const from = first.lines.length;
+  const second = await stack.startReplica({ ...wrong, KEY: 'wrong' });
+  await second.logged('the API key is not accepted; joining the group once it is');
+  const readiness = await fetch(`${await second.url()}/readyz`);
+  assert.equal(readiness.status, 503);
+  assert.match(
+    await readiness.text(),
+    /401.*this replica takes no shards before the key is accepted/,
+  );
+
+  const stop = writing(stack);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(4 * PARTITIONS, 30_000);
+  await terminal.untilCount(await stop(), 60_000);
+  const joins = first.lines.slice(from).filter((line) => line.includes('joined the group'));
+  assert.deepEqual(joins, []);
+});
