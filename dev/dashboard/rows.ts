@@ -141,28 +141,6 @@ const intake: Row = {
         ],
       ],
     },
-    {
-      title: 'Recovered and released',
-      about:
-        'Items in live batches that a new owner found, and items in flight when a shard was released: work that changed owners.',
-      unit: 'ops',
-      lines: [
-        ['recovered', rate('items_recovered_total', '')],
-        ['released', rate('items_released_total', '')],
-      ],
-    },
-    {
-      title: 'Schema registry',
-      about:
-        'Requests to the schema registry, by response. Few, because schemas are cached; none without a registry.',
-      unit: 'ops',
-      lines: [
-        [
-          '{{operation}} {{code}}',
-          orZero(rate('schema_registry_requests_total', 'operation, code')),
-        ],
-      ],
-    },
   ],
 };
 
@@ -190,24 +168,6 @@ const batches: Row = {
       lines: [
         ['created', rate('batches_created_total', '')],
         ['{{reason}}', orZero(rate('jobs_failed_total', 'reason'))],
-      ],
-    },
-    {
-      title: 'Rows of a batch',
-      about: 'Small batches under load mean that buffers are sealed early because memory is short.',
-      unit: 'short',
-      lines: [
-        ['half', quantile(0.5, 'batch_rows', '')],
-        ['90 %', quantile(0.9, 'batch_rows', '')],
-      ],
-    },
-    {
-      title: 'Bytes of a batch',
-      about: 'Bodies as they are uploaded.',
-      unit: 'bytes',
-      lines: [
-        ['half', quantile(0.5, 'batch_bytes', '')],
-        ['90 %', quantile(0.9, 'batch_bytes', '')],
       ],
     },
     {

@@ -1,20 +1,13 @@
 /** Keys of the demo: they stop, freeze and kill its parts, and parts that end are started again. */
 import type { LocalKafka } from '../kafka/start.ts';
-import type { Flow } from './flow.ts';
+import { type DemoRecord, POISON } from './events.ts';
 import type { Part } from './parts.ts';
-import { type Cell, grouped, type Screen, seconds } from './screen.ts';
+import type { Running } from './running.ts';
+import { type Screen, seconds } from './screen.ts';
 
 const STOP_MS = 2_000;
-/** Poison of one key press, in seconds of the rate. */
-const POISON_SECONDS = 10;
-
-export interface Breakable {
-  readonly kafka: LocalKafka;
-  /** The Content Review Service. */
-  readonly sandbox: Part;
-  readonly connector: Part;
-  readonly flow: Flow;
-}
+/** Poison of one key press: each kind this many times. */
+const POISON_ROUNDS = 20;
 
 /** A disturbance whose cause has ended; it is over when e-mails sent after `markMs` come back. */
 interface Recovery {
@@ -24,20 +17,17 @@ interface Recovery {
 }
 
 export class Breaker {
-  readonly #parts: Breakable;
-  readonly #rate: number;
+  readonly #parts: Running;
   readonly #screen: Screen;
   readonly #over: AbortSignal;
   #recoveries: Recovery[] = [];
+  #poison: DemoRecord[] = [];
   #frozenMs: number | undefined;
-  #stoppedMs: number | undefined;
   /** One task at a time: a key may come while a part still starts. */
   #work: Promise<void> = Promise.resolve();
 
-  /** @param rate e-mails a second */
-  constructor(parts: Breakable, rate: number, screen: Screen, over: AbortSignal) {
+  constructor(parts: Running, screen: Screen, over: AbortSignal) {
     this.#parts = parts;
-    this.#rate = rate;
     this.#screen = screen;
     this.#over = over;
     this.#startAgain(parts.sandbox, 'service');
@@ -55,11 +45,20 @@ export class Breaker {
     if (task !== undefined) this.#queue(task);
   }
 
+  /** Returns the poison to be sent next. */
+  takePoison(): readonly DemoRecord[] {
+    return this.#poison.splice(0);
+  }
+
+  recovering(from: string, sinceMs = performance.now()): void {
+    this.#recoveries.push({ from, sinceMs, markMs: performance.now() });
+  }
+
   /** Reports recoveries, and starts a broker that ended. */
   tick(): void {
-    const { flow, kafka } = this.#parts;
+    const { ledger, kafka } = this.#parts;
     const nowMs = performance.now();
-    const over = this.#recoveries.filter(({ markMs }) => flow.hasPassed(markMs));
+    const over = this.#recoveries.filter(({ markMs }) => ledger.hasPassed(markMs));
     this.#recoveries = this.#recoveries.filter((one) => !over.includes(one));
     for (const { sinceMs, from } of over)
       this.say(
@@ -69,10 +68,9 @@ export class Breaker {
       this.#queue(async () => {
         if (!isGone(kafka)) return;
         this.#frozenMs = undefined;
-        this.say(this.#screen.paint('red', 'the broker ended'));
+        this.say(this.#screen.paint('red', 'the broker ended, and is started again'));
         await kafka.restart(0);
-        this.say(`the broker is up again after ${seconds(performance.now() - nowMs)}`);
-        this.#recovering('the end of the broker', nowMs);
+        this.recovering('the end of the broker', nowMs);
       });
   }
 
@@ -80,70 +78,55 @@ export class Breaker {
   async repair(): Promise<void> {
     await this.#work;
     if (this.#frozenMs !== undefined) await this.#thaw();
-    if (!this.#parts.sandbox.running) await this.#resume();
-    if (!this.#parts.connector.running)
-      await this.#restart(this.#parts.connector, 'connector', performance.now());
+    for (const part of [this.#parts.sandbox, this.#parts.connector])
+      if (!part.running) await part.restart();
   }
 
-  get states(): Cell[] {
+  get states(): string {
     const { sandbox, connector } = this.#parts;
-    const state = (name: string, bad: string | undefined): Cell => ({
-      text: `${name} ${bad ?? 'up'}`,
-      style: bad === undefined ? 'green' : 'red',
-    });
     return [
-      state('service', sandbox.running ? undefined : 'stopped'),
-      state('broker', this.#frozenMs === undefined ? undefined : 'frozen'),
-      state('connector', connector.running ? undefined : 'down'),
-    ];
-  }
-
-  get help(): Cell[] {
-    return [
-      `s ${this.#parts.sandbox.running ? 'stop' : 'resume'} service`,
-      `b ${this.#frozenMs === undefined ? 'freeze' : 'thaw'} broker`,
-      'k kill',
-      'p poison',
-      'Ctrl-C end',
-    ].map((text) => ({ text }));
+      `service ${sandbox.running ? 'up' : 'stopped'}`,
+      `broker ${this.#frozenMs === undefined ? 'up' : 'frozen'}`,
+      `connector ${connector.running ? 'up' : 'down'}`,
+    ].join('  ');
   }
 
   readonly #keys: Readonly<Record<string, () => Promise<void>>> = {
     s: async () => {
       const { sandbox } = this.#parts;
-      if (!sandbox.running) return await this.#resume();
-      this.#stoppedMs = performance.now();
-      await sandbox.stop(STOP_MS);
-      this.say(`${this.#yellow('the service is stopped')}: e-mails wait, and none is lost`);
+      if (sandbox.running) {
+        await sandbox.stop(STOP_MS);
+        this.say('the service is stopped: e-mails wait, and none is lost');
+        return;
+      }
+      await sandbox.restart();
+      this.say('the service is up again');
+      this.recovering('the service resumed');
     },
     b: async () => {
       if (this.#frozenMs !== undefined) return await this.#thaw();
       await this.#parts.kafka.kill(0, 'SIGSTOP');
       this.#frozenMs = performance.now();
-      this.say(`${this.#yellow('the broker is frozen')}: connections stay open, silent`);
+      this.say('the broker is frozen: connections stay open, silent');
     },
+    // Its end is reported, and it is started again, like any other.
     k: async () => {
       const { connector } = this.#parts;
-      // Its end is reported, and it is started again, like any other.
-      if (connector.running) return await connector.kill();
-      await this.#restart(connector, 'connector', performance.now());
+      await (connector.running ? connector.kill() : connector.restart());
     },
     p: async () => {
-      const count = POISON_SECONDS * this.#rate;
-      this.say(`${this.#yellow(`${grouped(count)} poison records`)} are on their way`);
-      // Not awaited: a frozen broker must not keep the next key waiting.
-      void this.#parts.flow.poison(count).then(() => this.#recovering('the poison was written'));
+      this.#poison.push(...Array.from({ length: POISON_ROUNDS }, () => POISON).flat());
+      this.say(`${this.#poison.length} poison records are on their way`);
     },
   };
 
   #startAgain(part: Part, name: string): void {
     part.onEnd((how) => {
       const sinceMs = performance.now();
-      this.say(this.#screen.paint('red', `the ${name} ended with ${how}`));
+      this.say(this.#screen.paint('red', `the ${name} ended with ${how}, and is started again`));
       this.#queue(async () => {
-        if (part.running) return;
-        await this.#restart(part, name, sinceMs);
-        this.#recovering(`the end of the ${name}`, sinceMs);
+        if (!part.running) await part.restart();
+        this.recovering(`the end of the ${name}`, sinceMs);
       });
     });
   }
@@ -154,29 +137,11 @@ export class Breaker {
     });
   }
 
-  #recovering(from: string, sinceMs = performance.now()): void {
-    this.#recoveries.push({ from, sinceMs, markMs: performance.now() });
-  }
-
-  async #restart(part: Part, name: string, sinceMs: number): Promise<void> {
-    await part.restart();
-    this.say(`the ${name} is up again after ${seconds(performance.now() - sinceMs)}`);
-  }
-
-  async #resume(): Promise<void> {
-    await this.#restart(this.#parts.sandbox, 'service', this.#stoppedMs ?? performance.now());
-    this.#recovering('the service resumed');
-  }
-
   async #thaw(): Promise<void> {
     await this.#parts.kafka.kill(0, 'SIGCONT');
     this.say(`the broker is thawed after ${seconds(performance.now() - (this.#frozenMs ?? 0))}`);
     this.#frozenMs = undefined;
-    this.#recovering('the broker thawed');
-  }
-
-  #yellow(text: string): string {
-    return this.#screen.paint('yellow', text);
+    this.recovering('the broker thawed');
   }
 }
 

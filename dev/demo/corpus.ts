@@ -13,23 +13,23 @@ export interface Email {
   readonly text: string;
 }
 
-export type Result = 'ham' | 'spam';
-
+/** E-mails of a round; each round has others. */
+export const ROUND = 2_000;
 /** Prime, so that steps of this length visit each of a number of e-mails that it does not divide. */
 const STRIDE = 1_237;
-const TITLE_CHARACTERS = 48;
 
 /**
- * Yields `count` e-mails from all groups, each group with its share, mixed but always in the same
- * order. With `shift` each is the one that many places further on.
+ * Yields e-mails from all groups without end, each group with its share, mixed but always in the
+ * same order.
  * @throws Error with the remedy when the corpus is not installed
  */
-export async function* readEmails(count: number, shift = 0): AsyncGenerator<Email> {
+export async function* readEmails(): AsyncGenerator<Email, never> {
   const data = dataDirectory();
   const files = JSON.parse(await readFile(path.join(data, 'file_list.json'), 'utf8')) as string[];
-  for (let index = 0; index < count; index++) {
-    const place = Math.floor((((index * STRIDE) % count) * files.length) / count) + shift;
-    // The list names the original texts; beside each is the same with its id and group.
+  for (let index = 0; ; index++) {
+    const step = (index * STRIDE) % ROUND;
+    const place = Math.floor((step * files.length) / ROUND) + Math.floor(index / ROUND);
+    // The list names the original texts. Each has a JSON file of the same name with its id and group.
     const file = (files[place % files.length] as string).replace(/\.txt$/, '.json');
     yield JSON.parse(await readFile(path.join(data, file), 'utf8')) as Email;
   }
@@ -44,26 +44,4 @@ function dataDirectory(): string {
       cause,
     });
   }
-}
-
-export const headersOf = ({ text }: Email): string => text.split(/\r?\n\r?\n/, 1)[0] ?? '';
-
-/** null when there is no such header. Folded lines stay folded. */
-export const headerOf = (headers: string, name: string): string | null =>
-  new RegExp(`^${name}:[ \\t]*(.*(?:\\r?\\n[ \\t].*)*)`, 'im').exec(headers)?.[1] ?? null;
-
-/** The classification of the corpus. */
-export const resultOf = ({ group }: Email): Result => (group.startsWith('spam') ? 'spam' : 'ham');
-
-/** The subject, safe to print. */
-export const titleOf = (headers: string): string =>
-  printable(headerOf(headers, 'subject') ?? '') || '(no subject)';
-
-/** One short line of printable ASCII: e-mails may contain anything, terminal commands too. */
-export function printable(text: string): string {
-  const line = text
-    .replace(/\s+/g, ' ')
-    .trim()
-    .replace(/[^\x20-\x7e]/g, '.');
-  return line.length > TITLE_CHARACTERS ? `${line.slice(0, TITLE_CHARACTERS - 3)}...` : line;
 }

@@ -10,8 +10,8 @@ const API_KEY = 'demo-key';
 const LOG_TAIL = 15;
 const START_MS = 30_000;
 
-export const CONFIG_FILE = 'config/demo.yaml';
-export const POLICY_FILE = 'config/sandbox-policy.yaml';
+const CONFIG_FILE = path.join(ROOT, 'config/demo.yaml');
+const POLICY_FILE = path.join(ROOT, 'config/sandbox-policy.yaml');
 
 export interface PartContext {
   /** For logs and data; removed at the end. */
@@ -23,7 +23,6 @@ export interface PartContext {
 }
 
 export interface Part {
-  readonly name: string;
   readonly url: string;
   readonly running: boolean;
   /** The last lines of its log. */
@@ -42,29 +41,55 @@ export interface Part {
 export function startSandbox(context: PartContext): Promise<Part> {
   const data = path.join(context.directory, 'sandbox');
   return startPart(context, 'sandbox', /^sandbox listening on (\S+)/, (port = '0') => ({
-    args: ['sandbox', '--port', port, '--policy', path.join(ROOT, POLICY_FILE), '--data', data],
+    args: ['sandbox', '--port', port, '--policy', POLICY_FILE, '--data', data],
     env: { SANDBOX_API_KEYS: API_KEY },
   }));
 }
 
-export function startConnector(
-  context: PartContext,
+/** Variables of config/demo.yaml. */
+export const connectorVariables = (
   brokers: readonly string[],
   prefix: string,
   sandboxUrl: string,
+): Readonly<Record<string, string>> => ({
+  KAFKA_BROKERS: brokers.join(','),
+  SERVICE_URL: sandboxUrl,
+  SERVICE_API_KEY: API_KEY,
+  NAME_PREFIX: prefix,
+  LOG_LEVEL: 'info',
+  LOG_FORMAT: 'text',
+});
+
+/** Creates the topics as a user would. @throws Error with the output of the command */
+export async function createTopics(
+  { over }: PartContext,
+  partitions: number,
+  variables: Readonly<Record<string, string>>,
+): Promise<void> {
+  const output: string[] = [];
+  const flags = ['--config', CONFIG_FILE, '--partitions', String(partitions), '--yes'];
+  const command = await spawnKept({
+    command: process.execPath,
+    args: [CLI, 'topics', 'create', ...flags],
+    env: { ...process.env, ...variables },
+    onLine: (line) => output.push(line),
+  });
+  try {
+    const { code } = await abortable(command.exited, over);
+    if (code !== 0) throw new Error(`The topics cannot be created:\n${output.join('\n')}`);
+  } finally {
+    // Topics that it creates later would not be deleted.
+    await command.stop(0);
+  }
+}
+
+export function startConnector(
+  context: PartContext,
+  variables: Readonly<Record<string, string>>,
 ): Promise<Part> {
-  const args = ['run', '--config', path.join(ROOT, CONFIG_FILE)];
-  const env = {
-    KAFKA_BROKERS: brokers.join(','),
-    SERVICE_URL: sandboxUrl,
-    SERVICE_API_KEY: API_KEY,
-    NAME_PREFIX: prefix,
-    LOG_LEVEL: 'info',
-    LOG_FORMAT: 'text',
-  };
   return startPart(context, 'connector', /\bmetrics and health\b.*\burl=(\S+)/, (port) => ({
-    args,
-    env: port === undefined ? env : { ...env, HTTP_PORT: port },
+    args: ['run', '--config', CONFIG_FILE],
+    env: port === undefined ? variables : { ...variables, HTTP_PORT: port },
   }));
 }
 
@@ -137,7 +162,6 @@ async function startPart(
 
   const url = await start();
   return {
-    name,
     url,
     get running() {
       return isUp;

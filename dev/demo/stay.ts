@@ -1,158 +1,101 @@
 /** The part of the demo that can be broken: e-mails keep coming, and keys break its parts. */
-import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../packages/client/src/base/abortable.ts';
-import type { PrometheusServer } from '../prometheus/server.ts';
-import { FASTER, openAlerts } from './alerts.ts';
-import { type Breakable, Breaker } from './breaker.ts';
-import type { DemoNames } from './cluster.ts';
-import { listenToKeys } from './keys.ts';
+import { Breaker } from './breaker.ts';
+import { nextEvents } from './events.ts';
 import type { PartContext } from './parts.ts';
-import { type Cell, grouped, type Screen, segments } from './screen.ts';
+import type { Running } from './running.ts';
+import type { Screen } from './screen.ts';
 
 const TICK_MS = 250;
-/** Span of the displayed rate. */
-const RATE_MS = 5_000;
-const PLAIN_MS = 10_000;
-const CLOSE_MS = 2_000;
+/** E-mails of each tick: 20 a second. */
+const PER_TICK = 5;
 /** Longest wait for the last terminal records: a member that missed a frozen broker may join late. */
 const DRAIN_MS = 120_000;
+const CTRL_C = '\u0003';
 
-export interface StayOptions {
-  /** E-mails per second. */
-  readonly rate: number;
-  /** Takes over the next Ctrl-C. */
-  readonly onInterrupt: (handler: () => void) => void;
-}
-
-interface Stayed extends Breakable {
-  readonly names: DemoNames;
-}
-
-/**
- * Keeps everything running until Ctrl-C; then repairs what is broken and waits for the last records.
- * @returns problems, a sentence each
- */
+/** Keeps everything running until Ctrl-C; then repairs what is broken and waits for the last records. */
 export async function stay(
-  parts: Stayed,
+  running: Running,
   context: PartContext,
   cleanup: AsyncDisposableStack,
   screen: Screen,
-  { rate, onInterrupt }: StayOptions,
-): Promise<string[]> {
-  const { kafka, connector, flow } = parts;
+  onInterrupt: (handler: () => void) => void,
+): Promise<void> {
+  const { ledger, reader, connector } = running;
   const { over } = context;
   const finish = new AbortController();
   onInterrupt(() => finish.abort());
   const ended = AbortSignal.any([finish.signal, over]);
-  const alerts = await openAlerts(context, connector.url, cleanup);
-  listAddresses(parts, alerts.prometheus, context, screen);
-
-  const breaker = new Breaker(parts, rate, screen, over);
+  screen.print(`${screen.paint('bold', '  E-mails keep coming. Break something:')} press
+    s  to stop the service, and again to start it      b  to freeze the broker, and again to thaw it
+    k  to kill the connector                           p  to write records that cannot be submitted
+  and see the console ${connector.url}/, the logs in ${context.directory}. Ctrl-C ends.
+`);
+  const breaker = new Breaker(running, screen, over);
   const closeKeys = listenToKeys((key) => breaker.press(key));
   cleanup.defer(async () => closeKeys());
-  const stopSending = new AbortController();
-  const sending = flow.run(kafka.brokers, rate, AbortSignal.any([stopSending.signal, over]));
-  sending.catch((cause: unknown) => context.failed(new Error('A producer failed', { cause })));
-  cleanup.defer(async () => {
-    await Promise.race([sending.catch(() => undefined), sleep(CLOSE_MS)]);
-  });
+  const stopped = new AbortController();
+  const sending = send(running, breaker, AbortSignal.any([stopped.signal, over]));
+  sending.catch((cause: unknown) => context.failed(new Error('The producer failed', { cause })));
+  const allBack = new AbortController();
+  const reading = reader.follow(AbortSignal.any([allBack.signal, over]));
+  cleanup.defer(async () => allBack.abort());
 
-  const perSecond = meter();
-  async function tick(): Promise<void> {
+  const tick = async (signal: AbortSignal) => {
     breaker.tick();
-    const alertCells = await alerts.cells((text) => breaker.say(text), screen);
-    const counts = [
-      `sent ${grouped(flow.sent)}`,
-      `waiting ${grouped(flow.waiting)}`,
-      `decided ${grouped(flow.published)}`,
-      `dead letters ${grouped(flow.deadLettered)}`,
-      `${perSecond(flow.published + flow.deadLettered)} a second`,
-    ];
-    const rows: readonly (readonly [string, readonly Cell[]])[] = [
-      ['e-mails', counts.map((text) => ({ text }))],
-      ['parts', breaker.states],
-      ['alerts', alertCells],
-      ['console', [{ text: `${connector.url}/`, style: 'bold' }]],
-      ['keys', breaker.help],
-    ];
-    const lines = rows.map(([head, cells]) => segments(screen, head, cells));
-    screen.draw(['', ...lines], `  ${counts.join('  ')}`, { everyMs: PLAIN_MS });
-  }
-  while (!ended.aborted) {
-    await tick();
-    await sleep(TICK_MS, undefined, { signal: ended }).catch(() => undefined);
-  }
-  over.throwIfAborted();
+    screen.draw(`  ${ledger.counts}  ${breaker.states}`);
+    await sleep(TICK_MS, undefined, { signal }).catch(() => undefined);
+    over.throwIfAborted();
+  };
+  while (!ended.aborted) await tick(ended);
 
   closeKeys();
   breaker.say('ending: waiting for the last e-mails; Ctrl-C again does not wait');
   await abortable(breaker.repair(), over);
-  stopSending.abort();
+  stopped.abort();
   await abortable(sending, over);
-  for (let left = -1, changedMs = 0; flow.waiting > 0; ) {
-    if (flow.waiting !== left) changedMs = performance.now();
-    left = flow.waiting;
-    if (performance.now() - changedMs > DRAIN_MS)
-      return [`${grouped(left)} e-mails did not come back within ${DRAIN_MS / 1_000} s`];
-    await tick();
-    await sleep(TICK_MS, undefined, { signal: over }).catch(() => undefined);
-    over.throwIfAborted();
+  const deadline = AbortSignal.timeout(DRAIN_MS);
+  while (ledger.waiting > 0 && !deadline.aborted) await tick(over);
+  allBack.abort();
+  await abortable(reading, over);
+  screen.draw('');
+}
+
+/** Sends e-mails, and the poison of pressed keys, until the signal. @throws Error when the broker refuses them */
+async function send(
+  { producer, emails }: Running,
+  breaker: Breaker,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const poison = breaker.takePoison();
+    await producer.send([...poison, ...(await nextEvents(emails, PER_TICK))]);
+    if (poison.length > 0) breaker.recovering('the poison was written');
+    await sleep(TICK_MS, undefined, { signal }).catch(() => undefined);
   }
-  screen.clear();
-  return [];
 }
 
-/** @returns a function that takes a growing count and returns its increase per second */
-function meter(): (count: number) => number {
-  const history: { readonly atMs: number; readonly count: number }[] = [];
-  return (count) => {
-    const atMs = performance.now();
-    history.push({ atMs, count });
-    while (history.length > 2 && (history[0]?.atMs ?? atMs) < atMs - RATE_MS) history.shift();
-    const [first] = history;
-    if (first === undefined || first.atMs === atMs) return 0;
-    return Math.round(((count - first.count) * 1_000) / (atMs - first.atMs));
+/**
+ * Listens to single keys at a terminal, else to the letters of lines on standard input.
+ * @returns a function that ends the listening and restores the terminal
+ */
+function listenToKeys(onKey: (key: string) => void): () => void {
+  const { stdin } = process;
+  if (!stdin.isTTY) {
+    const lines = createInterface({ input: stdin });
+    lines.on('line', (line) => [...line.trim()].forEach(onKey));
+    return () => lines.close();
+  }
+  const take = (bytes: Buffer) => {
+    // A terminal in raw mode sends the key instead of the signal.
+    for (const key of bytes.toString())
+      if (key === CTRL_C) process.kill(process.pid, 'SIGINT');
+      else onKey(key);
   };
-}
-
-/** Lists addresses, topics and files. */
-function listAddresses(
-  { kafka, names, connector, sandbox }: Stayed,
-  prometheus: PrometheusServer | undefined,
-  { directory }: PartContext,
-  screen: Screen,
-): void {
-  const pipelines = Object.values(names.pipelines);
-  const shown: [string, string][] = [
-    ['console', `${connector.url}/`],
-    ['metrics', `${connector.url}/metrics`],
-    ['health', `${connector.url}/livez  ${connector.url}/readyz`],
-    ['sandbox', `${sandbox.url}/sandbox/batches  ${sandbox.url}/sandbox/imports`],
-    ...(prometheus === undefined
-      ? []
-      : ([['prometheus', `${prometheus.url}/alerts  (alerts ${FASTER} times as fast)`]] satisfies [
-          string,
-          string,
-        ][])),
-    ['brokers', kafka.brokers.join(',')],
-    ...pipelines.map(({ source, outcomes, deadLetters }, index): [string, string] => [
-      index === 0 ? 'topics' : '',
-      `${source}  ${outcomes}  ${deadLetters}`,
-    ]),
-    ['journals', pipelines.map(({ journal }) => journal).join('  ')],
-    ...(process.stdin.isTTY
-      ? []
-      : ([['keys', 'as lines: s service, b broker, k kill, p poison']] satisfies [
-          string,
-          string,
-        ][])),
-    ['files', directory],
-    ['', `connector.log  sandbox.log  sandbox  ${path.basename(kafka.dataDir ?? '')}`.trimEnd()],
-  ];
-  screen.print(
-    `\n${screen.paint('bold', 'E-mails keep coming. Break something:')} all files stay until the end.\n`,
-  );
-  for (const [name, text] of shown) screen.print(`  ${name.padEnd(11)}${text}`);
-  screen.print();
+  stdin.setRawMode(true).on('data', take);
+  return () => {
+    stdin.setRawMode(false).off('data', take).pause();
+  };
 }

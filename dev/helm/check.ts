@@ -13,7 +13,6 @@ import { execute } from './execute.ts';
 import { checkMounted } from './mounted.ts';
 import { composeFile, customResources, documentsOf, type Manifest } from './schemas.ts';
 import { ensureTools, type Tools } from './tools.ts';
-import { checkTwoReleases } from './two-releases.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const CHART = path.join(REPOSITORY, 'helm/content-review-connector');
@@ -33,11 +32,6 @@ const CHECKS: readonly (readonly [string, Check])[] = [
     async ({ helmUnittest }) => void (await execute(helmUnittest, ['--color=false', CHART])),
   ],
   ['README.md is what helm-docs makes', readme],
-  [
-    'alerts of two releases under one Prometheus',
-    ({ helm }, scratch) =>
-      checkTwoReleases(helm, CHART, path.join(CHART, 'ci/minimal-values.yaml'), scratch),
-  ],
   ...valueSets().flatMap((file): (readonly [string, Check])[] => [
     [`helm lint, ${path.basename(file)}`, (tools) => lint(tools, file)],
     [

@@ -24,7 +24,7 @@ export function classArchive(jars: string, javaVersion: string): string | undefi
 export async function makeClassArchive(signal?: AbortSignal): Promise<void> {
   const java = await findJava();
   if ('missing' in java) throw new Error(java.missing);
-  const jars = await ensureJars(undefined, undefined, signal);
+  const jars = await ensureJars(undefined, signal);
   const file = archiveFile(jars, java.version);
   if (existsSync(file)) return;
   const unfinished = `${file}.${randomUUID()}`;

@@ -135,17 +135,6 @@ class DockerBroker implements LocalKafka {
     );
   }
 
-  async tool(className: string, args: readonly string[]): Promise<string> {
-    const { stdout } = await execute(
-      'docker',
-      ['exec', this.#name, '/opt/kafka/bin/kafka-run-class.sh', className, ...args],
-      {
-        maxBuffer: 64 * 1024 * 1024,
-      },
-    );
-    return stdout;
-  }
-
   #check(index: number): void {
     if (index !== 0)
       throw new RangeError(`there is no broker ${index}: in Docker there is one, number 0`);

@@ -61,9 +61,9 @@ export interface LocalKafka {
   /** Process id of a running broker. */
   pid(index: number): number;
   /**
-   * Runs one of Kafka's own command line programs, such as `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`, to its end.
+   * With brokers that run as Java processes: runs one of Kafka's own command line programs, such as `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`, to its end.
    * @returns its standard output.
    * @throws Error with all its output when it fails.
    */
-  tool(className: string, args: readonly string[]): Promise<string>;
+  tool?(className: string, args: readonly string[]): Promise<string>;
 }

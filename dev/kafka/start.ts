@@ -1,4 +1,4 @@
-/** A Kafka to work with, from whatever this machine has . */
+/** A Kafka to work with, from whatever this machine has. */
 import { classArchive } from './class-archive.ts';
 import { findDocker, startDockerBroker } from './docker-broker.ts';
 import { existingCluster } from './existing-cluster.ts';
@@ -24,7 +24,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka
   let noJava = 'missing' in java ? java.missing : undefined;
   if (!('missing' in java)) {
     try {
-      const jars = await ensureJars(options.onProgress, undefined, options.signal);
+      const jars = await ensureJars(options.onProgress, options.signal);
       return await startJavaCluster(
         { java: java.java, jars, classArchive: classArchive(jars, java.version) },
         options,

@@ -20,8 +20,6 @@ export interface KeptOptions {
   readonly logFile?: string;
   /** Called with every line of standard output and error. */
   readonly onLine?: (line: string) => void;
-  /** Removed when the child has ended through `stop`, or when this process is gone. */
-  readonly removeDir?: string;
   /** Run when this process is gone before the child is (not by `stop`). */
   readonly closing?: readonly ClosingCommand[];
 }
@@ -193,7 +191,6 @@ export async function spawnKept(options: KeptOptions): Promise<Kept> {
   let exit: Exit | undefined;
   const started = Promise.withResolvers<number>();
   const exited = Promise.withResolvers<Exit>();
-  if (options.removeDir !== undefined) mine.keep(options.removeDir);
   const child: Child = {
     started: started.resolve,
     failed: (message) => started.reject(new Error(`cannot start ${options.command}: ${message}`)),
@@ -216,16 +213,11 @@ export async function spawnKept(options: KeptOptions): Promise<Kept> {
     },
   });
 
-  async function settle(): Promise<void> {
-    if (options.removeDir !== undefined) await removeKept(mine, options.removeDir);
-    await mine.endIfIdle();
-  }
-
   let pid: number;
   try {
     pid = await started.promise;
   } catch (error) {
-    await settle();
+    await mine.endIfIdle();
     throw error;
   }
   return {
@@ -240,7 +232,7 @@ export async function spawnKept(options: KeptOptions): Promise<Kept> {
       const hard = setTimeout(() => mine.kill(id, 'SIGKILL'), graceMs);
       const how = await exited.promise;
       clearTimeout(hard);
-      await settle();
+      await mine.endIfIdle();
       return how;
     },
   };

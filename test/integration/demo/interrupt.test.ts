@@ -4,8 +4,8 @@ import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { DemoProcess } from './demo-process.ts';
 
-/** A row of progress with produced records. */
-const PRODUCED = /^ {2}review +[1-9]/m;
+/** A line of progress. */
+const PRODUCED = /^ {2}sent +[1-9]/m;
 
 const kafka = await testKafka();
 

@@ -8,7 +8,7 @@ import { stringify } from 'yaml';
 import type { Alert } from '../../../dev/alerts/alert.ts';
 import { ALERTS, GROUPS, RULES_FILE, rulesFile } from '../../../dev/alerts/rules.ts';
 import { execute } from '../../../dev/helm/execute.ts';
-import { ensurePrometheus } from '../../../dev/prometheus/install.ts';
+import { ensurePrometheus } from '../../support/prometheus/install.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { CASES, type Case, OBJECTIVE } from './alert-cases.ts';
 

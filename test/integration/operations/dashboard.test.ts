@@ -8,11 +8,11 @@ import { RULES_FILE } from '../../../dev/alerts/rules.ts';
 import { dashboard } from '../../../dev/dashboard/dashboard.ts';
 import { withoutZero } from '../../../dev/dashboard/queries.ts';
 import { execute } from '../../../dev/helm/execute.ts';
-import { ensurePrometheus } from '../../../dev/prometheus/install.ts';
-import { startPrometheus } from '../../../dev/prometheus/server.ts';
 import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
+import { ensurePrometheus } from '../../support/prometheus/install.ts';
+import { startPrometheus } from '../../support/prometheus/server.ts';
 import { startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -26,10 +26,10 @@ const RANGES: Readonly<Record<string, string>> = {
   $pipeline: '.*',
 };
 /**
- * Panels without data for this connector: no registry, no TLS to Kafka.
+ * Panels without data for this connector, which has no TLS to Kafka.
  * test/unit/structure/runbook.test.ts looks at names and labels.
  */
-const WITHOUT_DATA = ['Schema registry', 'Certificates'];
+const WITHOUT_DATA = ['Certificates'];
 /** Metric types of prom-client's Node metrics that Prometheus warns about. */
 const DISLIKED = [
   'nodejs_active_handles_total',

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { startPrometheus } from '../../../dev/prometheus/server.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
 import { startTelemetryServer } from '../../../src/telemetry/health/http-server.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startPrometheus } from '../../support/prometheus/server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const LABELS = { pipeline: 'p' };

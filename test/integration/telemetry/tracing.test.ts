@@ -13,7 +13,7 @@ import { type CollectedSpan, Collector } from './collector.ts';
 
 const PATIENCE_MS = 60_000;
 /** Registers OpenTelemetry's SDK, as docs/tracing.md shows it. */
-const REGISTER = new URL('../../../dev/collector/register.ts', import.meta.url).href;
+const REGISTER = new URL('register.ts', import.meta.url).href;
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const spanId = (n: number) => (n + 1).toString(16).padStart(16, '0');
 

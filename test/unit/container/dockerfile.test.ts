@@ -6,16 +6,10 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { BuildContext } from '../../../dev/container/context.ts';
-import {
-  execForm,
-  readDockerfile,
-  type Stage,
-  shellCommand,
-} from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { execForm, readDockerfile, type Stage, shellCommand } from './read-dockerfile.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
@@ -50,29 +44,6 @@ describe('the image', () => {
       `${chart.podSecurityContext.runAsUser}:${chart.podSecurityContext.runAsGroup}`,
       lastOf('USER'),
     );
-  });
-
-  it('gets from the checkout only what .dockerignore lets through', () => {
-    const context = new BuildContext(read('.dockerignore'));
-    const copied = stages
-      .flatMap(({ instructions }) => instructions)
-      .filter(({ name, value }) => name === 'COPY' && !value.startsWith('--from='))
-      .flatMap(({ value }) => value.split(/\s+/).slice(0, -1));
-    assert.ok(copied.length > 0);
-    assert.deepEqual(
-      copied.filter((name) => !context.has(name) || !existsSync(path.join(ROOT, name))),
-      [],
-    );
-    for (const name of ['src/telemetry/console/page/index.html', 'contracts/decision.schema.json'])
-      assert.equal(context.has(name), true, name);
-    for (const name of [
-      '.git/config',
-      'node_modules/pino/pino.js',
-      'test/run.ts',
-      'contracts/examples/x',
-      'packages/client/test/unit/http/proxy.test.ts',
-    ])
-      assert.equal(context.has(name), false, name);
   });
 
   it('fetches packages with an .npmrc and a certificate authority that are build secrets, if given', () => {

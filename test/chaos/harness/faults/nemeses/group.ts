@@ -120,6 +120,7 @@ async function moveGroups({ cluster, directory }: World, moves: readonly Move[])
   writeFileSync(file, lines.join(''));
   const groups = moves.flatMap(({ run }) => ['--group', run.pipeline.group]);
   const bootstrap = ['--bootstrap-server', cluster.brokers.join(',')];
+  if (cluster.tool === undefined) throw new Error('only brokers on Java have tools');
   await cluster.tool(RESET_TOOL, [
     ...bootstrap,
     ...groups,

@@ -2,13 +2,13 @@
  * Prometheus and promtool for tests: those of this machine, or those of Debian's package `prometheus`, unpacked into a cache outside
  * the checkout. Nothing is installed: the package would bring a service, its user and a web page's libraries.
  *
- *   node dev/prometheus/install.ts        has them there, prints where
+ *   node test/support/prometheus/install.ts        has them there, prints where
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { execute } from '../helm/execute.ts';
+import { execute } from '../../../dev/helm/execute.ts';
 
 export interface Prometheus {
   readonly prometheus: string;
@@ -17,15 +17,12 @@ export interface Prometheus {
 
 /** @throws Error that says what to install. */
 export async function ensurePrometheus(): Promise<Prometheus> {
-  const found = findPrometheus();
+  const directories = (process.env.PATH ?? '').split(path.delimiter);
+  const found = [...directories.map(programsIn), cached()].find(areThere);
   if (found !== undefined) return found;
   await unpack(cacheDirectory());
   return cached();
 }
-
-/** Programs of the PATH or the cache, without a download. */
-export const findPrometheus = (): Prometheus | undefined =>
-  [...(process.env.PATH ?? '').split(path.delimiter).map(programsIn), cached()].find(areThere);
 
 const cached = (): Prometheus => programsIn(path.join(cacheDirectory(), 'usr', 'bin'));
 

@@ -1,8 +1,8 @@
-/** A Prometheus of a test or the demo: on loopback, with data of its own, gone with the process that started it. */
+/** A Prometheus of a test: on loopback, with its own data; it ends with the process that started it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
-import { type Kept, spawnKept } from '../process/kept.ts';
+import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
 import { ensurePrometheus } from './install.ts';
 
 export interface PrometheusOptions {
@@ -23,11 +23,6 @@ export interface Sample {
 export interface Exemplar {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: string;
-}
-
-export interface AlertState {
-  readonly name: string;
-  readonly state: 'pending' | 'firing';
 }
 
 export class PrometheusServer {
@@ -65,14 +60,6 @@ export class PrometheusServer {
       { type: string; unit: string }[]
     >;
     return all[metric] ?? [];
-  }
-
-  /** Alerts that wait for their duration, or fire. */
-  async alerts(): Promise<AlertState[]> {
-    const { alerts } = (await this.#get('alerts')) as {
-      alerts: { labels: { alertname: string }; state: AlertState['state'] }[];
-    };
-    return alerts.map(({ labels, state }) => ({ name: labels.alertname, state }));
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,142 @@
+/** Compares the records sent with the decisions and dead letters that a consumer sees. */
+import { isDeepStrictEqual } from 'node:util';
+import { lastHeader, type RecordHeaders } from '../../src/core/record.ts';
+import type { DemoRecord, ExpectedDecision } from './events.ts';
+import { grouped, type Screen, seconds } from './screen.ts';
+
+/** Committed record of an output topic. */
+export interface Terminal {
+  readonly isDecision: boolean;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+}
+
+/** Members of a decision that the demo reads (contracts/decision.schema.json). */
+interface Decision {
+  readonly status: string;
+  readonly result: string | null;
+  readonly expected_result: string | null;
+  readonly metadata: unknown;
+  readonly batch: { readonly type: string };
+  readonly source: { readonly timestamp: string };
+  readonly decided_at: string;
+}
+
+interface Sent {
+  readonly record: DemoRecord;
+  readonly sentMs: number;
+}
+
+/** Too many records to be kept: each is judged when it ends. Places are `<partition>-<offset>`. */
+export class Ledger {
+  readonly #source: string;
+  readonly #pending = new Map<string, Sent>();
+  /** Terminal records that were read before the acknowledgement of their source record. */
+  readonly #early = new Map<string, Terminal[]>();
+  readonly #ended = new Set<string>();
+  readonly #twice: string[] = [];
+  readonly #wrong: string[] = [];
+  readonly #latenciesMs: number[] = [];
+  #agreed = 0;
+  #deadLettered = 0;
+  #newestEndedMs = 0;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  get waiting(): number {
+    return this.#pending.size;
+  }
+
+  /** The counts on one line. */
+  get counts(): string {
+    return [
+      `sent ${grouped(this.#ended.size + this.#pending.size)}`,
+      `waiting ${grouped(this.waiting)}`,
+      `decided ${grouped(this.#latenciesMs.length)}`,
+      `dead letters ${grouped(this.#deadLettered)}`,
+    ].join('  ');
+  }
+
+  /** Returns whether all records sent up to that time have ended, and one sent after it. */
+  hasPassed(timeMs: number): boolean {
+    const [oldest] = this.#pending.values();
+    return this.#newestEndedMs > timeMs && (oldest === undefined || oldest.sentMs > timeMs);
+  }
+
+  /** Notes an acknowledged record. */
+  sent(place: string, { key, value, expected }: DemoRecord): void {
+    // Only the value of a dead letter is compared.
+    const record = { key, value: 'deadLetter' in expected ? value : null, expected };
+    this.#pending.set(place, { record, sentMs: performance.now() });
+    const early = this.#early.get(place) ?? [];
+    this.#early.delete(place);
+    for (const terminal of early) this.take(terminal);
+  }
+
+  take(terminal: Terminal): void {
+    const id = String(lastHeader(terminal.headers, 'event-id'));
+    const place = id.startsWith(`${this.#source}-`) ? id.slice(this.#source.length + 1) : id;
+    const sent = this.#pending.get(place);
+    if (sent === undefined) {
+      if (this.#ended.has(place)) this.#twice.push(place);
+      else this.#early.set(place, [...(this.#early.get(place) ?? []), terminal]);
+      return;
+    }
+    this.#pending.delete(place);
+    this.#ended.add(place);
+    this.#newestEndedMs = Math.max(this.#newestEndedMs, sent.sentMs);
+    const { expected, value } = sent.record;
+    if (terminal.isDecision) {
+      const decision = JSON.parse(String(terminal.value)) as Decision;
+      this.#latenciesMs.push(
+        Date.parse(decision.decided_at) - Date.parse(decision.source.timestamp),
+      );
+      if ('deadLetter' in expected || !isRight(decision, expected)) this.#wrong.push(place);
+      else if (decision.result === expected.result) this.#agreed += 1;
+      return;
+    }
+    this.#deadLettered += 1;
+    const reason = String(lastHeader(terminal.headers, 'dead-letter-reason'));
+    const same = (terminal.value === null ? null : String(terminal.value)) === value;
+    if (!('deadLetter' in expected) || reason !== expected.deadLetter || !same)
+      this.#wrong.push(place);
+  }
+
+  /** Prints the verdict. @returns problems, a sentence each */
+  verdict(screen: Screen): string[] {
+    const problems = [
+      ['neither a decision nor a dead letter', [...this.#pending.keys()]],
+      ['more than one decision or dead letter', this.#twice],
+      ['never sent', [...this.#early.keys()]],
+      ['not the expected decision or dead letter', this.#wrong],
+    ] satisfies [string, string[]][];
+    const found = problems.flatMap(([what, places]) =>
+      places.length === 0
+        ? []
+        : [`${what}: ${grouped(places.length)}, such as ${places.slice(0, 5).join(', ')}`],
+    );
+    const decided = this.#latenciesMs.length;
+    const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
+    const within = (share: number) =>
+      seconds(sorted[Math.min(decided - 1, Math.floor(decided * share))] ?? 0);
+    const balance =
+      `in ${grouped(this.#ended.size + this.#pending.size)} = ${grouped(decided)} decided + ${grouped(this.#deadLettered)} dead-lettered, ` +
+      `${grouped(this.#pending.size)} missing, ${grouped(this.#twice.length)} twice`;
+    screen.print(`  ${screen.paint(['bold', found.length === 0 ? 'green' : 'red'], balance)}`);
+    screen.print(
+      `  half decided within ${within(0.5)} of their event, 99 % within ${within(0.99)}`,
+    );
+    const share = decided === 0 ? 0 : (100 * this.#agreed) / decided;
+    screen.print(`  ${share.toFixed(1)} % of the results as the corpus has them\n`);
+    return found;
+  }
+}
+
+/** Compares all but the result, which the policy of the sandbox guesses. */
+const isRight = (decision: Decision, { type, result, metadata }: ExpectedDecision): boolean =>
+  decision.status === 'SUCCESS' &&
+  decision.batch.type === type &&
+  decision.expected_result === result &&
+  isDeepStrictEqual(decision.metadata, metadata);
