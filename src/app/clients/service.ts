@@ -4,16 +4,15 @@ import { HttpPool } from '../../../packages/client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../../packages/client/src/http/tls-files.ts';
 import { ServiceClient } from '../../../packages/client/src/service/client.ts';
-import {
-  DEFAULT_SETTINGS,
-  type ServiceClientOptions,
-} from '../../../packages/client/src/service/options.ts';
+import type { ServiceClientOptions } from '../../../packages/client/src/service/options.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 
 type ServiceConfig = Config['service'];
 
+/** A connection that takes longer will not come. */
+const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout of a tool's request: a person waits for it. */
 const TOOL_TIMEOUT_MS = 5_000;
 /** Timeout of a request to the schema registry or the token endpoint, which answer from memory. */
@@ -40,10 +39,11 @@ export function clientSettings({
   };
 }
 
+/** A storage may pause within a file for longer than an answer of the service takes. */
 const timeouts = (timeoutMs: number) => ({
-  connectTimeoutMs: Math.min(timeoutMs, DEFAULT_SETTINGS.connectTimeoutMs),
+  connectTimeoutMs: Math.min(timeoutMs, CONNECT_TIMEOUT_MS),
   headersTimeoutMs: timeoutMs,
-  bodyTimeoutMs: timeoutMs,
+  bodyTimeoutMs: 2 * timeoutMs,
 });
 
 const currentValues = (headers: Readonly<Record<string, Secret>>) =>
