@@ -159,7 +159,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'batch stays PENDING',
     connector:
-      'Continues to wait, with one alert; or its records get decisions with status ERROR, or dead letters (`onFailure`).',
+      'Continues to wait, with one log line at error; or its records get decisions with status ERROR, or dead letters (`onFailure`).',
     user: OVERDUE,
     options: OVERDUE_OPTIONS,
   },

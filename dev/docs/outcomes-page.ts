@@ -94,7 +94,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
     'Correct the type, or have it set up at the service; then replay',
   ],
   review_failed: [
-    'The review failed permanently, and `review.onFailure` is `deadLetter`',
+    'The review failed permanently, and `review.onFailure` is `dead-letter`',
     'As for the ERROR decision whose code the message names',
   ],
   internal_error: [

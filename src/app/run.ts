@@ -38,6 +38,8 @@ const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
 /** Heartbeats in a session timeout: several may be lost before the group gives the shards away. */
 const HEARTBEATS = 10;
+/** Longest time between heartbeats: members learn of a rebalance by them, and have a minute to join. */
+const MAX_HEARTBEAT_MS = 3_000;
 /** Partitions that share a fetch: while memory is short each shard holds one such part (docs/operating.md, Memory). */
 const FETCH_PARTS = 8;
 /** Part of the shutdown timeout reserved for the end of the process, after the open transactions. */
@@ -235,7 +237,7 @@ function enginePorts(
     group: kafka.group({
       ...topics,
       sessionTimeoutMs: tuning.sessionTimeoutMs,
-      heartbeatMs: tuning.sessionTimeoutMs / HEARTBEATS,
+      heartbeatMs: Math.min(tuning.sessionTimeoutMs / HEARTBEATS, MAX_HEARTBEAT_MS),
       memberName,
       limits,
       maxBytes: tuning.fetchMaxBytes,

@@ -69,7 +69,10 @@ export class Pipeline {
     this.#budget = budget;
     this.#onRefused = onRefused;
     // From the beginning, since nothing is ready before every pipeline has joined its group.
-    ports.health.notReady(this.#condition, `joining group ${options.source.group}`);
+    ports.health.notReady(
+      this.#condition,
+      'not reached yet: the service and the schemas come first',
+    );
   }
 
   /** Resolves once the group was joined. @throws RefusedError, or why Kafka cannot be reached */

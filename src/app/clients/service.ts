@@ -4,16 +4,17 @@ import { HttpPool } from '../../../packages/client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../../packages/client/src/http/tls-files.ts';
 import { ServiceClient } from '../../../packages/client/src/service/client.ts';
-import {
-  DEFAULT_SETTINGS,
-  type ServiceClientOptions,
-} from '../../../packages/client/src/service/options.ts';
+import type { ServiceClientOptions } from '../../../packages/client/src/service/options.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 
 type ServiceConfig = Config['service'];
 
+/** A connection that takes longer will not come. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Some four seconds of tries; a longer outage is met by pauses of the pipeline. */
+const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };
 /** Timeout of a tool's request: a person waits for it. */
 const TOOL_TIMEOUT_MS = 5_000;
 /** Timeout of a request to the schema registry or the token endpoint, which answer from memory. */
@@ -30,6 +31,7 @@ export function clientSettings({
   const { hosts, allowPrivate, uploadHeaders } = transfer;
   return {
     ...timeouts(timeoutMs),
+    retry: RETRY,
     maxConcurrentRequests: concurrency.requests,
     maxConcurrentTransfers: concurrency.transfers,
     allowHttp,
@@ -40,10 +42,11 @@ export function clientSettings({
   };
 }
 
+/** A storage may pause within a file for longer than an answer of the service takes. */
 const timeouts = (timeoutMs: number) => ({
-  connectTimeoutMs: Math.min(timeoutMs, DEFAULT_SETTINGS.connectTimeoutMs),
+  connectTimeoutMs: Math.min(timeoutMs, CONNECT_TIMEOUT_MS),
   headersTimeoutMs: timeoutMs,
-  bodyTimeoutMs: timeoutMs,
+  bodyTimeoutMs: 2 * timeoutMs,
 });
 
 const currentValues = (headers: Readonly<Record<string, Secret>>) =>

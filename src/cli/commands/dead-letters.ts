@@ -156,9 +156,13 @@ function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: nu
 }
 
 function replayText(report: ReplayReport, nowMs: number): string {
-  const { dryRun, to, deadLetters, counts, interrupted } = report;
+  const { dryRun, to, deadLetters, counts, interrupted, unmatched } = report;
+  const missing =
+    unmatched.length === 0
+      ? ''
+      : `Without a dead letter: ${unmatched.map(({ partition, offset }) => `${partition}:${offset}`).join(' ')}.\n`;
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  if (all === 0 && !interrupted) return 'No dead letters match: nothing to replay.\n';
+  if (all === 0 && !interrupted) return `No dead letters match: nothing to replay.\n${missing}`;
 
   const statuses: Readonly<Record<ReplayStatus, readonly [string, string]>> = {
     replayed: [dryRun ? 'would be replayed' : 'replayed', ''],
@@ -189,6 +193,6 @@ function replayText(report: ReplayReport, nowMs: number): string {
   const cut = report.listCut ? `The first ${deadLetters.length} are shown.\n` : '';
   return [
     table('RECORD REASON AGE BYTES STATUS'.split(' '), rows),
-    `${cut}${sentences.join(' ')}\n`,
+    `${cut}${sentences.join(' ')}\n${missing}`,
   ].join('\n');
 }

@@ -27,6 +27,8 @@ import {
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 10;
+/** Each match reads a part of the journal and of the outputs. */
+const MAX_LIMIT = 1_000;
 
 interface ExplainFlags extends ToolFlags {
   readonly key?: string;
@@ -55,7 +57,7 @@ export function explainCommand(program: Command, io: Io): void {
     .option(
       '--limit <number>',
       'matches to show: the newest',
-      wholeNumber('The limit', 1),
+      wholeNumber('The limit', 1, MAX_LIMIT),
       DEFAULT_LIMIT,
     )
     .option('--no-service', 'do not call the service for the state of batches')

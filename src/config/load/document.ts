@@ -118,12 +118,17 @@ export function parseYaml(text: string) {
   };
 }
 
-/** Returns the path of the last key that begins before an offset. */
+/**
+ * Returns the path of the last key of block style that begins before an offset. What the parser
+ * takes for a key in braces may be a secret that begins with one.
+ */
 function pathBefore(document: Document, offset: number): Path {
   let nodes: readonly unknown[] = [];
   visit(document, {
     Pair(_, pair, ancestors) {
-      if (isScalar(pair.key) && (pair.key.range?.[0] ?? 0) < offset) nodes = [...ancestors, pair];
+      const isInBraces = ancestors.some((one) => isMap(one) && one.flow === true);
+      if (isScalar(pair.key) && !isInBraces && (pair.key.range?.[0] ?? 0) < offset)
+        nodes = [...ancestors, pair];
     },
   });
   return nodes.flatMap((node, index): Path => {

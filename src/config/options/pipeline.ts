@@ -53,7 +53,7 @@ const review = group('Following a batch at the service, and handling its failure
   ),
   maxReviewTime: duration('Maximum duration of a review.', '24h', '1s', '365d'),
   onTimeout: choice(
-    'After maxReviewTime: keep waiting (and alert), or end with code review_timeout by onFailure.',
+    'After maxReviewTime: keep waiting (logged and counted once), or end with code review_timeout by onFailure.',
     ['wait', 'error'],
   ),
   onRejectedType: choice(

@@ -162,7 +162,7 @@ function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable 
       : failure === 'proxy_failed'
         ? [
             failure,
-            `the proxy refused the request to the registry (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`,
+            `the proxy refused the request to the registry (${code}): check HTTPS_PROXY and NO_PROXY`,
           ]
         : failure === 'tls_failed'
           ? [failure, `no TLS connection to the registry (${code})`]

@@ -49,8 +49,8 @@ const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
 const SIZE_BYTES = 4;
-/** Largest answer. A fetch is limited to far less, but for a single batch that is larger. */
-const MAX_ANSWER_BYTES = 256 * 1_048_576;
+/** Largest answer: twice the largest `kafka.fetchMaxBytes`, and less than the first letters of HTTP amount to. */
+const MAX_ANSWER_BYTES = 1_073_741_824;
 
 /** True for an error that a broker has answered with. */
 const isAnswer = (error: unknown): boolean =>

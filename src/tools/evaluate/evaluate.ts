@@ -112,6 +112,9 @@ export async function evaluate(
       return members instanceof Promise ? members.then(add) : add(members);
     },
     onProgress,
+    (offsets) => {
+      counts.unreadable += offsets;
+    },
   );
   const matrix = [...cells.values()].sort((a, b) => b.count - a.count);
   return {

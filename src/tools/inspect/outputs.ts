@@ -129,11 +129,13 @@ export async function scanTerminals(
   ranges: readonly OutputRange[],
   onTerminal: OnTerminal,
   onProgress: (state: ReadProgress) => void = () => {},
+  onUnreadable: (offsets: number) => void = () => {},
 ): Promise<number> {
   const { pipeline } = inspection;
   const enough = new AbortController();
   let offsets = 0;
-  const onPiece = async ({ records }: RecordPiece, { kind, topic }: OutputRange) => {
+  const onPiece = async ({ records, unreadable }: RecordPiece, { kind, topic }: OutputRange) => {
+    if (unreadable !== undefined) onUnreadable(unreadable.to - unreadable.from);
     for (const record of records) {
       const eventId = headerText(record, 'eventId');
       const at = parseEventId(eventId, pipeline.topics.source);

@@ -221,6 +221,7 @@ test('without the connector, waiting records are shown as such, and deliberate d
     watermark: waiting.offset,
     claimed: '',
     replay: 0,
+    start: 0,
     read: waiting.offset,
   };
   const last = { offset: lost.offset, timestampMs: 0 };

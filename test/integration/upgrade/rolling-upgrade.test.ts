@@ -46,13 +46,8 @@ function setup(kind: Kind): PipelineSetup {
       journal: { partitions: SHARDS },
       batch: { maxRows: 100, maxAge: '300ms' },
       output: { headers: [...RETURNED_HEADERS] },
-      review: { poll: { initial: '50ms', max: '500ms' }, attempts: 20 },
-      kafka: {
-        sessionTimeout: '1500ms',
-        heartbeat: '300ms',
-        progressInterval: '500ms',
-        maxWait: '250ms',
-      },
+      review: { poll: '500ms', attempts: 20 },
+      kafka: { sessionTimeout: '1500ms' },
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The way to the schema registry and to the token endpoint: by the proxies of the service, with authorities of their own. */
+/** The way to the schema registry and to the token endpoint: by the proxies of the environment, with authorities of their own. */
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -28,14 +28,12 @@ const CREDENTIALS = 'me:hunter22secret';
 interface Setup {
   readonly registry?: string;
   readonly ca?: string;
-  readonly proxy?: string;
   readonly more?: string;
 }
 
 function configOf({
   registry = 'https://files.example.com:1',
   ca = pem('ca.pem'),
-  proxy = '{url: none}',
   more = '',
 }: Setup): Config {
   const text = `
@@ -43,11 +41,21 @@ kafka:
   brokers: "broker.example:9093"
   tls: {enabled: true}
   sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "${registry}/token", clientId: me, clientSecret: s3cret-of-kafka, ca: "${ca}"}}
-service: {baseUrl: "https://review.example", apiKey: k, proxy: ${proxy}${more}}
-schemaRegistry: {urls: "${registry}", ca: "${ca}", timeout: 5s}
+service: {baseUrl: "https://review.example", apiKey: k${more}}
+schemaRegistry: {urls: "${registry}", ca: "${ca}"}
 pipelines: [{name: posts, source: {topic: events}}]
 `;
   return parseConfig(text, {}, { file: 'f', directory: '.' });
+}
+
+/** Sets the proxy that the environment names. */
+function throughProxy(t: TestContext, url: string): void {
+  const before = process.env.HTTPS_PROXY;
+  process.env.HTTPS_PROXY = url;
+  t.after(() => {
+    if (before === undefined) delete process.env.HTTPS_PROXY;
+    else process.env.HTTPS_PROXY = before;
+  });
 }
 
 async function answered(t: TestContext, config: Config): Promise<string> {
@@ -71,7 +79,7 @@ async function token(config: Config): Promise<string> {
   return (await requestToken(sasl.token, signal)).value;
 }
 
-test('registry and token endpoint are reached by the proxy of the service, with its credentials', async (t) => {
+test('registry and token endpoint are reached by the proxy of the environment, with its credentials', async (t) => {
   const basic = `Basic ${Buffer.from(CREDENTIALS).toString('base64')}`;
   const proxy = await proxyServer(t, ({ authorization }) =>
     authorization === basic ? undefined : 407,
@@ -82,10 +90,8 @@ test('registry and token endpoint are reached by the proxy of the service, with 
     return request.url === '/token' ? TOKEN : SCHEMA;
   });
   const registry = `https://files.example.com:${port}`;
-  const config = configOf({
-    registry,
-    proxy: `{url: "${proxy.url}", credentials: "${CREDENTIALS}"}`,
-  });
+  const config = configOf({ registry });
+  throughProxy(t, proxy.url.replace('://', `://${CREDENTIALS}@`));
   assert.equal(await answered(t, config), '"string"');
   assert.equal(await token(config), 'token-1');
   assert.deepEqual(
@@ -94,18 +100,18 @@ test('registry and token endpoint are reached by the proxy of the service, with 
   );
   assert.deepEqual(seen, [undefined, undefined]);
 
-  const without = configOf({ registry, proxy: `{url: "${proxy.url}"}` });
+  throughProxy(t, proxy.url);
   assert.match(
-    await refused(t, without),
+    await refused(t, config),
     /the proxy refused the request to the registry \(HTTP_407\)/,
   );
-  await assert.rejects(token(without), /no token for Kafka .* the proxy refused the request/);
+  await assert.rejects(token(config), /no token for Kafka .* the proxy refused the request/);
 });
 
 test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of the environment holds', async (t) => {
   const proxy = await proxyServer(t);
   const { port } = await httpsServer(t, () => SCHEMA);
-  const config = configOf({ proxy: '{url: environment}' });
+  const config = configOf({});
   const options = { ca: [pem('ca.pem')], timeoutMs: 5_000, connections: 1 };
   const ask = async (host: string, env: Record<string, string>) => {
     const http = outboundHttp(config, options, env);
@@ -146,7 +152,8 @@ test('a proxy that is reached by https is trusted by the authorities of the serv
   const { port } = await httpsServer(t, () => SCHEMA);
   const ca = path.join(temporaryDirectory(), 'proxies.pem');
   writeFileSync(ca, authority.certificate);
-  const setup = { registry: `https://files.example.com:${port}`, proxy: `{url: "${proxy.url}"}` };
+  const setup = { registry: `https://files.example.com:${port}` };
+  throughProxy(t, proxy.url);
   assert.equal(await answered(t, configOf({ ...setup, more: `, tls: {ca: "${ca}"}` })), '"string"');
   assert.match(
     await refused(t, configOf(setup)),

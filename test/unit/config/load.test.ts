@@ -369,12 +369,22 @@ htpp: {}
     [
       'a key given twice',
       'a: [{b: hunter2,\n b: 2}]',
-      /c\.yaml:2:2 {2}a\[0\]\.b: not valid YAML: the key is already there/,
+      /c\.yaml:2:2 {2}a: not valid YAML: the key is already there/,
     ],
     [
       'a second key in one line',
       'a:\n  b: c: hunter2',
       /c\.yaml:2:\d+ {2}a\.b: not valid YAML: a second "key: value" in one line/,
+    ],
+    [
+      'a secret that begins like a mapping',
+      'kafka:\n  sasl:\n    password: {hunter2\n    username: a',
+      /kafka\.sasl\.password: not valid YAML/,
+    ],
+    [
+      'a secret that begins like a mapping, with a comma',
+      'service: {apiKey: {hunter2,aa',
+      /c\.yaml:1:\d+ {2}service: not valid YAML/,
     ],
     ['two documents', 'a: 1\n---\nb: 1', /multiple documents/],
     ['a tab', '\ta: hunter2', /Tabs are not allowed/],

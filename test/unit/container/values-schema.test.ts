@@ -25,7 +25,7 @@ const problems = (config: unknown) =>
       );
 const read = (file: string) =>
   parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'), { merge: true });
-/** It has every option. */
+/** It has the options that a user meets first. */
 const example = () => read('config/example.yaml');
 
 /** A configuration in which every option is this. */
@@ -62,7 +62,7 @@ test('a name that no option has is refused, wherever it is', () => {
   const config = example();
   config.kafkaa = {};
   config.kafka.broker = 'a:1';
-  config.kafka.sasl.oauth.tokenEndpiont = 'x';
+  config.kafka.sasl = { oauth: { tokenEndpiont: 'x' } };
   config.pipelines[0].batch.maxrows = 5;
   assert.deepEqual(problems(config).sort(), [
     ' kafkaa',

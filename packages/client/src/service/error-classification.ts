@@ -119,7 +119,8 @@ const BLOCKED: Readonly<Record<string, string>> = {
   ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
   UNKNOWN_CONTENT_ENCODING: 'sent a body in an encoding other than gzip, deflate, br and zstd',
   GREW_TOO_MUCH: 'sent a file that grows more than any honest one when it is decompressed',
-  RESULT_TOO_LARGE: 'sent a file that is larger than maxResultBytes, by default 1 GiB',
+  RESULT_TOO_LARGE:
+    'sent a file that is larger than this side accepts, 1 GiB by default: submit smaller batches',
 };
 
 /** Meaning of a failure below HTTP. */

@@ -5,7 +5,12 @@ import { BATCH_HEADER_BYTES, sizeInBatch } from '../../../core/bytes/batch-size.
 import { EncodedRecords } from '../../../core/bytes/encoded-records.ts';
 import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../../core/outcome/dead-letter.ts';
 import { type Transaction, TransactionError } from '../../../core/ports/kafka.ts';
-import type { OutgoingRecord, SourceRecord } from '../../../core/record.ts';
+import {
+  type OutgoingRecord,
+  placeOf,
+  type SourceCoordinate,
+  type SourceRecord,
+} from '../../../core/record.ts';
 import { InspectError, type Inspection } from '../context.ts';
 import {
   type DeadLetterEntry,
@@ -38,6 +43,8 @@ export interface ReplayReport {
   readonly deadLetters: readonly (DeadLetterEntry & { readonly status: ReplayStatus })[];
   /** `counts` cover more than the list. */
   readonly listCut: boolean;
+  /** Source records that were named, and have no dead letter; none after a stop. */
+  readonly unmatched: readonly SourceCoordinate[];
   /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
 }
@@ -106,6 +113,7 @@ class Replay {
     no_value: 0,
     too_large_for_target: 0,
   };
+  readonly #matched = new Set<string>();
   readonly #listed: ListedEntry[] = [];
   #producer: ReplayProducer | undefined;
   #chunk: Replayable[] = [];
@@ -125,7 +133,7 @@ class Replay {
   }
 
   async run(): Promise<ReplayReport> {
-    const { to, open } = this.#request;
+    const { to, open, filter } = this.#request;
     const stop = this.#stop;
     const signal = AbortSignal.any([this.#inspection.signal, stop]);
     try {
@@ -153,6 +161,9 @@ class Replay {
       counts: this.#counts,
       deadLetters,
       listCut: deadLetters.length < all,
+      unmatched: stop.aborted
+        ? []
+        : filter.sources.filter((source) => !this.#matched.has(placeOf(source))),
       interrupted: stop.aborted,
     };
   }
@@ -186,6 +197,7 @@ class Replay {
       if (isOpen) this.#positions.leave(entry);
       return undefined;
     }
+    if (this.#request.filter.sources.length > 0) this.#matched.add(placeOf(entry));
     const listed: ListedEntry = { ...entry };
     if (this.#listed.length < this.#request.listLimit) this.#listed.push(listed);
     const obstacle = this.#obstacle(entry, isOpen);

@@ -54,8 +54,24 @@ export async function search(
     (state) => progress({ ...state, matching }),
   );
   const records: Explanation[] = [];
-  for (const match of newestOf(newest, limit)) records.push(await explainRecord(inspection, match));
+  const asking = { ...inspection, remoteBatch: untilFailed(inspection.remoteBatch) };
+  for (const match of newestOf(newest, limit)) records.push(await explainRecord(asking, match));
   return { topic, sinceMs, searched, matching, records };
+}
+
+/** Requests nothing more once the service has failed: each request would wait as long. */
+function untilFailed(remoteBatch: Inspection['remoteBatch']): Inspection['remoteBatch'] {
+  if (remoteBatch === undefined) return undefined;
+  let failure: Promise<never> | undefined;
+  return async (remoteId) => {
+    if (failure !== undefined) return await failure;
+    try {
+      return await remoteBatch(remoteId);
+    } catch (error) {
+      failure = Promise.reject(error);
+      return await failure;
+    }
+  };
 }
 
 function newestOf(matches: readonly Match[], limit: number): Match[] {

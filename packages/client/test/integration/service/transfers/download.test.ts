@@ -181,7 +181,7 @@ test('a file larger than allowed is stopped: at once by its Content-Length, othe
     await assert.rejects(reading, {
       failure: 'blocked',
       sameAgain: true,
-      message: /larger than maxResultBytes/,
+      message: /larger than this side accepts/,
     });
     assert.ok(got <= most, `${got} bytes`);
   }
