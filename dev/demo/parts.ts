@@ -8,7 +8,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CLI = path.join(ROOT, 'src/cli/main.ts');
 const API_KEY = 'demo-key';
 const LOG_TAIL = 15;
-const START_MS = 30_000;
+/** Longest start: ten times what a busy two-core machine needs. */
+const START_MS = 120_000;
 
 const CONFIG_FILE = path.join(ROOT, 'config/demo.yaml');
 const POLICY_FILE = path.join(ROOT, 'config/sandbox-policy.yaml');
