@@ -10,7 +10,7 @@ import { withoutZero } from '../../../dev/dashboard/queries.ts';
 import { execute } from '../../../dev/helm/execute.ts';
 import { ensurePrometheus } from '../../../dev/prometheus/install.ts';
 import { startPrometheus } from '../../../dev/prometheus/server.ts';
-import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
+import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack/stack.ts';
