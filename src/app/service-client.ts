@@ -13,6 +13,8 @@ type ServiceConfig = Config['service'];
 
 /** A connection that takes longer will not come. */
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Some four seconds of tries; a longer outage is met by pauses of the pipeline. */
+const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };
 /** Timeout of a tool's request: a person waits for it. */
 const TOOL_TIMEOUT_MS = 5_000;
 /** Timeout of a request to the schema registry or the token endpoint, which answer from memory. */
@@ -29,6 +31,7 @@ export function clientSettings({
   const { hosts, allowPrivate, uploadHeaders } = transfer;
   return {
     ...timeouts(timeoutMs),
+    retry: RETRY,
     maxConcurrentRequests: concurrency.requests,
     maxConcurrentTransfers: concurrency.transfers,
     allowHttp,

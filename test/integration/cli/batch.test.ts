@@ -177,7 +177,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
 
   it('checks an upload whose response was lost, and sends nothing again', async (t) => {
     const service = await bench(t, nextDirectory());
-    service.faults({ operation: 'upload', action: 'reset_after', times: 2 });
+    service.faults({ operation: 'upload', action: 'reset_after', times: 5 });
     const arrived = await service.run(
       'batch',
       'submit',
@@ -189,7 +189,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.equal(arrived.code, EXIT.ok, arrived.err);
     assert.match(arrived.err, /the response to the upload was lost, but the file has arrived/);
     service.faults(
-      { operation: 'upload', action: 'reset_after', times: 2 },
+      { operation: 'upload', action: 'reset_after', times: 5 },
       { operation: 'get_batch', action: 'state', state: 'WAITING_FOR_UPLOAD' },
     );
     const unclear = await service.run(

@@ -77,7 +77,7 @@ describe('import', { timeout: 600_000 }, () => {
       refused.err,
       /The file was sent, .* do not submit it again\. The API key .* is not accepted/,
     );
-    service.faults({ operation: 'get_import', action: 'answer', status: 503, times: 3 });
+    service.faults({ operation: 'get_import', action: 'answer', status: 503, times: 6 });
     const away = await service.run('import', 'submit', file, '--wait');
     assert.equal(away.code, EXIT.ok, away.err);
     assert.match(away.err, /the service is unavailable, waiting for it/);

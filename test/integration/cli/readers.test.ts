@@ -24,7 +24,7 @@ const pipelines = Array.from({ length: MANY }, (_, n) => ({
 }));
 const config = {
   kafka: { brokers: ['127.0.0.1:9092'] },
-  service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'key' },
+  service: { baseUrl: 'http://127.0.0.1:9', apiKey: { env: 'PATH' } },
   pipelines,
 };
 writeFileSync(file, stringify(config));

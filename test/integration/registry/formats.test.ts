@@ -69,7 +69,7 @@ test('a connector starts only with its schemas registered, then its records are 
   const directory = temporaryDirectory();
   const stack = await startStack(kafka, directory, {
     partitions: 1,
-    config: { schemaRegistry: { urls: [server.url], timeout: '60s' } },
+    config: { schemaRegistry: { urls: [server.url] } },
     pipeline: { name: 'posts', output: { format: 'avro' }, ...SOON },
     beside: [
       {

@@ -22,7 +22,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const SOON = {
   batch: { maxRows: 50, maxAge: '500ms' },
-  review: { poll: { initial: '50ms', max: '500ms' } },
+  review: { poll: '500ms' },
 };
 const { signal } = new AbortController();
 
@@ -63,7 +63,7 @@ export function sourceFormatsSuite(kafka: TestKafka, url: string, registry: Sche
       stack = await startStack(kafka, directory, {
         ...(first as ReturnType<typeof setup>),
         beside: others,
-        config: { schemaRegistry: { urls: [url], timeout: '60s' } },
+        config: { schemaRegistry: { urls: [url] } },
       });
       const { pipelines, replicas } = stack;
       const written = pipelines.map(({ name, topics }) =>
