@@ -3,8 +3,8 @@ import {
   METRICS,
   type MetricDefinition,
   type MetricName,
-} from '../../src/telemetry/metrics/metric-list.ts';
-import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
+} from '../../src/telemetry/metric-list.ts';
+import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
 
 type NamesOf<K extends MetricDefinition['kind']> = {
   [N in MetricName]: (typeof METRICS)[N]['kind'] extends K ? N : never;

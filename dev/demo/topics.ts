@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceRecord } from '../../src/core/record.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
-import { createLogger } from '../../src/telemetry/logging/logger.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import { partitionOf } from '../kafka/partitioner.ts';
 import { RecordProducer } from '../kafka/send-records.ts';
 import type { DemoRecord } from './events.ts';

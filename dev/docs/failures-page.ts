@@ -1,11 +1,11 @@
 import type { ServiceFailure } from '../../packages/client/src/base/service-error.ts';
-import type {
-  FailureRow,
-  JobRule,
-  Reaction,
-  ServiceCall,
-} from '../../src/core/outcome/failure-row.ts';
-import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
+import {
+  FAILURE_TABLE,
+  type FailureRow,
+  type JobRule,
+  type Reaction,
+  type ServiceCall,
+} from '../../src/core/outcome/failure-table.ts';
 import { FAILURE_TEXTS } from './failure-texts.ts';
 import { table } from './markdown.ts';
 

@@ -1,5 +1,5 @@
-import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metrics/metric-list.ts';
-import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
+import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metric-list.ts';
+import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
 import { table } from './markdown.ts';
 
 /** Returns docs/metrics.md, made from the metric list of the code. */
@@ -17,7 +17,7 @@ export function metricsPage(): string {
   const labels = Object.entries(LABELS).map(([name, help]) => [`\`${name}\``, help]);
   return `# Metrics
 
-Generated from \`src/telemetry/metrics/metric-list.ts\` by \`npm run generate\`; do not edit.
+Generated from \`src/telemetry/metric-list.ts\` by \`npm run generate\`; do not edit.
 
 \`/metrics\` on \`http.host:http.port\` (default 127.0.0.1:9464) serves these metrics, and Node's own under their usual names
 (\`process_*\`, \`nodejs_*\`). Units are seconds and bytes. A series with labels appears with its first value.

@@ -2,8 +2,7 @@ import {
   DEAD_LETTER_REASONS,
   type DeadLetterReason,
 } from '../../src/core/outcome/dead-letter-reason.ts';
-import type { JobFailure } from '../../src/core/outcome/failure-row.ts';
-import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
+import { FAILURE_TABLE, type JobFailure } from '../../src/core/outcome/failure-table.ts';
 import { table } from './markdown.ts';
 
 const SEND_AGAIN = 'Send the event again later, or have a person decide';

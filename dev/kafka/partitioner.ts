@@ -1,4 +1,4 @@
-import { murmur2, partitionOfHash } from '../../src/kafka/producer/partitioner.ts';
+import { murmur2, partitionOfHash } from '../../src/kafka/producer/send-plan.ts';
 
 /** Returns the partition of a key among `partitions`. */
 export function partitionOf(key: Buffer | string, partitions: number): number {

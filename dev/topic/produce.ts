@@ -6,9 +6,9 @@
  * A key has the partition that Java's default partitioner gives it; records without one go round.
  */
 import { createInterface } from 'node:readline';
-import { escapeUnprintable } from '../../packages/client/src/base/unprintable.ts';
+import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
-import { createLogger } from '../../src/telemetry/logging/logger.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import { partitionOf } from '../kafka/partitioner.ts';
 import { RecordProducer } from '../kafka/send-records.ts';
 import { runCommand, topicArguments, UsageError } from './arguments.ts';

@@ -6,10 +6,10 @@
  * `--wait` first waits until the topic has N records.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { escapeUnprintable } from '../../packages/client/src/base/unprintable.ts';
+import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts';
 import type { SourceRecord } from '../../src/core/record.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
-import { createLogger } from '../../src/telemetry/logging/logger.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import { countOf, runCommand, topicArguments } from './arguments.ts';
 
 const USAGE = 'usage: npm run read -- TOPIC [--max N] [--wait N] [--brokers HOST:PORT,…]';

@@ -1,5 +1,5 @@
 /** Pipeline kind by configuration: the only place that lists all of them. */
-import { systemClock, systemRandom } from '../../packages/client/src/base/system-clock.ts';
+import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
@@ -9,8 +9,8 @@ import type { EventFormat } from '../events/format.ts';
 import { importKind } from '../kinds/import/index.ts';
 import { lookupKind } from '../kinds/lookup/index.ts';
 import { reviewKind } from '../kinds/review/index.ts';
-import { NOTICES } from '../kinds/review/results/notices.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
+import { NOTICES } from '../kinds/review/results/row-decisions.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
 import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 

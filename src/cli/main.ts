@@ -15,8 +15,7 @@ process.on('SIGUSR1', () => {});
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
-  const [{ quietKafkajs }, { runCli }, { processOutlet }] = await Promise.all([
-    import('./quiet-kafkajs.ts'),
+  const [{ quietKafkajs, runCli }, { processOutlet }] = await Promise.all([
     import('./program.ts'),
     import('../../packages/client/src/cli/io.ts'),
   ]);

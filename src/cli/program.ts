@@ -10,7 +10,7 @@ import { type Io, type Outlet, PROGRAM } from '../../packages/client/src/cli/io.
 import { writing } from '../../packages/client/src/cli/output.ts';
 import { printableLines, sentence } from '../../packages/client/src/cli/text.ts';
 import { ConfigError } from '../config/load/problem.ts';
-import { redactText } from '../telemetry/logging/redact.ts';
+import { redactText } from '../telemetry/log-redaction.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
@@ -25,6 +25,18 @@ import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { schemasCommand } from './commands/schemas.ts';
 import { topicsCommand } from './commands/topics.ts';
+
+/**
+ * Hides the TimeoutNegativeWarning of Node about kafkajs: some of its timers are slightly negative and fire at once, which
+ * is harmless. Every other warning, and this one from other code, still appears.
+ */
+export function quietKafkajs(): void {
+  for (const print of process.listeners('warning'))
+    process.off('warning', print).on('warning', (warning) => {
+      const isNegative = warning.name === 'TimeoutNegativeWarning';
+      if (!isNegative || !/[\\/]kafkajs[\\/]/.test(warning.stack ?? '')) print(warning);
+    });
+}
 
 const MAX_CAUSES = 5;
 

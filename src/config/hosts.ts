@@ -1,6 +1,6 @@
 /** Hosts and networks as options list them. */
 import { problemWithCidr } from '../../packages/client/src/http/address-ranges.ts';
-import { parseHostPattern } from '../../packages/client/src/http/host-pattern.ts';
+import { parseHostPattern } from '../../packages/client/src/http/web-address.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { OptionRefusal } from './option.ts';
 

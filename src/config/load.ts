@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { dirname } from 'node:path';
-import { crossChecks } from './checks/cross-checks.ts';
+import { crossChecks } from './cross-checks.ts';
 import { explainFileError } from './files.ts';
 import { parseYaml } from './load/document.ts';
 import { interpolate } from './load/interpolate.ts';

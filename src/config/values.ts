@@ -1,5 +1,5 @@
 /** Types of option values. Texts that come from `${NAME}` may stand for numbers, flags and lists. */
-import { isObject } from '../../packages/client/src/base/json/is-object.ts';
+import { isObject } from '../../packages/client/src/base/json/json-values.ts';
 import { type JsonSchema, orVariable, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
 import {

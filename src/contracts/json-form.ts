@@ -1,5 +1,35 @@
-/** Terminal records as their JSON has them, made from decoded Avro and Protobuf: the reverse of encodable.ts. */
-import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
+/** Terminal records as their JSON has them, made from decoded Avro and Protobuf, and the reverse. */
+import { parseJson, parseKeepingDigits } from '../../packages/client/src/base/json/parse-json.ts';
+
+// Place of a member of a JSON object in its text: as text it keeps its digits and its depth.
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/gs;
+
+/**
+ * The value of the first member of that name, on the top level alone.
+ * @param json the text of an object, known to be valid
+ * @param name without anything that JSON would escape
+ */
+export function memberSpan(
+  json: string,
+  name: string,
+): { readonly start: number; readonly end: number } | undefined {
+  let depth = 0;
+  let isName = false;
+  let start = -1;
+  for (const { 0: token, index } of json.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') isName = ++depth === 1;
+    else if (token === '}' || token === ']') depth--;
+    else if (token === ',') isName = depth === 1;
+    else if (isName) {
+      isName = false;
+      if (token === `"${name}"`) start = json.indexOf(':', index + token.length) + 1;
+    }
+    const isOver = (depth === 1 && token === ',') || depth === 0;
+    if (start >= 0 && isOver) return { start, end: index };
+  }
+  return undefined;
+}
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -51,3 +81,84 @@ function withNulls(members: Members, nullable: readonly string[]): Members {
 
 /** @param ms number, or a 64-bit integer with a decimal text */
 const instant = (ms: unknown): string => new Date(Number(String(ms))).toISOString();
+
+// Terminal records in the forms of contracts/avro and contracts/protobuf, made from their JSON
+// text. Nothing is lost but lone surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD is
+// in their place.
+
+type TerminalForm = Readonly<Record<string, unknown>>;
+
+interface TerminalMembers {
+  readonly labels?: readonly TerminalForm[];
+  /** Its JSON text, as it stands. */
+  readonly metadata?: string;
+  readonly source: TerminalForm & { readonly timestamp: string | null };
+  readonly decided_at: string;
+  readonly [member: string]: unknown;
+}
+
+/**
+ * Form that an Avro encoder takes for contracts/avro/*.avsc: unions bare, not wrapped; instants in
+ * milliseconds.
+ * @param json of a decision, looked-up decision or receipt. @throws SyntaxError when it is no JSON
+ */
+export function avroForm(json: string): TerminalForm {
+  const { labels, source, decided_at, ...rest } = parsed(json);
+  return {
+    ...rest,
+    ...(labels && { labels: labels.map((label) => labelForm(label, 'extra')) }),
+    source: { ...source, timestamp: millisecondsOf(source.timestamp) },
+    decided_at: millisecondsOf(decided_at),
+  };
+}
+
+/**
+ * Form that protobufjs's `fromObject` takes for contracts/protobuf/*.proto, parsed with
+ * `keepCase`: names as in the file, enum values by name; null is not set.
+ * @param json of a decision, looked-up decision or receipt. @throws SyntaxError when it is no JSON
+ */
+export function protobufForm(json: string): TerminalForm {
+  const { status, labels, metadata, source, decided_at, ...rest } = parsed(json);
+  return {
+    ...rest,
+    status: `STATUS_${status}`,
+    ...(labels && { labels: labels.map((label) => labelForm(label, 'extra_json')) }),
+    metadata_json: metadata,
+    source: { ...source, timestamp_ms: millisecondsOf(source.timestamp) },
+    decided_at_ms: millisecondsOf(decided_at),
+  };
+}
+
+/** Parses all but the metadata, with texts that UTF-8 can hold. */
+function parsed(json: string): TerminalMembers {
+  const at = memberSpan(json, 'metadata');
+  const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
+  const { labels, ...others } = parseKeepingDigits(rest) as TerminalMembers;
+  return {
+    ...(wellFormed(others) as TerminalMembers),
+    ...(labels && { labels }),
+    ...(at && { metadata: json.slice(at.start, at.end).trim() }),
+  };
+}
+
+/** @param extra name of the field for all else that the service reported of it */
+function labelForm(
+  { name, applied, explanation, ...more }: TerminalForm,
+  extra: string,
+): TerminalForm {
+  return {
+    ...(wellFormed({ name, applied, explanation }) as TerminalForm),
+    [extra]: Object.keys(more).length === 0 ? null : JSON.stringify(more),
+  };
+}
+
+const millisecondsOf = (instant: string | null): number | null =>
+  instant === null ? null : Date.parse(instant);
+
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, wellFormed(member)]),
+  );
+}

@@ -51,7 +51,7 @@ export interface OutgoingRecord {
 
 /**
  * Part of a JSON text that was scanned: a string with its quotes, or an object. A view, valid as
- * long as the bytes are; `core/batch/detached.ts` copies it.
+ * long as the bytes are; `core/detached.ts` copies it.
  */
 export interface JsonPart {
   readonly bytes: Buffer;

@@ -1,6 +1,7 @@
 /** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
 import { isUtf8 } from 'node:buffer';
 import type { JsonPlace } from '../../packages/client/src/base/json/json-text.ts';
+import { stringSize, writeString } from '../../packages/client/src/base/json/json-writer.ts';
 import { valueLengthOf, valuePlaceOf } from '../core/bytes/record-view.ts';
 import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
@@ -65,4 +66,41 @@ export function poison(reason: DeadLetterReason, message: string): { readonly po
 export function textOf(value: Buffer | string | null | undefined): string | undefined {
   if (typeof value === 'string') return value;
   return value && isUtf8(value) ? value.toString('utf8') : undefined;
+}
+
+// Values that are text, without a structure.
+
+const BEFORE = Buffer.from('{"content":');
+const END = Buffer.from('}');
+
+/** The event of a text is `{content: TEXT}`, so that the default mapping finds it. */
+export const textFormat: EventFormat = {
+  cost: textCost,
+  read(record) {
+    const { bytes, start, end } = valuePlaceOf(record);
+    return (
+      contentEvent(bytes, start, end) ??
+      poison('undecodable', 'the value is not text: its bytes are not UTF-8')
+    );
+  },
+};
+
+/** Greatest bytes of a byte of text in JSON: a control character. */
+export const ESCAPED_BYTES = 6;
+
+/** Returns the cost of `contentEvent` for the value of a record. */
+export function textCost(record: SourceRecord): FormatCost {
+  const bytes = ESCAPED_BYTES * valueLengthOf(record) + BEFORE.length + END.length + 2;
+  return { memory: bytes, text: bytes, values: 1 };
+}
+
+/** Returns the event `{content: TEXT}`; undefined if the bytes are not UTF-8. */
+export function contentEvent(bytes: Buffer, start: number, end: number): ReadEvent | undefined {
+  const size = stringSize(bytes, start, end);
+  if (size === undefined) return undefined;
+  const event = Buffer.allocUnsafe(BEFORE.length + size + END.length);
+  BEFORE.copy(event);
+  const at = writeString(event, BEFORE.length, bytes, start, end);
+  END.copy(event, at);
+  return { bytes: event, start: 0, end: event.length };
 }

@@ -22,7 +22,7 @@ import {
   poison,
   type ValuedRecord,
 } from './format.ts';
-import { MappedPart, MappingFailure } from './mapping/mapping-failure.ts';
+import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
 

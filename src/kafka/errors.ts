@@ -1,7 +1,6 @@
 /** Failures of Kafka: what an error of kafkajs means, and what an operator does about it. */
 import type { TransactionFailure } from '../core/ports/kafka.ts';
-import { SecurityError } from './security/security-error.ts';
-import { CLOSED_IN_HANDSHAKE, tlsRemedy } from './security/tls-failure.ts';
+import { CLOSED_IN_HANDSHAKE, SecurityError, tlsRemedy } from './security/security-error.ts';
 
 /** Message of the error that a socket factory throws once its client is closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';
@@ -219,4 +218,22 @@ function isHandshakeFailure(error: unknown): boolean {
     handshakeFailure(error) !== undefined &&
     ![...causesOf(error)].some(({ message }) => CLOSED_IN_HANDSHAKE.test(message))
   );
+}
+
+/** Offset that a number does not hold exactly (ADR 0024): a log that has grown so far cannot be read. */
+export class UnusableOffset extends RangeError {
+  override readonly name = 'UnusableOffset';
+  /** A retry does not help. */
+  readonly retriable = false;
+
+  constructor(offset: string) {
+    super(`offset ${offset} is not between 0 and 2^53 - 1`);
+  }
+}
+
+/** @throws UnusableOffset */
+export function toOffset(text: string): number {
+  const offset = Number(text);
+  if (text === '' || !Number.isSafeInteger(offset) || offset < 0) throw new UnusableOffset(text);
+  return offset;
 }

@@ -1,6 +1,6 @@
 /** Gauges and readiness of a pipeline, from the reports of its workers. */
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
-import { FRESH_MS } from './limits/end-offsets.ts';
+import { FRESH_MS } from './context/end-offsets.ts';
 import { earliest } from './limits/in-flight.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';

@@ -1,15 +1,15 @@
-/** Read-only view of a pipeline for the console (core/ports/pipeline-view.ts). */
+/** Read-only view of a pipeline for the console (core/pipeline-view.ts). */
 import type {
   ControlView,
   JobPhase,
   JobView,
   PipelineView,
   ShardView,
-} from '../core/ports/pipeline-view.ts';
+} from '../core/pipeline-view.ts';
+import { FRESH_MS } from './context/end-offsets.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
-import { FRESH_MS } from './limits/end-offsets.ts';
-import type { ShardControl } from './limits/shard-control.ts';
+import type { ShardControl } from './context/shard-control.ts';
 import type { Losses } from './shard/losses.ts';
 import type { JobReport } from './shard/owned-shard.ts';
 import type { ShardWorker } from './shard/worker.ts';

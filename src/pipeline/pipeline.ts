@@ -2,27 +2,24 @@
  * One pipeline in this process: a member of the consumer group, and a worker for each shard that the
  * group assigns.
  */
-
 import pLimit from 'p-limit';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
+import type { PipelineView } from '../core/pipeline-view.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
-import type { PipelineView } from '../core/ports/pipeline-view.ts';
-import { describe, RefusedError } from './context/errors.ts';
-import { guardedKind } from './context/guarded-kind.ts';
-import { InternalErrors } from './context/internal-errors.ts';
+import { EndOffsets } from './context/end-offsets.ts';
+import { describe, InternalErrors, RefusedError } from './context/errors.ts';
 import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
-import { EndOffsets } from './limits/end-offsets.ts';
+import { ChunkSize } from './context/terminal-writer.ts';
+import { guardedKind } from './guarded-kind.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
 import { ShardWaits } from './limits/shard-waits.ts';
-import { TypeBreakers } from './limits/type-breakers.ts';
-import { TypeLimit } from './limits/type-limit.ts';
+import { TypeBreakers, TypeLimit } from './limits/type-breakers.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
 import { lagOf, publishGauges, shardProblems } from './pipeline-metrics.ts';
 import { viewPipeline } from './pipeline-view.ts';
-import { ChunkSize } from './publish/chunk-size.ts';
 import { Losses } from './shard/losses.ts';
 import { prepareTopics } from './shard/prepare-topics.ts';
 import { ShardWorker, type WorkerReport } from './shard/worker.ts';

@@ -23,7 +23,7 @@ import {
   type TraceParent,
   type Tracer,
 } from '../../packages/client/src/base/tracing.ts';
-import { redactText } from './logging/redact.ts';
+import { redactText } from './log-redaction.ts';
 
 const SCOPE = 'content-review-connector';
 

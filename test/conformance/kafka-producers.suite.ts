@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../src/core/ports/kafka.ts';
-import type { ReplayProducer } from '../../src/tools/inspect/dead-letters/replay.ts';
+import type { ReplayProducer } from '../../src/tools/inspect/replay.ts';
 import type { KafkaWorld, WorldFactory } from './kafka-world.ts';
 
 export function shardProducersSuite(implementation: string, createWorld: WorldFactory): void {

@@ -15,7 +15,7 @@ import type {
   Stream,
 } from '../../src/core/ports/kafka.ts';
 import type { OutgoingRecord, SourceRecord } from '../../src/core/record.ts';
-import type { ReplayProducer } from '../../src/tools/inspect/dead-letters/replay.ts';
+import type { ReplayProducer } from '../../src/tools/inspect/replay.ts';
 
 export interface WorldOptions {
   readonly sourcePartitions: number;

@@ -1,10 +1,9 @@
 /** Decoders of all formats, as a pipeline has them, without a broker. */
 import type { SourceRecord } from '../../src/core/record.ts';
-import { avroFormat } from '../../src/events/formats/avro/avro-format.ts';
-import { protobufFormat } from '../../src/events/formats/protobuf/protobuf-format.ts';
+import { avroFormat } from '../../src/events/formats/avro-format.ts';
+import { protobufFormat } from '../../src/events/formats/protobuf-format.ts';
 import { ConfluentRegistry } from '../../src/events/registry/index.ts';
-import { createDecoder } from '../../src/kinds/review/decode.ts';
-import { DEFAULT_MAPPING } from '../../src/kinds/review/mapping.ts';
+import { createDecoder, DEFAULT_MAPPING } from '../../src/kinds/review/decode.ts';
 import {
   avroEvent,
   COSTLY_AVRO,

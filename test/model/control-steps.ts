@@ -1,6 +1,6 @@
 /**
  * Commands of an operator, and their acknowledgement by the owner of the shard
- * (src/pipeline/limits/shard-control.ts).
+ * (src/pipeline/context/shard-control.ts).
  */
 import { ANY, isHeld } from './acknowledgement.ts';
 import { instanceName, type Model } from './model.ts';

@@ -1,10 +1,10 @@
-import { systemClock } from './base/system-clock.ts';
+import { systemClock } from './base/clock.ts';
 import { Calls } from './calls.ts';
-import { SILENT_OBSERVER } from './http/observer.ts';
 import { proxyFromEnvironment } from './http/proxy.ts';
 import type { ContentReviewClientOptions } from './options.ts';
 import { BatchResource, DecisionResource, ImportResource } from './resources.ts';
 import { ServiceClient } from './service/client.ts';
+import { SILENT_OBSERVER } from './service/options.ts';
 
 /**
  * Client of a Content Review Service.

@@ -3,8 +3,13 @@ import { parseJson } from './base/json/parse-json.ts';
 import type { ClientCallOptions } from './options.ts';
 import { CsvParser } from './results/csv-parser.ts';
 import { readLabels } from './results/labels.ts';
-import { knownStatus, type RowShape, shapeOf } from './results/result-columns.ts';
-import { readResultHeader, unreadable } from './results/result-header.ts';
+import {
+  knownStatus,
+  type RowShape,
+  readResultHeader,
+  shapeOf,
+  unreadable,
+} from './results/result-header.ts';
 
 /** Label of a reviewed row. */
 export interface ResultLabel {

@@ -1,7 +1,7 @@
 /** Connection to the brokers and log of a consumer, from its options. */
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import { type ConnectOptions, Security } from '../../../src/kafka/index.ts';
-import { isUnencrypted } from '../../client/src/http/host-pattern.ts';
+import { isUnencrypted } from '../../client/src/http/web-address.ts';
 import type { BrokerLogin, ConsumerLog, DecisionConsumerOptions } from './options.ts';
 
 type Connected = Pick<

@@ -14,7 +14,7 @@ import type {
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import { connectKafka, type KafkaConnection } from '../../../src/kafka/index.ts';
 import { retryWaitMs } from '../../client/src/base/backoff.ts';
-import { systemClock, systemRandom } from '../../client/src/base/system-clock.ts';
+import { systemClock, systemRandom } from '../../client/src/base/clock.ts';
 import { assertSecrecy, brokerConnection, loggerOf, warnOfProcess } from './connection.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';
 import type { DecisionConsumerOptions, Outcome } from './options.ts';

@@ -3,7 +3,7 @@
 import { jsonForm } from '../../../src/contracts/json-form.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
-import { codecFor, type TerminalCodec } from '../../../src/events/formats/output/index.ts';
+import { codecFor, type TerminalCodec } from '../../../src/events/formats/output-format.ts';
 import {
   ConfluentRegistry,
   FRAME_BYTES,
@@ -11,7 +11,7 @@ import {
   SchemaCache,
   UnusableSchema,
 } from '../../../src/events/registry/index.ts';
-import { systemClock, systemRandom } from '../../client/src/base/system-clock.ts';
+import { systemClock, systemRandom } from '../../client/src/base/clock.ts';
 import { HttpPool } from '../../client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../client/src/http/proxy.ts';
 import { tlsContext } from '../../client/src/http/tls-files.ts';

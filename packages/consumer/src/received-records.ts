@@ -1,7 +1,10 @@
 /** Decoding of fetched records into those that `process` receives. */
-import { detached } from '../../../src/core/batch/detached.ts';
+import type { DeadLetterHeaders } from '../../../src/contracts/index.ts';
+import { detached } from '../../../src/core/detached.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
-import { decodeDeadLetter, decodeOutcome } from './decoder.ts';
+import { lastHeader, type RecordHeaders, type SourceRecord } from '../../../src/core/record.ts';
+import { isObject } from '../../client/src/base/json/json-values.ts';
+import { parseJson } from '../../client/src/base/json/parse-json.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';
 import type {
   Outcome,
@@ -10,6 +13,67 @@ import type {
   RecordPlace,
   UnreadableRecord,
 } from './options.ts';
+
+// Decoder of records on the output and dead-letter topics. Any bytes are decoded or reported, never thrown.
+
+/** Decoded value, or the reason why there is none, without content of the record. */
+type DecodedOutcome<T> =
+  | { readonly value: T; readonly problem?: never }
+  | { readonly value?: never; readonly problem: string };
+
+/** First byte of a value that begins with a schema id. */
+const MAGIC_BYTE = 0;
+
+/** Decodes a record of the output topic. @param framed undefined without a registry */
+export function decodeOutcome<T extends Outcome>(
+  { value, headers }: Pick<SourceRecord, 'value' | 'headers'>,
+  framed: Pick<FramedOutcomes, 'read'> | undefined,
+): DecodedOutcome<T> {
+  if (value === null) return { problem: 'the record has no value' };
+  if (value[0] === MAGIC_BYTE && framed === undefined)
+    return { problem: 'the value begins with a schema id: set the option registry' };
+  try {
+    const members =
+      value[0] === MAGIC_BYTE ? framed?.read(value, headers) : parseJson(value.toString('utf8'));
+    const problem = typeof members === 'string' ? members : objectionTo(members);
+    return problem === undefined ? { value: members as T } : { problem };
+  } catch {
+    // Messages of parsers quote the value.
+    return { problem: 'the value cannot be decoded' };
+  }
+}
+
+const OWN_HEADER = /^(?:event-id|dead-letter-.+)$/;
+const REQUIRED = [
+  'event-id',
+  'dead-letter-reason',
+  'dead-letter-message',
+  'dead-letter-stage',
+  'dead-letter-topic',
+  'dead-letter-partition',
+  'dead-letter-offset',
+] as const satisfies readonly (keyof DeadLetterHeaders)[];
+
+/** Reads the headers of a dead letter. */
+export function decodeDeadLetter(headers: RecordHeaders): DecodedOutcome<DeadLetterHeaders> {
+  const missing = REQUIRED.find((name) => lastHeader(headers, name) == null);
+  if (missing !== undefined) return { problem: `the record has no header ${missing}` };
+  const own = headers.filter(([name, value]) => value !== null && OWN_HEADER.test(name));
+  const texts: object = Object.fromEntries(own.map(([name, value]) => [name, String(value)]));
+  return { value: texts as DeadLetterHeaders };
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+
+/** Checks the members by which programs branch. */
+function objectionTo(members: unknown): string | undefined {
+  if (!isObject(members)) return 'the value is not a JSON object';
+  const { id, status, error, source } = members;
+  if (!isText(id) || !isObject(source)) return 'the value has no id and source of a decision';
+  if (status === 'SUCCESS' && error === null) return undefined;
+  if (status === 'ERROR' && isObject(error) && isText(error.code)) return undefined;
+  return 'its status is neither SUCCESS nor ERROR with an error';
+}
 
 interface PieceSource {
   readonly topic: string;

@@ -9,11 +9,11 @@ import {
   type WorkKind,
 } from './batches-and-imports.ts';
 import type { SandboxContext } from './context.ts';
-import type { Fault } from './faults/schema.ts';
-import { apiError, apiRefusal, jsonAnswer, type PlannedAnswer } from './http/answer.ts';
-import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
-import { presign } from './storage/presign.ts';
-import { STORAGE_PREFIX } from './storage/storage-routes.ts';
+import type { Fault } from './faults.ts';
+import { apiError, apiRefusal, jsonAnswer, type PlannedAnswer } from './http-answer.ts';
+import { readJson, route, type SandboxCall, type SandboxRoute } from './http-server.ts';
+import { presign } from './object-store.ts';
+import { STORAGE_PREFIX } from './storage-routes.ts';
 
 /** Longest part of an upload that a `quote` fault repeats. */
 const QUOTED_BYTES = 4096;

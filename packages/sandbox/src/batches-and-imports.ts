@@ -4,17 +4,83 @@
  *
  *   WAITING_FOR_UPLOAD ──(storage event)──► at work ──(file read, time over)──► a final state
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../client/src/base/clock.ts';
+import { isObject } from '../../client/src/base/json/json-values.ts';
+import { parseJson } from '../../client/src/base/json/parse-json.ts';
 import { CONTENT_TYPES } from '../../client/src/service/contract.ts';
+import { InvalidUpload } from './csv-rows.ts';
 import type { Documents } from './documents.ts';
-import type { FaultSource } from './faults/rates.ts';
-import type { Fault } from './faults/schema.ts';
-import { readRecords } from './imports/read-records.ts';
-import type { SandboxPolicy } from './policy/schema.ts';
-import { InvalidUpload } from './review/csv-rows.ts';
-import { resultFile } from './review/result-file.ts';
-import type { ObjectStore } from './storage/object-store.ts';
+import type { Fault, FaultSource } from './faults.ts';
+import type { ObjectStore } from './object-store.ts';
+import { type SandboxPolicy, textTest } from './policy.ts';
+import { resultFile } from './result-file.ts';
+
+// Reads an uploaded JSONL file and checks every line. Memory is bounded by the longest line, and
+// the event loop stays free between chunks. Problems name the line and never quote it.
+
+const NEWLINE = 0x0a;
+
+/** Returns the number of records. @throws InvalidUpload; the signal's reason when it aborts. */
+export async function readRecords(
+  upload: AsyncIterable<Buffer>,
+  { types, fail }: SandboxPolicy['imports'],
+  signal: AbortSignal,
+): Promise<number> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const rules = fail.map((when) => ({ types: when.type, fits: textTest(when) }));
+  let records = 0;
+  const check = (line: Buffer) => {
+    records += 1;
+    const text = attempt(() => decoder.decode(line), `line ${records} is not UTF-8`);
+    const type = typeIn(text, records);
+    if (types?.includes(type) === false) {
+      const known = types.join(', ');
+      const reason = `records of this type are not imported here; known are ${known}`;
+      throw new InvalidUpload(`line ${records}: ${reason}`);
+    }
+    if (rules.some((rule) => (rule.types?.includes(type) ?? true) && rule.fits(text))) {
+      const reason = 'a rule of the policy fails every import with a record like this';
+      throw new InvalidUpload(`line ${records}: ${reason}`);
+    }
+  };
+
+  let begun: Buffer[] = [];
+  for await (const chunk of upload) {
+    signal.throwIfAborted();
+    let from = 0;
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      check(Buffer.concat([...begun, chunk.subarray(from, to)]));
+      begun = [];
+      from = to + 1;
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from));
+  }
+  if (begun.length > 0) check(Buffer.concat(begun));
+  if (records === 0) throw new InvalidUpload('the upload is empty: it needs at least one record');
+  return records;
+}
+
+function typeIn(text: string, line: number): string {
+  const json: unknown = attempt(() => parseJson(text), `line ${line} is not JSON`);
+  if (!isObject(json) || typeof json.type !== 'string' || !isObject(json.data)) {
+    const shape = 'an object with the text type and the object data';
+    throw new InvalidUpload(`line ${line} is not ${shape}`);
+  }
+  if (Object.keys(json).length > 2) {
+    throw new InvalidUpload(`line ${line} has fields other than type and data`);
+  }
+  return json.type;
+}
+
+function attempt<Value>(read: () => Value, problem: string): Value {
+  try {
+    return read();
+  } catch {
+    throw new InvalidUpload(problem);
+  }
+}
 
 /** Time of the sandbox: a test may own it, and a restart compares it with what is on disk. */
 export type SandboxClock = Pick<Clock, 'now' | 'after'>;

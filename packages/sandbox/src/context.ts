@@ -1,6 +1,6 @@
 import type { Works, WorksParts } from './batches-and-imports.ts';
 import type { Decisions } from './decisions.ts';
-import type { ApiKeys } from './http/api-keys.ts';
+import type { ApiKeys } from './http-server.ts';
 
 /** Parts of a running sandbox that its routes share. */
 export interface SandboxContext extends WorksParts {

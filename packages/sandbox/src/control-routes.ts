@@ -3,9 +3,9 @@ import { CONTENT_TYPES } from '../../client/src/service/contract.ts';
 import { WORK_KINDS, type Work, type WorkKind } from './batches-and-imports.ts';
 import type { SandboxContext } from './context.ts';
 import type { MadeDecision } from './decisions.ts';
-import { apiRefusal, jsonAnswer } from './http/answer.ts';
-import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
-import { InvalidSandboxInput } from './input/invalid.ts';
+import { apiRefusal, jsonAnswer } from './http-answer.ts';
+import { readJson, route, type SandboxCall, type SandboxRoute } from './http-server.ts';
+import { InvalidSandboxInput } from './input.ts';
 
 /** Open to callers on the same machine; others need an API key. Health is open to all. */
 export function controlRoutes(context: SandboxContext): SandboxRoute[] {

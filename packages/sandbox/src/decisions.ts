@@ -7,10 +7,8 @@ import * as v from 'valibot';
 import { parseJson } from '../../client/src/base/json/parse-json.ts';
 import { CONTENT_COLUMN, type Label } from '../../client/src/service/contract.ts';
 import type { WorksParts } from './batches-and-imports.ts';
-import { validate } from './input/invalid.ts';
-import { mappingOf, number, oneOf, settings } from './input/settings.ts';
-import { duration } from './input/units.ts';
-import { judgeFor } from './policy/judge.ts';
+import { duration, mappingOf, number, oneOf, settings, validate } from './input.ts';
+import { judgeFor } from './policy.ts';
 
 const KIND = 'decision';
 

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock, systemRandom } from '../../client/src/base/system-clock.ts';
+import { systemClock, systemRandom } from '../../client/src/base/clock.ts';
 import { apiRoutes } from './api-routes.ts';
 import { type SandboxClock, STORAGE_FOLDERS, Works } from './batches-and-imports.ts';
 import {
@@ -17,12 +17,11 @@ import {
 } from './control-routes.ts';
 import { Decisions, type MadeDecision } from './decisions.ts';
 import { Documents } from './documents.ts';
-import { FaultRates, type FaultSource } from './faults/rates.ts';
-import { ApiKeys } from './http/api-keys.ts';
-import { type SandboxRoute, sandboxServer } from './http/server.ts';
-import { type PolicyInput, parsePolicy } from './policy/schema.ts';
-import { ObjectStore } from './storage/object-store.ts';
-import { storageRoutes } from './storage/storage-routes.ts';
+import { FaultRates, type FaultSource } from './faults.ts';
+import { ApiKeys, type SandboxRoute, sandboxServer } from './http-server.ts';
+import { ObjectStore } from './object-store.ts';
+import { type PolicyInput, parsePolicy } from './policy.ts';
+import { storageRoutes } from './storage-routes.ts';
 
 export interface SandboxOptions {
   /** Default 127.0.0.1. */

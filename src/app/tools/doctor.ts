@@ -1,26 +1,104 @@
 /** Opens the connections that the doctor and the creation of topics need, and closes them. */
+
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
-import { systemClock } from '../../../packages/client/src/base/system-clock.ts';
+import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
+import type { EventFormat } from '../../events/format.ts';
+import { type RegisteredFormat, schemaState } from '../../events/formats/output-format.ts';
+import type { SchemaRegistry } from '../../events/registry/index.ts';
 import type { ConnectOptions } from '../../kafka/index.ts';
-import type { DoctorParts } from '../../tools/doctor/check.ts';
+import {
+  type CheckReport,
+  type Diagnosis,
+  type DoctorCheck,
+  type DoctorParts,
+  failed,
+  ok,
+  runChecks,
+  warning,
+} from '../../tools/doctor/check.ts';
 import { checksOf } from '../../tools/doctor/checks.ts';
 import {
   type CreateTopicsOptions,
   createTopics,
   type TopicReport,
 } from '../../tools/doctor/create-topics.ts';
-import { type CheckReport, runChecks } from '../../tools/doctor/run-checks.ts';
-import { kafkaConnection } from '../clients/kafka-connection.ts';
-import { toolService } from '../clients/service.ts';
-import { eventFormat } from '../formats/all-formats.ts';
+import { eventFormat } from '../all-formats.ts';
+import { kafkaConnection } from '../kafka-connection.ts';
 import { kindOf } from '../kinds.ts';
+import { outputFormatOf, outputProblem } from '../output-formats.ts';
 import { enginePipeline } from '../pipeline-options.ts';
+import { registryProblem } from '../schema-registry.ts';
+import { toolService } from '../service-client.ts';
 import { requestUnknown } from '../service-probe.ts';
-import { registryChecks } from './doctor-registry.ts';
+import { hasSchema, type SourceSchema, sourceSchema } from '../source-schema.ts';
 import { inspectedPipeline } from './inspect.ts';
 import { inventedService } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
+
+// Checks of the doctor that read the schema registry.
+
+/** @throws Error with cause and remedy */
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const problem = registryProblem(error, 'read');
+    if (problem === undefined) throw error;
+    const remedy = problem.isRefusal ? '' : ': check schemaRegistry, and that the registry runs';
+    throw new Error(problem.why + remedy, { cause: error });
+  }
+}
+
+/** @param formatOf the format in which the pipeline reads values */
+export function registryChecks(
+  pipeline: PipelineConfig,
+  registry: SchemaRegistry,
+  formatOf: () => EventFormat,
+): DoctorCheck[] {
+  const checks: DoctorCheck[] = [];
+  const format = outputFormatOf(pipeline);
+  if (format !== undefined)
+    checks.push({
+      name: 'registry.output',
+      about: `schema of ${pipeline.output.topic}`,
+      run: (signal) => outputSchema(format, registry, signal),
+    });
+  if (hasSchema(pipeline))
+    checks.push({
+      name: 'registry.source',
+      about: `latest schema of ${pipeline.source.topic}`,
+      run: async (signal) =>
+        verdict(await explained(sourceSchema(pipeline, registry, formatOf, signal))),
+    });
+  return checks;
+}
+
+async function outputSchema(
+  format: RegisteredFormat,
+  registry: SchemaRegistry,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
+  const { subject, codec } = format;
+  const found = await explained(schemaState(registry, subject, codec.schema, signal));
+  return found.state === 'registered'
+    ? ok(`contracts/${codec.file} is version ${found.version} of subject ${subject}`)
+    : failed(...outputProblem(found, format));
+}
+
+function verdict(found: SourceSchema): Diagnosis {
+  switch (found.state) {
+    case 'absent':
+      return warning(
+        `the registry has no ${found.which}: producers use another name, or have written nothing yet`,
+        'none, if the newest records can be read',
+      );
+    case 'readable':
+      return ok(`${found.which} can be read`);
+    case 'unreadable':
+      return failed(`${found.which}: ${found.problem}`, found.remedy ?? '');
+  }
+}
 
 interface DoctorOptions {
   /** Pipelines to check. */

@@ -1,19 +1,62 @@
 /** Opens a pipeline for the tools, apart from the connector's group, transactions and offsets. */
-import { systemClock } from '../../../packages/client/src/base/system-clock.ts';
+
+import { systemClock } from '../../../packages/client/src/base/clock.ts';
+import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import type { BatchView } from '../../../packages/client/src/service/answers.ts';
 import type { ServiceClient } from '../../../packages/client/src/service/client.ts';
-import { choosePipeline } from '../../config/choose-pipeline.ts';
-import type { Config, PipelineConfig } from '../../config/schema.ts';
+import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
-import { FramedReader } from '../../events/formats/output/index.ts';
+import { FramedReader } from '../../events/formats/output-format.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
-import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
+import {
+  InspectError,
+  type InspectedPipeline,
+  type Inspection,
+} from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
-import type { ReplayProducer } from '../../tools/inspect/dead-letters/replay.ts';
-import { kafkaConnection } from '../clients/kafka-connection.ts';
-import { toolService } from '../clients/service.ts';
-import { remoteState } from './remote-state.ts';
+import type { ReplayProducer } from '../../tools/inspect/replay.ts';
+import { kafkaConnection } from '../kafka-connection.ts';
+import { toolService } from '../service-client.ts';
 import { plainDecoder } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
+
+// State of a pipeline's remote work at the service, by kind, for the inspection tools.
+
+interface RemoteAnswer {
+  /** undefined for a status that this version does not know. */
+  readonly status: string | undefined;
+  readonly rawStatus: string;
+  readonly counts?: BatchView['counts'];
+}
+
+type Read = (id: string, options: { readonly signal: AbortSignal }) => Promise<RemoteAnswer>;
+
+/** Returns a function that reads the state of a job of the pipeline; the service does not know those of a lookup. */
+export function remoteState(
+  { kind }: PipelineConfig,
+  service: Readonly<Record<'getBatch' | 'getImport', Read>>,
+  signal: AbortSignal,
+): Inspection['remoteBatch'] {
+  if (kind === 'lookup') return undefined;
+  const call = kind === 'review' ? 'getBatch' : 'getImport';
+  return async (id) => {
+    try {
+      const { status, rawStatus, counts } = await service[call](id, { signal });
+      const finished =
+        counts?.success === undefined
+          ? undefined
+          : counts.success + (counts.error ?? 0) + (counts.cancelled ?? 0);
+      return { status: status ?? rawStatus, finished, total: counts?.total };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const nothing = { finished: undefined, total: undefined };
+      if (error.failure === 'not_found') return { status: 'unknown_to_service', ...nothing };
+      if (error.failure === 'protocol')
+        return { status: 'unreadable_answer', problem: error.message, ...nothing };
+      throw error;
+    }
+  };
+}
 
 /**
  * A killed replay leaves its transaction open for this long, and readers of the target wait for it; that

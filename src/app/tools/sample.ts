@@ -13,7 +13,7 @@ import type {
 } from '../../core/record.ts';
 import { type EventFormat, jsonFormat } from '../../events/format.ts';
 import { PLAIN_FORMATS } from '../../events/formats/index.ts';
-import { createLogger } from '../../telemetry/logging/logger.ts';
+import { createLogger } from '../../telemetry/logger.ts';
 import { type KindServices, kindOf } from '../kinds.ts';
 
 /** Result in the invented answers of the service. */

@@ -1,12 +1,12 @@
 /** Clients of the tools for Kafka and the schema registry, apart from the connector's group and transactions. */
 import type { Config } from '../../config/schema.ts';
-import type { TopicScan } from '../../core/ports/topic-scan.ts';
+import type { TopicScan } from '../../core/ports/kafka.ts';
 import type { ConfluentRegistry } from '../../events/registry/index.ts';
 import { type ConnectOptions, connectKafka, requestFailure } from '../../kafka/index.ts';
-import { createLogger } from '../../telemetry/logging/logger.ts';
+import { createLogger } from '../../telemetry/logger.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
-import { schemaRegistry } from '../clients/schema-registry.ts';
 import { sourceLimits } from '../pipeline-options.ts';
+import { schemaRegistry } from '../schema-registry.ts';
 
 /** Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;

@@ -3,8 +3,8 @@ import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { counted, sentence, type TableCell, table } from '../../../packages/client/src/cli/text.ts';
 import type { Tools } from '../../app/tools/inspect.ts';
-import type { AuditReport } from '../../tools/inspect/audit/audit.ts';
-import type { PartitionBalance } from '../../tools/inspect/audit/balance.ts';
+import type { AuditReport } from '../../tools/inspect/audit.ts';
+import type { PartitionBalance } from '../../tools/inspect/audit-balance.ts';
 import { pointInTime, runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 /** Runs of offsets that the text lists. */
@@ -55,8 +55,8 @@ export function auditCommand(program: Command, io: Io): void {
 
 async function audited(tools: Tools, flags: AuditFlags): Promise<AuditReport> {
   const { since: sinceMs, position: file } = flags;
-  const { auditFrom } = await import('../../tools/inspect/audit/audit.ts');
-  const { readPosition, writePosition } = await import('../files/audit-position.ts');
+  const { auditFrom } = await import('../../tools/inspect/audit.ts');
+  const { readPosition, writePosition } = await import('../audit-position.ts');
   const { name: pipeline, topics } = tools.pipeline;
   const subject = { pipeline, topic: topics.source };
   const last = file === undefined ? undefined : await readPosition(file, subject);

@@ -10,8 +10,8 @@ import {
 } from '../../../packages/client/src/cli/text.ts';
 import type { Tools } from '../../app/tools/inspect.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
-import type { DeadLetterList } from '../../tools/inspect/dead-letters/dead-letters.ts';
-import type { ReplayReport, ReplayStatus } from '../../tools/inspect/dead-letters/replay.ts';
+import type { DeadLetterList } from '../../tools/inspect/dead-letters.ts';
+import type { ReplayReport, ReplayStatus } from '../../tools/inspect/replay.ts';
 import {
   coordinate,
   letterReason,
@@ -97,13 +97,13 @@ function letterOptions(command: Command, limit: string): Command {
 }
 
 async function list(io: Io, flags: LetterFlags): Promise<void> {
-  const { listDeadLetters } = await import('../../tools/inspect/dead-letters/dead-letters.ts');
+  const { listDeadLetters } = await import('../../tools/inspect/dead-letters.ts');
   const work = (tools: Tools) => listDeadLetters(tools, filterOf(flags, []), flags.limit);
   await runTool(io, flags, work, listText);
 }
 
 async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlags): Promise<void> {
-  const { replayDeadLetters } = await import('../../tools/inspect/dead-letters/replay.ts');
+  const { replayDeadLetters } = await import('../../tools/inspect/replay.ts');
   const write = (tools: Tools, stop?: AbortSignal) =>
     replayDeadLetters(tools, {
       filter: filterOf(flags, at),

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { counted, printableJson, sentence } from '../../../packages/client/src/cli/text.ts';
-import type { CheckStatus } from '../../tools/doctor/check.ts';
-import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
+import { type CheckReport, type CheckStatus, titleOf } from '../../tools/doctor/check.ts';
 import { onPipelines, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 const MARKS: Readonly<Record<CheckStatus, string>> = {

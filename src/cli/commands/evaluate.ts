@@ -15,7 +15,7 @@ import type {
   ClassName,
   EvaluationCounts,
   EvaluationReport,
-} from '../../tools/evaluate/evaluate.ts';
+} from '../../tools/inspect/evaluate.ts';
 import { configOption, pointInTime, runTool, type ToolFlags } from '../tool-options.ts';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -66,7 +66,7 @@ export function evaluateCommand(program: Command, io: Io): void {
         throw new CommandFailed(
           `the time from ${instant(fromMs)} to ${instant(toMs)} is empty: change --from or --to`,
         );
-      const { evaluate } = await import('../../tools/evaluate/evaluate.ts');
+      const { evaluate } = await import('../../tools/inspect/evaluate.ts');
       await runTool(
         io,
         pipeline === undefined ? flags : { ...flags, pipeline },

@@ -10,12 +10,8 @@ import {
   printable,
   sentence,
 } from '../../../packages/client/src/cli/text.ts';
-import type {
-  Explanation,
-  FoundTerminal,
-  NamingJob,
-} from '../../tools/inspect/explain/explanation.ts';
-import type { SearchReport } from '../../tools/inspect/explain/search.ts';
+import type { SearchReport } from '../../tools/inspect/explain.ts';
+import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
 import {
   pointInTime,
   recordName,
@@ -81,7 +77,7 @@ export function explainCommand(program: Command, io: Io): void {
 }
 
 async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<void> {
-  const { explainRecord, namedRecord } = await import('../../tools/inspect/explain/explain.ts');
+  const { explainRecord, namedRecord } = await import('../../tools/inspect/explain.ts');
   await runTool(
     io,
     flags,
@@ -97,7 +93,7 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
     throw new CommandFailed(
       'name a record (PARTITION:OFFSET or an event id), or search with --key',
     );
-  const { search } = await import('../../tools/inspect/explain/search.ts');
+  const { search } = await import('../../tools/inspect/explain.ts');
   await runTool(
     io,
     flags,

@@ -7,7 +7,7 @@ import {
   serviceModules,
   serviceOptions,
   submitCommand,
-} from '../remote/service-command.ts';
+} from '../service-command.ts';
 
 export function resourceCommands(program: Command, io: Io): void {
   batchCommand(program, io);

@@ -44,8 +44,8 @@ export function sandboxCommand(program: Command, io: Io): void {
     .action(async ({ host, port, policy, data, apiKey }: SandboxFlags) => {
       const [{ startSandbox }, { readPolicyFile }, { InvalidSandboxInput }] = await Promise.all([
         import('../../../packages/sandbox/src/sandbox.ts'),
-        import('../../../packages/sandbox/src/policy/schema.ts'),
-        import('../../../packages/sandbox/src/input/invalid.ts'),
+        import('../../../packages/sandbox/src/policy.ts'),
+        import('../../../packages/sandbox/src/input.ts'),
       ]);
       await interruptible(async (_, interrupted) => {
         const sandbox = await startSandbox({

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { EXIT, type ExitCode, exitCodeTable } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { sentence, table } from '../../../packages/client/src/cli/text.ts';
-import type { SchemaReport } from '../../app/formats/output-schemas.ts';
+import type { SchemaReport } from '../../app/output-formats.ts';
 import { onPipelines, printAnswer, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 export function schemasCommand(program: Command, io: Io): void {
@@ -35,7 +35,7 @@ const TEXTS = {
 
 const run = (io: Io, flags: ToolFlags, register: boolean): Promise<void> =>
   onPipelines(io, flags, async (config, pipelines, signal) => {
-    const { schemaReports } = await import('../../app/formats/output-schemas.ts');
+    const { schemaReports } = await import('../../app/output-formats.ts');
     const schemas = await schemaReports({ ...config, pipelines }, register, signal).catch(
       (error: unknown) => {
         signal.throwIfAborted();

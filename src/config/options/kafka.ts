@@ -1,4 +1,4 @@
-import { isUnencrypted } from '../../../packages/client/src/http/host-pattern.ts';
+import { isUnencrypted } from '../../../packages/client/src/http/web-address.ts';
 import { certificates, pemFile, secret } from '../files.ts';
 import { ADDRESS, parseAddress } from '../hosts.ts';
 import { group, OptionRefusal, value } from '../option.ts';

@@ -1,7 +1,8 @@
 /** Records of a transaction as bytes (record-bytes.ts): thousands of records in a few objects. */
 
 import { grown } from '../../../packages/client/src/base/grown.ts';
-import type { OutgoingRecord } from '../record.ts';
+import { varintSize } from '../../../packages/client/src/base/varint.ts';
+import type { OutgoingRecord, SourceCoordinate } from '../record.ts';
 import {
   hashKeyOfRecord,
   type KeyHash,
@@ -9,6 +10,32 @@ import {
   sizeOfRecord,
   writeRecord,
 } from './record-bytes.ts';
+
+// Sizes of record batches (Kafka's message format v2), computed from the sizes of their encoded records.
+
+/** Bytes of a batch before its records. */
+export const BATCH_HEADER_BYTES = 61;
+/** Attributes and timestamp delta of a record: all records of a batch have its timestamp. */
+const RECORD_HEAD_BYTES = 2;
+
+/**
+ * Returns the length written before a record in a batch.
+ * @param recordBytes size of the record @param place its number in the batch, from 0
+ */
+export function lengthInBatch(recordBytes: number, place: number): number {
+  return RECORD_HEAD_BYTES + varintSize(place) + recordBytes;
+}
+
+/** Returns the size of a record in a batch with its length; parameters as in `lengthInBatch`. */
+export function sizeInBatch(recordBytes: number, place: number): number {
+  const length = lengthInBatch(recordBytes, place);
+  return varintSize(length) + length;
+}
+
+/** True if a topic with this max.message.bytes accepts the record, alone in its batch. */
+export function fits(recordBytes: number, maxMessageBytes: number): boolean {
+  return BATCH_HEADER_BYTES + sizeInBatch(recordBytes, 0) <= maxMessageBytes;
+}
 
 const LEAST_ROWS = 64;
 /** Numbers per row. */
@@ -109,5 +136,61 @@ export class EncodedRecords {
 
   #end(row: number): number {
     return this.#places[row * PLACES + 2] as number;
+  }
+}
+
+// Terminal records of a transaction, with the source records that they settle.
+
+/** Coordinates of source records by row. */
+export interface Coordinates {
+  readonly length: number;
+  partition(row: number): number;
+  offset(row: number): number;
+}
+
+export class TerminalRecords implements Coordinates {
+  readonly records = new EncodedRecords();
+  /** Partition and offset per row. */
+  #coordinates = new Float64Array(2 * LEAST_ROWS);
+
+  get length(): number {
+    return this.records.length;
+  }
+
+  /**
+   * Encodes the record that settles a source record.
+   * @throws TypeError if a part is neither bytes nor text; nothing is added
+   */
+  add({ partition, offset }: SourceCoordinate, record: OutgoingRecord): void {
+    this.records.add(record);
+    this.#locate(partition, offset);
+  }
+
+  /** Adds an encoded record; see EncodedRecords.addBytes. */
+  addBytes(partition: number, offset: number, source: Buffer, start: number, end: number): void {
+    this.records.addBytes(source, start, end);
+    this.#locate(partition, offset);
+  }
+
+  partition(row: number): number {
+    return this.#coordinates[2 * row] as number;
+  }
+
+  offset(row: number): number {
+    return this.#coordinates[2 * row + 1] as number;
+  }
+
+  /** Removes all records and keeps the memory for the next transaction. */
+  clear(): void {
+    this.records.clear();
+  }
+
+  /** Stores the coordinate of the last record. */
+  #locate(partition: number, offset: number): void {
+    const at = 2 * (this.records.length - 1);
+    if (at === this.#coordinates.length)
+      this.#coordinates = grown(this.#coordinates, new Float64Array(at * 2));
+    this.#coordinates[at] = partition;
+    this.#coordinates[at + 1] = offset;
   }
 }

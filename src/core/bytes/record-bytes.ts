@@ -2,9 +2,7 @@
  * Encoding of a record in message format v2 after its offset delta: key, value, headers. These
  * bytes do not depend on the batch, so they are written once, where the record is made.
  */
-
-import { varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
-import { VarintReader } from '../../../packages/client/src/base/varint-reader.ts';
+import { VarintReader, varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
 
 /** Returns the encoded size. @throws TypeError if a part is neither bytes nor text */

@@ -2,9 +2,45 @@
  * Rows of a part of a result file, in columns. They are made where the file is read, perhaps in
  * another thread: the columns are plain values that can be moved; a slice reads them.
  */
-
+import type { OutgoingRecord, Poison, SourceCoordinate } from '../record.ts';
 import { readRecord } from './record-bytes.ts';
-import type { BrokenRow, MalformedRow, ReadRow, RowOutcome } from './result-row.ts';
+
+// Rows of the results of a job: of its result file, or of the answers about its records.
+
+/** Properties of a terminal record that are counted; many rows share them. */
+export interface RowOutcome {
+  readonly isError: boolean;
+  /** Result of the review, if any. */
+  readonly result?: string | undefined;
+}
+
+/** Row with the terminal record of a source record. */
+export interface ResultRow extends SourceCoordinate, Omit<RowOutcome, 'isError'> {
+  readonly status: 'success' | 'error';
+  readonly record: OutgoingRecord;
+}
+
+/** A row that names no source record. */
+export interface MalformedRow {
+  readonly malformed: string;
+  /** True if its signature is wrong or missing. */
+  readonly forged?: boolean;
+  /** Exception class and stack frames, if the connector itself failed on the row. */
+  readonly crash?: string;
+}
+
+/** A row that names a source record but cannot become a terminal record. */
+export interface BrokenRow extends SourceCoordinate {
+  readonly poison: Poison;
+}
+
+/** A row that names a source record. */
+export type ItemRow = (ResultRow | BrokenRow) & {
+  /** True if the record ends only because its time is over. */
+  readonly overdue?: boolean;
+};
+
+export type ReadRow = ItemRow | MalformedRow;
 
 /** Numbers per row: partition, offset, end of its record in the bytes, index of its outcome. */
 export const ROW_NUMBERS = 4;

@@ -1,10 +1,16 @@
 /** Writer of consecutive slices: terminal records go into one buffer, the other facts into columns. */
-
 import { grown } from '../../../packages/client/src/base/grown.ts';
 import { internalPoison } from '../outcome/internal-error.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
-import type { BrokenRow, MalformedRow, ReadRow, RowOutcome } from './result-row.ts';
-import { type ResultColumns, ResultSlice, ROW_NUMBERS } from './result-slice.ts';
+import {
+  type BrokenRow,
+  type MalformedRow,
+  type ReadRow,
+  type ResultColumns,
+  ResultSlice,
+  ROW_NUMBERS,
+  type RowOutcome,
+} from './result-slice.ts';
 
 type Text = string | undefined;
 

@@ -15,9 +15,9 @@
  * number of partitions in a shard (ADR 0003).
  */
 import * as v from 'valibot';
-import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
+import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import { OffsetSet } from '../offsets/offset-set.ts';
+import { OffsetSet } from '../offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
 import {
   type Acknowledgement,

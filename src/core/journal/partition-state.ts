@@ -6,7 +6,7 @@
  * (transaction markers, compaction). Every offset in [W, position) is either assigned or waiting in
  * memory (a buffer, a sealed batch, the dead-letter queue), so W is the first unassigned offset.
  */
-import { OffsetSet } from '../offsets/offset-set.ts';
+import { OffsetSet } from '../offset-set.ts';
 import type { PartitionProgress } from './journal-records.ts';
 
 type StartProgress = Omit<PartitionProgress, 'seq'>;

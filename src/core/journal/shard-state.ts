@@ -5,12 +5,10 @@
  * A method that returns a Step changes this state at once. The caller commits steps in the order in
  * which they were built; if a commit fails, it discards this state and the shard is claimed again.
  */
-
-import type { Coordinates } from '../bytes/terminal-records.ts';
+import type { Coordinates } from '../bytes/encoded-records.ts';
 import type { JournalWrite, OffsetCommit, Transaction } from '../ports/kafka.ts';
 import type { SourceCoordinate } from '../record.ts';
-import type { BatchRecords } from './batch-records.ts';
-import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
+import { type BatchRecords, CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import { writeJob, writeJobEnd, writeLeft, writeProgress } from './journal-records.ts';
 import type { PartitionState } from './partition-state.ts';
 

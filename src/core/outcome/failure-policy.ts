@@ -2,10 +2,14 @@
  * Failure policy: the failure table (failure-table.ts) under the options of a pipeline. No other
  * code decides about failures.
  */
-
 import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
-import type { JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
-import { FAILURE_TABLE } from './failure-table.ts';
+import {
+  FAILURE_TABLE,
+  type JobFailure,
+  type JobRule,
+  type Reaction,
+  type ServiceCall,
+} from './failure-table.ts';
 
 export interface RetryPolicy {
   /** Number of submissions of the same records as one batch before it is halved. */

@@ -9,7 +9,7 @@
  *   failed, cancelled, foreign    fail
  *   no answer             wait, however late: the decision of the service is not known
  */
-import type { JobFailure } from './failure-row.ts';
+import type { JobFailure } from './failure-table.ts';
 
 /** State of a job at the service. */
 export type RemoteState =

@@ -2,13 +2,10 @@
  * Kind of a pipeline (review, import, lookup): the engine buffers, journals, recovers and settles
  * alike for all kinds. A new kind is one folder that implements one of the two interfaces below.
  */
-
 import type { BufferPool } from '../bytes/buffer-pool.ts';
-import type { ItemRow } from '../bytes/result-row.ts';
-import type { ResultSlice } from '../bytes/result-slice.ts';
+import type { ItemRow, ResultSlice } from '../bytes/result-slice.ts';
 import type { EncodedBody, RowSink } from '../bytes/row-sink.ts';
 import type { RemoteState } from '../outcome/follow-policy.ts';
-import type { UnendedRows } from '../outcome/unended-rows.ts';
 import type {
   ContentItem,
   Decoded,
@@ -16,6 +13,27 @@ import type {
   SourceCoordinate,
   SourceRecord,
 } from '../record.ts';
+
+// Recognition of result files whose last row has no line end: RFC 4180 allows them, and a truncated file looks the same.
+
+/** Downloads in a row whose files end with the same row without a line end: then it is whole. */
+const EQUAL_ENDS = 3;
+
+/** Last rows without a line end of the downloads of one job. */
+export class UnendedRows {
+  #digest: string | undefined;
+  #equal = 0;
+
+  /** Digest of a row that is whole if the next file ends with it, too. */
+  get wholeRow(): string | undefined {
+    return this.#equal >= EQUAL_ENDS - 1 ? this.#digest : undefined;
+  }
+
+  note(digest: string): void {
+    this.#equal = digest === this.#digest ? this.#equal + 1 : 1;
+    this.#digest = digest;
+  }
+}
 
 /** A remote job after its creation, before its upload. */
 export interface CreatedJob {

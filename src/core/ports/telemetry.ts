@@ -7,7 +7,7 @@ import type { TraceParent } from '../../../packages/client/src/base/tracing.ts';
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Metrics {
-  /** Adds to a counter. `name` without prefix, as in src/telemetry/metrics/metric-list.ts. */
+  /** Adds to a counter. `name` without prefix, as in src/telemetry/metric-list.ts. */
   count(name: string, labels: Labels, by?: number): void;
   /** Sets a gauge; without a value its series is removed. */
   set(name: string, labels: Labels, value: number | undefined): void;

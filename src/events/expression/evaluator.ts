@@ -4,11 +4,10 @@
  * `visit` and `callFunction`: both are overridden (docs/mapping.md).
  */
 import { type FunctionSignature, TreeInterpreter } from '@jmespath-community/jmespath';
-import { isObject } from '../../../packages/client/src/base/json/is-object.ts';
-import { isKeptNumber } from '../../../packages/client/src/base/json/kept-number.ts';
-import { functionsOf, LEFT_OUT, SIGNATURES } from './functions.ts';
+import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';
+import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
+import { asDouble, functionsOf, LEFT_OUT, SIGNATURES, sizeOf, writtenUnits } from './functions.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
-import { asDouble, sizeOf, writtenUnits } from './values.ts';
 
 const Interpreter = TreeInterpreter.constructor as new () => typeof TreeInterpreter;
 export type Node = Parameters<typeof TreeInterpreter.search>[0];

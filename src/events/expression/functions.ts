@@ -3,14 +3,59 @@
  * order numbers by their digits, lose `__proto__`, or take minutes over a hostile text
  * (docs/mapping.md, "The library").
  */
+
 import { type InputSignature, TYPE_ARRAY, TYPE_STRING } from '@jmespath-community/jmespath';
-import { isKeptNumber, isNumberText } from '../../../packages/client/src/base/json/kept-number.ts';
-import { objectOf } from '../../../packages/client/src/base/json/members.ts';
+import {
+  digitsOf,
+  isKeptNumber,
+  isNumberText,
+} from '../../../packages/client/src/base/json/json-text.ts';
+import { objectOf } from '../../../packages/client/src/base/json/json-values.ts';
 import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import { lastHeader } from '../../core/record.ts';
 import { textOf } from '../format.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
-import { asDouble, MAX_TEXT, sizeOf, writtenUnits } from './values.ts';
+
+// Sizes and numbers of the values that expressions handle.
+
+/** Longest text that an expression makes, in UTF-16 units: some would make gigabytes of a megabyte. */
+export const MAX_TEXT = 16 * 1024 * 1024;
+
+/** Characters that cost a step. */
+const CHARACTERS_A_STEP = 16;
+/** Steps of a member of an object: names are hashed, and large objects are slow. */
+const STEPS_A_MEMBER = 8;
+
+/** Returns the double of a kept number; any other value as it is. */
+export function asDouble(value: unknown): unknown {
+  return isKeptNumber(value) ? Number(digitsOf(value)) : value;
+}
+
+/** Returns the steps that a function spends on a value: on its entries, members or characters. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return Math.ceil(value.length / CHARACTERS_A_STEP);
+  if (typeof value !== 'object' || value === null) return 0;
+  if (!Array.isArray(value)) return Object.keys(value).length * STEPS_A_MEMBER;
+  let size = value.length;
+  for (const entry of value) if (typeof entry === 'string') size += sizeOf(entry);
+  return size;
+}
+
+/** Returns the least length of a value as JSON; stops once it is more than a limit. */
+export function writtenUnits(value: unknown, limit: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (isKeptNumber(value)) return digitsOf(value).length;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  let units = 2;
+  const isArray = Array.isArray(value);
+  for (const name in value) {
+    if (units > limit) break;
+    units += isArray ? 1 : 4 + name.length;
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    units += writtenUnits(member, limit - units);
+  }
+  return units;
+}
 
 /** Functions that are not offered: their results may be much larger than their arguments. */
 export const LEFT_OUT = /^(?:find_|pad_|trim_|from_items$|group_by$)/;

@@ -1,13 +1,12 @@
 /** Expressions of the configuration, JMESPath (docs/mapping.md), over the content of a record. */
 import { evaluator } from './evaluator.ts';
-import type { EventInput } from './input.ts';
-import { type MemberPath, parsePath } from './path.ts';
+import { type EventInput, type MemberPath, parsePath } from './input.ts';
 import { parseExpression } from './syntax.ts';
 
 export { EvaluationProblem, EventInput, parsedBytes } from './input.ts';
 
 /**
- * Evaluates an expression for the current event. Numbers keep their text (base/json/kept-number),
+ * Evaluates an expression for the current event. Numbers keep their text (base/json/json-text.ts),
  * and a missing value is null. Throws EvaluationProblem.
  */
 export type Evaluate = (input: EventInput) => unknown;

@@ -1,21 +1,82 @@
 /** Event that the expressions of a mapping are evaluated for. One input serves all its events. */
-import type { JsonPlace } from '../../../packages/client/src/base/json/json-text.ts';
-import { writtenText } from '../../../packages/client/src/base/json/json-text.ts';
+import {
+  isAbsent,
+  type JsonPlace,
+  writtenText,
+} from '../../../packages/client/src/base/json/json-text.ts';
 import {
   MAX_VALUES,
+  parseJson,
   parseKeepingDigits,
 } from '../../../packages/client/src/base/json/parse-json.ts';
 import {
+  ARRAY,
   JsonScanner,
+  LITERAL,
   MAX_LEVELS,
+  MISSING,
+  NUMBER,
   OBJECT,
   type ScanFault,
   type ScannedValue,
+  STRING,
 } from '../../../packages/client/src/base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../../core/record.ts';
-import { typeOfFound } from './found.ts';
-import type { MemberPath } from './path.ts';
+
+// Values that expressions find, as parts of JSON texts.
+
+const NAMES: Readonly<Record<number, string>> = {
+  [MISSING]: 'missing',
+  [STRING]: 'a string',
+  [NUMBER]: 'a number',
+  [LITERAL]: 'a boolean',
+  [OBJECT]: 'an object',
+  [ARRAY]: 'an array',
+};
+
+/** Returns the JSON type of a value that was found, for messages. */
+export function typeOfFound(value: ScannedValue): string {
+  const isNull = value.type === LITERAL && isAbsent(value);
+  return isNull ? 'null' : (NAMES[value.type] as string);
+}
+
+export const EMPTY_OBJECT: ScannedValue = {
+  ...{ type: OBJECT, bytes: Buffer.from('{}'), start: 0, end: 2 },
+  ...{ hasEscapes: false, levels: 1, members: 0, values: 0 },
+};
+
+// Plain paths, the common expressions: names joined by dots, found by the scanner of JSON.
+
+export type MemberPath = readonly string[];
+
+/** The scanner compares names by their bytes, in which every lone surrogate is U+FFFD. */
+const AMBIGUOUS = /[\ufffd\p{Surrogate}]/u;
+const STEP = /[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)+"/y;
+
+/**
+ * The steps of `post."a.b".body`, none for `@`; undefined for any other expression. Agrees with
+ * JMESPath on every one that it accepts.
+ */
+export function parsePath(text: string): MemberPath | undefined {
+  const expression = text.trim();
+  if (expression === '@') return [];
+  const steps: string[] = [];
+  for (let at = 0; ; at++) {
+    STEP.lastIndex = at;
+    const [step] = STEP.exec(expression) ?? [];
+    if (step === undefined) return undefined;
+    try {
+      steps.push(step.startsWith('"') ? (parseJson(step) as string) : step);
+    } catch {
+      return undefined;
+    }
+    at += step.length;
+    if (at === expression.length)
+      return steps.some((name) => AMBIGUOUS.test(name)) ? undefined : steps;
+    if (expression[at] !== '.') return undefined;
+  }
+}
 
 /** Reason why an expression has no value for a record. Messages never show its content (I6). */
 export class EvaluationProblem extends Error {

@@ -14,9 +14,15 @@ import {
 } from '../../../packages/client/src/base/json/scanner.ts';
 import { valueLengthOf, valuePlaceOf } from '../../core/bytes/record-view.ts';
 import type { RecordHeaders } from '../../core/record.ts';
-import { typeOfFound } from '../expression/found.ts';
-import { type EventFormat, poison, type ReadEvent, textOf, type ValuedRecord } from '../format.ts';
-import { ESCAPED_BYTES } from '../text-format.ts';
+import { typeOfFound } from '../expression/input.ts';
+import {
+  ESCAPED_BYTES,
+  type EventFormat,
+  poison,
+  type ReadEvent,
+  textOf,
+  type ValuedRecord,
+} from '../format.ts';
 
 const ATTRIBUTE = /^ce_([a-z0-9]+)$/;
 const VERSION = '1.0';

@@ -1,6 +1,5 @@
 /** Formats that need nothing but the record. */
-import { type EventFormat, jsonFormat } from '../format.ts';
-import { textFormat } from '../text-format.ts';
+import { type EventFormat, jsonFormat, textFormat } from '../format.ts';
 import { cloudEventsFormat } from './cloudevents.ts';
 
 /** By their names in the configuration. */

@@ -1,18 +1,21 @@
 /** The part of Confluent's registry API that the connector needs. https://docs.confluent.io/platform/current/schema-registry/develop/api.html */
-import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
+
 import { RegistryHttp, type RegistryRequest } from './http.ts';
-import type {
-  Compatibility,
-  ImportedSchema,
-  NewSchema,
-  ResolvedSchema,
-  SchemaReference,
-  SchemaRegistry,
-  SchemaText,
-  SchemaType,
-  SubjectVersion,
+import {
+  type Compatibility,
+  type ImportedSchema,
+  type NewSchema,
+  RegistryRefused,
+  type RegistrySettings,
+  RegistryUnavailable,
+  type ResolvedSchema,
+  type SchemaReference,
+  type SchemaRegistry,
+  type SchemaText,
+  type SchemaType,
+  type SubjectVersion,
+  UnusableSchema,
 } from './registry.ts';
-import type { RegistrySettings } from './settings.ts';
 
 /** References of references. */
 const MAX_IMPORTS = 1_000;

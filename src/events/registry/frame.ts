@@ -2,7 +2,7 @@
  * The frame of a record that a registry's serializers write: a zero byte, the schema's id in four
  * bytes, for Protobuf the path to the message within its file, then the payload.
  */
-import { VarintReader } from '../../../packages/client/src/base/varint-reader.ts';
+import { VarintReader } from '../../../packages/client/src/base/varint.ts';
 import type { Poison, RecordHeaders } from '../../core/record.ts';
 
 export const MAGIC_BYTE = 0;

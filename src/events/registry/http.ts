@@ -2,8 +2,13 @@
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
-import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
-import type { RegistryOperation, RegistrySettings } from './settings.ts';
+import {
+  type RegistryOperation,
+  RegistryRefused,
+  type RegistrySettings,
+  RegistryUnavailable,
+  UnusableSchema,
+} from './registry.ts';
 
 export interface RegistryRequest {
   readonly operation: RegistryOperation;

@@ -11,8 +11,8 @@ import {
   SchemaType as LibraryType,
 } from '@kafkajs/confluent-schema-registry';
 import { schemaText } from './confluent-registry.ts';
-import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryHttp } from './http.ts';
+import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './registry.ts';
 
 type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 

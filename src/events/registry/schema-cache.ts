@@ -8,8 +8,12 @@ import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../../core/record.ts';
-import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
-import type { RegistrySettings } from './settings.ts';
+import {
+  RegistryRefused,
+  type RegistrySettings,
+  RegistryUnavailable,
+  UnusableSchema,
+} from './registry.ts';
 
 /** Entries beyond which those not used lately are dropped. */
 const MAX_ENTRIES = 2_000;

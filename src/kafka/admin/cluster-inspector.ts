@@ -4,11 +4,11 @@
  */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { ClusterConnection, coordinatorOf, describeGroup } from '../client/cluster-connection.ts';
-import type { ConnectOptions } from '../client/connect.ts';
-import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
+import { ClusterConnection, coordinatorOf, describeGroup } from '../cluster-connection.ts';
+import type { ConnectOptions } from '../connect.ts';
+import { PROTOCOL_NAME } from '../consumer/assigner.ts';
 import { explain, protocolErrorOf } from '../errors.ts';
-import { createTopic, partitionsOf } from './topic-requests.ts';
+import { createTopic, partitionsOf } from './admin.ts';
 
 export interface BrokerAnswer {
   readonly id: number;

@@ -1,9 +1,13 @@
 /** TopicScan: for tools that read the topics of a running pipeline. */
-import type { RecordPiece } from '../../core/ports/kafka.ts';
+import type {
+  PartitionBounds,
+  RecordPiece,
+  TopicRange,
+  TopicScan,
+} from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import type { PartitionBounds, TopicRange, TopicScan } from '../../core/ports/topic-scan.ts';
-import { LATEST, READ_UNCOMMITTED } from '../client/cluster-connection.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+import { LATEST, READ_UNCOMMITTED } from '../cluster-connection.ts';
+import type { ConnectOptions } from '../connect.ts';
 import { KafkaSourceReader } from '../consumer/source-reader.ts';
 import type { ReadLimits } from '../records/index.ts';
 import type { KafkaAdmin } from './admin.ts';

@@ -2,8 +2,8 @@
 
 import { settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { ClusterConnection, coordinatorOf, describeGroup } from '../client/cluster-connection.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+import { ClusterConnection, coordinatorOf, describeGroup } from '../cluster-connection.ts';
+import type { ConnectOptions } from '../connect.ts';
 import { explain, type RequestedAccess } from '../errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 

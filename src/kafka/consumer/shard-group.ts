@@ -9,7 +9,7 @@ import type {
   UnreadPartition,
 } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+import type { ConnectOptions } from '../connect.ts';
 import { explain, protocolErrorOf } from '../errors.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { GROUP_DEFAULTS, type GroupOptions, type GroupSettings } from './group-options.ts';

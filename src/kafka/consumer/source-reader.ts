@@ -15,8 +15,8 @@ import {
   leadersOf,
   listOffsets,
   READ_COMMITTED,
-} from '../client/cluster-connection.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+} from '../cluster-connection.ts';
+import type { ConnectOptions } from '../connect.ts';
 import { isTransient, protocolErrorOf } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import type { FetchedPartition, KafkaCluster } from '../kafkajs/shapes.ts';

@@ -4,8 +4,8 @@
  * kafkajs's fetch loop, and the next offset is known even when no record is visible.
  */
 import type { FetchedBatch, RecordPiece, ReserveMemory, Stream } from '../../core/ports/kafka.ts';
+import type { UnusableOffset } from '../errors.ts';
 import { type FetchedBytes, lastBatch, type ReadLimits, readPieces } from '../records/index.ts';
-import type { UnusableOffset } from '../records/offsets.ts';
 import type { FetchedPartition } from './shapes.ts';
 
 /** Limits of topics that the connector writes itself. */

@@ -9,11 +9,10 @@ import {
   controllerOf,
   coordinatorOf,
   leadersOf,
-} from '../client/cluster-connection.ts';
-import type { ConnectOptions } from '../client/connect.ts';
-import type { RequestedAccess } from '../errors.ts';
+} from '../cluster-connection.ts';
+import type { ConnectOptions } from '../connect.ts';
+import { type RequestedAccess, toOffset } from '../errors.ts';
 import type { KafkaBroker, KafkaCluster, ProducerIdentity } from '../kafkajs/shapes.ts';
-import { toOffset } from '../records/offsets.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
 
 /** Sequence numbers are 31 bits wide and begin at 0 again. */

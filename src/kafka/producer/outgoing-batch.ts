@@ -3,11 +3,13 @@
  * buffer of the pool, after room for the request that carries it; request and header are written
  * in place, so that nothing is copied on the way to the socket.
  */
-
 import { writeVarint } from '../../../packages/client/src/base/varint.ts';
-import { BATCH_HEADER_BYTES, lengthInBatch } from '../../core/bytes/batch-size.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
-import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
+import {
+  BATCH_HEADER_BYTES,
+  type EncodedRecords,
+  lengthInBatch,
+} from '../../core/bytes/encoded-records.ts';
 import type { ProduceFields } from '../kafkajs/shapes.ts';
 import { crc32c } from '../records/crc32c.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WritableTopic } from '../admin/admin.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+import type { ConnectOptions } from '../connect.ts';
 import { explain, type TransactionPhase, transactionFailure } from '../errors.ts';
 import { BatchProducer } from './batch-producer.ts';
 import { headBytes, OutgoingBatch, type PlannedBatch } from './outgoing-batch.ts';

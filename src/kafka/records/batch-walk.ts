@@ -4,9 +4,36 @@
  * Kafka 0.11) begin with the same offset and length: each of their messages is an unreadable batch.
  */
 
+import { UnusableOffset } from '../errors.ts';
 import { crc32c } from './crc32c.ts';
-import type { FetchedBytes } from './fetched-bytes.ts';
-import { UnusableOffset } from './offsets.ts';
+
+/** Input of the record reader. */
+export interface AbortedTransaction {
+  readonly producerId: string;
+  readonly firstOffset: string;
+}
+
+/** One partition of a fetch response. */
+export interface FetchedBytes {
+  readonly partition: number;
+  readonly fetchOffset: number;
+  /** High watermark. */
+  readonly endOffset: number;
+  readonly bytes: Buffer;
+  readonly aborted: readonly AbortedTransaction[];
+  /** The checksum of the last complete batch is right; undefined before it was verified. */
+  readonly lastIntact?: boolean | undefined;
+}
+
+export interface ReadLimits {
+  /** A larger record is skipped and reported as unreadable. */
+  readonly maxRecordBytes: number;
+  readonly maxHeaders: number;
+  /** Decompressed bytes of one record batch. */
+  readonly maxBatchUnpackedBytes: number;
+  /** Size of a piece. Default: 64 KiB. */
+  readonly pieceBytes?: number;
+}
 
 /** Offset and length, in front of the bytes that the length counts. */
 const PREFIX_BYTES = 12;

@@ -4,7 +4,7 @@ import {
   MalformedError,
   NO_BYTES,
   type VarintReader,
-} from '../../../packages/client/src/base/varint-reader.ts';
+} from '../../../packages/client/src/base/varint.ts';
 import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
 import {
   type Header,

@@ -1,7 +1,7 @@
 /** Queue of unpacked bytes of one batch. They come in stretches; a record that spans several is joined, all others stay views. */
 
-import { NO_BYTES } from '../../../packages/client/src/base/varint-reader.ts';
-import type { Stretches } from './compression/stretches.ts';
+import { NO_BYTES } from '../../../packages/client/src/base/varint.ts';
+import type { Stretches } from './stretches.ts';
 
 /** Stretches unpacked before the event loop runs. */
 const STRETCHES_IN_A_ROW = 16;

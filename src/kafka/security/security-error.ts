@@ -1,3 +1,5 @@
+/** Remedies for TLS handshakes that fail, by the codes and messages of Node and OpenSSL. */
+
 /** Failure to reach a protected cluster, in one sentence that names the option to change. Never holds a secret. */
 export class SecurityError extends Error {
   override readonly name = 'SecurityError';
@@ -19,4 +21,61 @@ export function securityErrorOf(error: unknown): SecurityError | undefined {
     if (at instanceof SecurityError) return at;
   }
   return undefined;
+}
+
+interface TlsOptionNames {
+  /** Option with the authorities. */
+  readonly ca: string;
+  /** Option with the expected name. */
+  readonly name: string;
+}
+
+/** Node's message for it. Its code is the same for every connection that was cut. */
+export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
+
+const NO_TLS =
+  'this port does not use TLS: set kafka.tls.enabled to false, or use the port of its TLS listener';
+const MTLS = 'it requires a certificate (mTLS): set kafka.tls.certificate and kafka.tls.key';
+
+const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) => string)])[] = [
+  [
+    /^DEPTH_ZERO_SELF_SIGNED_CERT/,
+    ({ ca }) => `its certificate is signed by itself: put that certificate into ${ca}`,
+  ],
+  [
+    /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT_IN_CHAIN|CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED|INVALID_CA)/,
+    ({ ca }) =>
+      `its certificate is signed by an authority that is not trusted here: put that authority into ${ca}`,
+  ],
+  [
+    /^CERT_HAS_EXPIRED/,
+    ({ ca }) =>
+      `its certificate or authority has expired: renew it there (or the file of ${ca} here)`,
+  ],
+  [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: is the clock of this machine right?'],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID/,
+    ({ name }) =>
+      `its certificate is for another name than the host: use a name that it has, or set ${name}`,
+  ],
+  [/certificate.required/i, MTLS],
+  [
+    /alert.certificate.expired/i,
+    'the certificate of this client has expired: renew the file of kafka.tls.certificate',
+  ],
+  [
+    /alert.(unknown.ca|bad.certificate|certificate.unknown)/i,
+    'it does not accept the certificate of this client, or there is none: check kafka.tls.certificate and kafka.tls.key, and that the brokers trust who signed it',
+  ],
+  [/alert.protocol.version|UNSUPPORTED_PROTOCOL/i, 'it supports neither TLS 1.2 nor TLS 1.3'],
+  [/(wrong.version.number|packet.length.too.long)/i, NO_TLS],
+  [CLOSED_IN_HANDSHAKE, `it closed the connection in the TLS handshake: if ${NO_TLS}; if ${MTLS}`],
+];
+
+/** Returns the remedy; undefined when TLS was not the reason. */
+export function tlsRemedy(error: unknown, names: TlsOptionNames): string | undefined {
+  const { code = '', message = '' } = error as { code?: unknown; message?: string };
+  const text = `${code} ${message}`;
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(text))?.[1];
+  return typeof remedy === 'function' ? remedy(names) : remedy;
 }

@@ -2,8 +2,7 @@
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
 import type { TokenOptions } from './options.ts';
-import { SecurityError } from './security-error.ts';
-import { tlsRemedy } from './tls-failure.ts';
+import { SecurityError, tlsRemedy } from './security-error.ts';
 
 export interface KafkaToken {
   /** Never to be logged or put into an error. */

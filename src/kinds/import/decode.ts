@@ -1,15 +1,15 @@
 /** Decoder of source records into lines of an import file. */
 import { jsonTextOf } from '../../../packages/client/src/base/json/json-text.ts';
 import { type EventFormat, jsonFormat } from '../../events/format.ts';
-import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
-import { compileObject, type ObjectSource } from '../../events/mapping/object-mapping.ts';
-import { compileType, type TypeSource } from '../../events/mapping/type-mapping.ts';
+import { MappingFailure } from '../../events/mapping-failure.ts';
+import { compileObject, type ObjectSource } from '../../events/object-mapping.ts';
 import {
   compileDecoder,
   type DecoderOptions,
   partOf,
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
+import { compileType, type TypeSource } from '../../events/type-mapping.ts';
 import { LINE_BYTES } from './jsonl-upload.ts';
 
 /** Strings are expressions (docs/mapping.md). */

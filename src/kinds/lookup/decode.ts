@@ -1,16 +1,21 @@
 /** Decoder of source records into ids of decisions. */
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import { STRING } from '../../../packages/client/src/base/json/scanner.ts';
-import { EMPTY_OBJECT } from '../../events/expression/found.ts';
-import { type EventFormat, jsonFormat, poison } from '../../events/format.ts';
-import { MappedPart } from '../../events/mapping/mapping-failure.ts';
+import { EMPTY_OBJECT } from '../../events/expression/input.ts';
+import {
+  contentEvent,
+  type EventFormat,
+  jsonFormat,
+  poison,
+  textCost,
+} from '../../events/format.ts';
+import { MappedPart } from '../../events/mapping-failure.ts';
 import {
   compileDecoder,
   type DecoderOptions,
   partOf,
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
-import { contentEvent, textCost } from '../../events/text-format.ts';
 
 /** Strings are expressions (docs/mapping.md). */
 export interface LookupMapping extends DecoderOptions {

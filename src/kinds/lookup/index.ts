@@ -4,16 +4,80 @@ import { textOfString } from '../../../packages/client/src/base/json/json-text.t
 import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
 import { REFUSES_INPUT, ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import { normaliseDecisionStatus } from '../../../packages/client/src/service/contract.ts';
-import { NoRows } from '../../core/bytes/no-rows.ts';
-import type { ItemRow } from '../../core/bytes/result-row.ts';
+import type { ItemRow } from '../../core/bytes/result-slice.ts';
+import { NoRows } from '../../core/bytes/row-sink.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
-import type { ContentItem } from '../../core/record.ts';
+import type { ContentItem, OutgoingRecord } from '../../core/record.ts';
 import type { FoundDecision, LookupService } from '../service-ports.ts';
-import type { RecordError } from '../terminal-record.ts';
+import { errorJson, type RecordError, terminalRecord } from '../terminal-record.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
-import { lookedUpDecision } from './looked-up-decision.ts';
-import { Grace } from './not-found-grace.ts';
+
+// Looked-up decisions (contracts/looked-up-decision.schema.json).
+
+/** @param topic the source topic @param decision undefined if none was found */
+export function lookedUpDecision(
+  topic: string,
+  item: ContentItem,
+  decision: FoundDecision | undefined,
+  error: RecordError | undefined,
+  job: JobContext,
+): OutgoingRecord {
+  const { bytes, start, end } = item.content;
+  const members =
+    `"status":"${error === undefined ? 'SUCCESS' : 'ERROR'}"` +
+    `,"decision_id":${bytes.toString('utf8', start, end)}` +
+    `,"decision_status":${JSON.stringify(decision?.rawStatus ?? null)}` +
+    `,"result":${JSON.stringify(decision?.result ?? null)},"labels":${decision?.labelsJson ?? '[]'}` +
+    `,"metadata":${decision?.metadataJson ?? '{}'},"error":${errorJson(error)}`;
+  return terminalRecord(topic, item, members, job);
+}
+
+/** Ids remembered, about 150 bytes each. */
+const MOST = 10_000;
+/** Time from the end of the grace until an id is forgotten, ms: more than `review.poll`. */
+const FORGET_MS = 7_200_000;
+
+/** Grace period of ids that are unknown or refused: both may be transient. */
+export class Grace {
+  readonly #graceMs: number;
+  readonly #most: number;
+  /** Start of the uninterrupted series of such responses by id, ms; the oldest first. */
+  readonly #sinceMs = new Map<string, number>();
+
+  /** @param graceMs time after which such responses are final, ms */
+  constructor(graceMs: number, most = MOST) {
+    this.#graceMs = graceMs;
+    this.#most = most;
+  }
+
+  /** Counts another such response. @returns whether it is final */
+  isOver(place: string, nowMs: number): boolean {
+    const sinceMs = this.#sinceMs.get(place) ?? this.#begin(place, nowMs);
+    if (nowMs - sinceMs < this.#graceMs) return false;
+    this.#sinceMs.delete(place);
+    return true;
+  }
+
+  /** The id was found. */
+  end(place: string): void {
+    this.#sinceMs.delete(place);
+  }
+
+  /** Without room the series starts later: its end may be late, but never early. */
+  #begin(place: string, nowMs: number): number {
+    if (this.#sinceMs.size >= this.#most) this.#forget(nowMs);
+    if (this.#sinceMs.size < this.#most) this.#sinceMs.set(place, nowMs);
+    return nowMs;
+  }
+
+  #forget(nowMs: number): void {
+    for (const [place, sinceMs] of this.#sinceMs) {
+      if (nowMs - sinceMs <= this.#graceMs + FORGET_MS) return;
+      this.#sinceMs.delete(place);
+    }
+  }
+}
 
 export interface LookupOptions extends LookupMapping {
   /** The source topic. */

@@ -1,13 +1,84 @@
 /** Decoder of source records into content items. */
+
 import { isAbsent } from '../../../packages/client/src/base/json/json-text.ts';
 import { type ScannedValue, STRING } from '../../../packages/client/src/base/json/scanner.ts';
 import type { JsonPart } from '../../core/record.ts';
 import type { EventInput } from '../../events/expression/index.ts';
-import { MappedPart } from '../../events/mapping/mapping-failure.ts';
-import { compileType } from '../../events/mapping/type-mapping.ts';
-import { compileDecoder, partOf, type RecordDecoder } from '../../events/record-decoder.ts';
-import type { MappingOptions } from './mapping.ts';
-import { compileMetadata } from './metadata/metadata.ts';
+import { type EventFormat, jsonFormat } from '../../events/format.ts';
+import { MappedPart, MappingFailure } from '../../events/mapping-failure.ts';
+import { compileObject, type ObjectSource } from '../../events/object-mapping.ts';
+import {
+  compileDecoder,
+  type DecoderOptions,
+  partOf,
+  type RecordDecoder,
+} from '../../events/record-decoder.ts';
+import { compileType, type TypeSource } from '../../events/type-mapping.ts';
+
+/** Configuration of the parts of a content event. Strings are expressions (docs/mapping.md). */
+export interface MappingOptions extends DecoderOptions {
+  /** Format of the values. */
+  readonly format: EventFormat;
+  /** The text or URL to review. */
+  readonly content: string;
+  /** The content type, which selects the batch. */
+  readonly type: TypeSource;
+  /** Types that may be submitted; others become dead letters. Absent: any. */
+  readonly allowedTypes?: readonly string[] | undefined;
+  /** The metadata object, or its fields. */
+  readonly metadata: ObjectSource;
+  /** The decision expected by the producer, a string. */
+  readonly expected: string;
+  /** Largest content, bytes of UTF-8. */
+  readonly maxContentBytes: number;
+  /** Largest metadata, bytes of JSON. */
+  readonly maxMetadataBytes: number;
+}
+
+export const DEFAULT_MAPPING: MappingOptions = {
+  format: jsonFormat,
+  content: 'content',
+  type: { field: 'type' },
+  metadata: 'metadata',
+  expected: 'expected_result',
+  headers: [],
+  nullValues: 'dead-letter',
+  maxContentBytes: 1024 * 1024,
+  maxMetadataBytes: 1024 * 1024,
+};
+
+// Metadata of a content event, which its decision repeats.
+
+const OPTION = 'source.mapping.metadata';
+/** Most members and elements of metadata, at any level. */
+const MAX_VALUES = 100_000;
+
+const MAX_KEYS = 1_000;
+
+/** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
+function compileMetadata(
+  { metadata, maxMetadataBytes: maxBytes }: Pick<MappingOptions, 'metadata' | 'maxMetadataBytes'>,
+  input: EventInput,
+): () => JsonPart {
+  const rules = { option: OPTION, required: false, reason: 'bad_metadata', maxBytes } as const;
+  const find = compileObject(metadata, rules, input);
+  return () => {
+    const found = find();
+    check(found, maxBytes);
+    return partOf(found);
+  };
+}
+
+/** @throws MappingFailure when metadata is too large */
+function check({ start, end, members, values }: ScannedValue, maxBytes: number): void {
+  if (members > MAX_KEYS) throw tooLarge(`has ${members} keys, more than the ${MAX_KEYS} allowed`);
+  if (end - start > maxBytes) throw tooLarge(`has more than the ${maxBytes} bytes allowed`);
+  if (values > MAX_VALUES)
+    throw tooLarge(`has more than ${MAX_VALUES} members and elements, at all levels`);
+}
+
+const tooLarge = (what: string): MappingFailure =>
+  new MappingFailure('too_large', `the metadata ${what} (${OPTION})`);
 
 /**
  * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).

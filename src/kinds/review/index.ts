@@ -1,6 +1,8 @@
 /** Review kind: batches of CSV rows are uploaded, result files downloaded, one decision per item. */
+
 import { LogOnce } from '../../../packages/client/src/base/log-limits.ts';
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
+import { foldName } from '../../../packages/client/src/results/result-header.ts';
 import {
   CONTENT_TYPES,
   normaliseBatchStatus,
@@ -8,14 +10,58 @@ import {
 import type { RemoteState } from '../../core/outcome/follow-policy.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import type { BatchState, ReviewService } from '../service-ports.ts';
-import { BatchTypes } from './batch-types.ts';
-import { DecisionWriter } from './decision/decision-writer.ts';
-import { EventPart } from './decision/event-part.ts';
-import { createDecoder } from './decode.ts';
-import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
-import type { ResultNotice } from './results/notices.ts';
+import { CsvRows, type UploadOptions } from './csv-rows.ts';
+import { DecisionWriter } from './decision-writer.ts';
+import { createDecoder, DEFAULT_MAPPING, type MappingOptions } from './decode.ts';
+import { EventPart } from './event-part.ts';
 import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
-import { CsvRows, type UploadOptions } from './upload/csv-rows.ts';
+import type { ResultNotice } from './results/row-decisions.ts';
+
+/** Batches in a row under another name after which that is the service's own name for the type. */
+const RENAMED_AFTER = 3;
+/** Content types, and batches, remembered. */
+const MAX_REMEMBERED = 1000;
+
+/**
+ * Detector of batches that belong to another job although the service returned their id: the
+ * service reports another content type for them, and reviews uploads by the rules of that type, so
+ * the rows of the result file are the job's own and only their results are wrong. The first answers
+ * of a process count as well, since the job of such a batch may outlive the process that detected
+ * it.
+ *
+ * A service may have its own name for a type: it costs three batches per process, then the name is
+ * accepted, so that no batch is resubmitted permanently.
+ */
+export class BatchTypes {
+  /** Batches by type that have another name, since one was last reported with the type as sent. */
+  readonly #others = new Map<string, Set<string>>();
+  /** The newest batches that had the type as sent once: they stay the job's own. */
+  readonly #own = new Set<string>();
+
+  isForeign(batchId: string, sent: string, reported: string | undefined): boolean {
+    if (reported === undefined) return false;
+    const batch = JSON.stringify([sent, batchId]);
+    if (foldName(reported) === foldName(sent)) {
+      this.#others.delete(sent);
+      this.#remember(batch);
+      return false;
+    }
+    const others = this.#others.get(sent) ?? new Set();
+    if (this.#own.has(batch)) return false;
+    if (others.has(batchId)) return true;
+    if (others.size === RENAMED_AFTER) return false;
+    if (others.size === 0 && this.#others.size === MAX_REMEMBERED) return false;
+    this.#others.set(sent, others.add(batchId));
+    return true;
+  }
+
+  #remember(batch: string): void {
+    this.#own.delete(batch);
+    this.#own.add(batch);
+    const [oldest] = this.#own;
+    if (this.#own.size > MAX_REMEMBERED && oldest !== undefined) this.#own.delete(oldest);
+  }
+}
 
 export interface ReviewOptions extends Partial<MappingOptions & UploadOptions> {
   /** The source topic. */

@@ -16,7 +16,7 @@ import {
 } from '../../../packages/client/src/base/tracing.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { FailureAction } from '../../core/outcome/failure-policy.ts';
-import type { JobFailure } from '../../core/outcome/failure-row.ts';
+import type { JobFailure } from '../../core/outcome/failure-table.ts';
 import { TraceLinks } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';

@@ -6,7 +6,7 @@
  * `recovered` are records of live jobs that a claim found, `released` records that were in flight
  * when a shard was given up.
  */
-import { FirstNames } from '../../../packages/client/src/base/first-names.ts';
+import { FirstNames } from '../../../packages/client/src/base/counts.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 
 /** Results with a series of their own. */

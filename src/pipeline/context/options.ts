@@ -1,5 +1,5 @@
 /** Options of the engine, with the names of the configuration. Times in ms, sizes in bytes. */
-import type { BatchLimits } from '../../core/batch/buffer.ts';
+import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 
 /** Slice of a pipeline's configuration (docs/configuration.md explains each option). */

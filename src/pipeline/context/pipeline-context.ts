@@ -10,13 +10,12 @@ import type {
 } from '../../core/ports/kafka.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
-import type { EndOffsets } from '../limits/end-offsets.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { LimitName } from '../limits/shard-waits.ts';
-import type { TypeBreakers } from '../limits/type-breakers.ts';
-import type { TypeLimit } from '../limits/type-limit.ts';
+import type { TypeBreakers, TypeLimit } from '../limits/type-breakers.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
-import type { InternalErrors } from './internal-errors.ts';
+import type { EndOffsets } from './end-offsets.ts';
+import type { InternalErrors } from './errors.ts';
 import type { Ledger } from './ledger.ts';
 import type { PipelineOptions } from './options.ts';
 

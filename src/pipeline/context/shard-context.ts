@@ -2,19 +2,63 @@
  * An owned shard, from its claim to its loss, as its stages see it: each constructor names the
  * interfaces that it uses.
  */
-import { ItemBatch } from '../../core/batch/item-batch.ts';
+import type { TraceParent } from '../../../packages/client/src/base/tracing.ts';
+import { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
-import type { Logger } from '../../core/ports/telemetry.ts';
+import type { Labels, Logger } from '../../core/ports/telemetry.ts';
 import { InFlight } from '../limits/in-flight.ts';
-import type { ShardControl } from '../limits/shard-control.ts';
 import type { ShardWaits } from '../limits/shard-waits.ts';
-import { batchLinks } from './batch-spans.ts';
+import { BatchSpans, batchLinks, spanFields } from './batch-spans.ts';
+import type { InternalErrors } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
-import { ShardReport } from './shard-report.ts';
+import type { ShardControl } from './shard-control.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
+
+// Metrics, spans and log fields of the stages of a shard.
+
+class ShardReport {
+  readonly spans: BatchSpans;
+  readonly internal: InternalErrors;
+  readonly #context: PipelineContext;
+  readonly #labels: { readonly pipeline: string };
+
+  constructor(context: PipelineContext, shard: number) {
+    this.spans = new BatchSpans({ ...context, shard });
+    this.internal = context.internal;
+    this.#context = context;
+    this.#labels = { pipeline: context.options.name };
+  }
+
+  /** Adds to a counter of the pipeline. */
+  count(name: string, labels: Labels = {}, by = 1): void {
+    this.#context.metrics.count(name, { ...this.#labels, ...labels }, by);
+  }
+
+  /** Observes into a histogram of the pipeline; see Metrics. */
+  observe(name: string, value: number, times = 1, span?: TraceParent): void {
+    this.#context.metrics.observe(name, this.#labels, value, times, span);
+  }
+
+  /** Observes the duration of a stage, ms. */
+  took(stage: string, ms: number): void {
+    const labels = { ...this.#labels, stage };
+    this.#context.metrics.observe('stage_duration_seconds', labels, Math.max(0, ms) / 1000);
+  }
+
+  /** Observes the duration of a stage that began at `startedMs` on the monotonic clock. */
+  since(stage: string, startedMs: number): void {
+    this.took(stage, this.#context.clock.monotonic() - startedMs);
+  }
+
+  /** Fields of a batch in log lines. */
+  fieldsOf(job: LiveJob): object {
+    const { id, remoteId, type } = job.record;
+    return { job: id, batch: remoteId, type, ...spanFields(this.spans.of(job)) };
+  }
+}
 
 /** Options, time, reports, and the life of the shard. */
 export interface ShardLife extends Pick<PipelineContext, 'options' | 'clock' | 'random'> {

@@ -1,5 +1,5 @@
 /** A batch on its way to the service, before it is in a job. */
-import type { ItemBatch } from '../../core/batch/item-batch.ts';
+import type { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { Permit } from '../limits/type-breakers.ts';

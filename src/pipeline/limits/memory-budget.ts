@@ -2,9 +2,26 @@
  * Byte budget of the whole process (I7): a semaphore of bytes with one line. Intake may use 70 %;
  * settling and rereading keep the rest, so that they can always finish.
  */
-import { INTAKE_SHARE } from '../../core/batch/buffer.ts';
+
+import { INTAKE_SHARE } from '../../core/batch-buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { Lease } from '../../core/ports/memory.ts';
+import type { KindSteps } from '../../core/ports/pipeline-kind.ts';
+import type { SourceRecord } from '../../core/record.ts';
+
+// Bounds of decoding, in intake and where records are read again.
+
+/** Longest time that records are decoded without a break: one alone may take a quarter of a second. */
+export const DECODING_SLICE_MS = 100;
+
+/** Memory for decoding that needs no reservation: one record at a time takes it. */
+export const FREE_BYTES: number = 4 * 1024 * 1024;
+
+/** Returns the bytes to reserve before a record is decoded; 0 for most. */
+export function decodeCost({ decodeCost }: KindSteps, record: SourceRecord): number {
+  const bytes = decodeCost?.(record) ?? 0;
+  return bytes > FREE_BYTES ? bytes : 0;
+}
 
 /** Share of records read again, and of their bodies until they are uploaded. */
 const REREAD_SHARE = 0.15;

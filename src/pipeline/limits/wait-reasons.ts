@@ -3,9 +3,16 @@
  * long. docs/operating.md explains each reason.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
-import { endOfWait } from '../../../packages/client/src/base/end-of-wait.ts';
-import type { WaitView } from '../../core/ports/pipeline-view.ts';
+import type { WaitView } from '../../core/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
+
+/** Longer waits are shown with their end. A Retry-After may be a day. */
+const SHOWN_FROM_MS = 60_000;
+
+/** Returns the end of a long wait for people, with a space before it; empty for a short one. */
+function endOfWait(clock: Clock, waitMs: number): string {
+  return waitMs < SHOWN_FROM_MS ? '' : ` until ${new Date(clock.now() + waitMs).toISOString()}`;
+}
 
 export type WaitReason =
   /** A share of the memory budget is used up: intake's, or the one of settling and rereading. */

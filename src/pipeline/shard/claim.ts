@@ -6,7 +6,7 @@ import { type JournalMeta, writeMeta, writeOwner } from '../../core/journal/jour
 import type { JournalState } from '../../core/journal/journal-view.ts';
 import { PartitionState, resetProgress } from '../../core/journal/partition-state.ts';
 import { isOwnCommit, ShardState } from '../../core/journal/shard-state.ts';
-import { OffsetSet } from '../../core/offsets/offset-set.ts';
+import { OffsetSet } from '../../core/offset-set.ts';
 import type { CommittedOffset, PartitionRange, Transaction } from '../../core/ports/kafka.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';

@@ -5,17 +5,16 @@
  *                ▲  └─ park ─┐ └─ fail ─┐
  *                └────── rereads ◄──────┘
  */
-import type { BatchRecords } from '../../core/journal/batch-records.ts';
-import type { LiveJob } from '../../core/journal/job.ts';
+import type { BatchRecords, LiveJob } from '../../core/journal/job.ts';
 import { writeAcknowledgement } from '../../core/journal/journal-records.ts';
-import type { JobPhase } from '../../core/ports/pipeline-view.ts';
+import type { JobPhase } from '../../core/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
-import type { ChunkSize } from '../publish/chunk-size.ts';
-import { TerminalWriter } from '../publish/terminal-writer.ts';
+import { type ChunkSize, TerminalWriter } from '../context/terminal-writer.ts';
+import { memoryOfItems } from '../limits/memory-budget.ts';
 import { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
-import { parkedBatch } from '../source/parked-batch.ts';
-import { RereadQueue } from '../source/reread-queue.ts';
+import { writtenBetween } from '../source/reread.ts';
+import { RereadQueue, type RereadRequest } from '../source/reread-queue.ts';
 import { Intake } from '../stages/intake.ts';
 import { PerItemSettler } from '../stages/per-item-settler.ts';
 import { ResultFileSettler } from '../stages/result-file-settler.ts';
@@ -23,6 +22,38 @@ import { Retrier } from '../stages/retrier.ts';
 import type { FailedJob, Heard, ShardStages } from '../stages/shard-stages.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { Tracker } from '../stages/tracker.ts';
+
+// Parked batch: one whose type is blocked keeps its coordinates and no content, so that other types
+// go on, and is read from the source again once the breaker of its type gives a permit. W stays in
+// front of it; `source.maxInFlight` bounds how far the partition goes on.
+
+/** Memory of a parked batch beside its coordinates, bytes. */
+const OBJECT_BYTES = 1024;
+
+/**
+ * @param plan plan of the batch, whose rows the caller discards
+ * @param submit takes the batch with its items again
+ */
+export function parkedBatch(
+  { type, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
+  records: BatchRecords,
+  submit: (submission: Submission) => void,
+): RereadRequest {
+  // The members of the plan alone: a submission has rows and memory as well.
+  const plan = { type, bytes, from, inFlight, attempt, depth, spent };
+  return {
+    ...{ type, records, from, inFlight },
+    written: writtenBetween(from ?? records),
+    bytes: memoryOfItems(records.size, 2 * bytes),
+    submits: true,
+    // Records of a job cost little.
+    heldBytes: from === undefined ? OBJECT_BYTES + records.heldBytes : 0,
+    found: async (items, permit, batchOf) => {
+      const batch = await batchOf(items);
+      if (batch !== undefined) submit({ ...plan, permit, batch });
+    },
+  };
+}
 
 /** A live job, and the stage that has it. */
 export interface JobReport {

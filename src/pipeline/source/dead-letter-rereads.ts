@@ -2,7 +2,7 @@
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { placeOf } from '../../core/record.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
-import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
+import type { DeadLetter, TerminalWriter } from '../context/terminal-writer.ts';
 import { assertSameLog, readAgain, untilReadable, type WrittenBetween } from './reread.ts';
 import { RereadRuns, type RereadWork } from './reread-runs.ts';
 

@@ -1,9 +1,9 @@
 /** Items of a job or batch that are read again from the source topic, and decoded. */
-import { detachedItem } from '../../core/batch/detached.ts';
+import { detachedItem } from '../../core/detached.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
-import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
+import { DECODING_SLICE_MS, decodeCost } from '../limits/memory-budget.ts';
 import {
   assertSameLog,
   type FailedReread,

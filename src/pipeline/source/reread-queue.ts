@@ -4,7 +4,7 @@
  * holds no content meanwhile.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
-import type { ItemBatch } from '../../core/batch/item-batch.ts';
+import type { ItemBatch } from '../../core/item-batch.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Lease } from '../../core/ports/memory.ts';
@@ -15,8 +15,8 @@ import type {
   ShardLife,
   SourceAccess,
 } from '../context/shard-context.ts';
-import { DECODING_SLICE_MS } from '../limits/decoding.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
+import { DECODING_SLICE_MS } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
 import { type ItemsRead, readItems, type WantedItems } from './read-items.ts';

@@ -1,9 +1,7 @@
 /** Reading the source topic again: its range, the identity of its records, and the records. */
-
-import type { BatchRecords } from '../../core/journal/batch-records.ts';
-import type { CoordinateSet, LiveJob } from '../../core/journal/job.ts';
+import type { BatchRecords, CoordinateSet, LiveJob } from '../../core/journal/job.ts';
 import type { PartitionState } from '../../core/journal/partition-state.ts';
-import type { OffsetSet } from '../../core/offsets/offset-set.ts';
+import type { OffsetSet } from '../../core/offset-set.ts';
 import {
   type PartitionRange,
   type RecordPiece,

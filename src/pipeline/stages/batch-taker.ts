@@ -3,7 +3,7 @@
  * those that are assigned and decodes the others into rows, or dead letters.
  */
 import { Counts } from '../../../packages/client/src/base/counts.ts';
-import { fits } from '../../core/bytes/batch-size.ts';
+import { fits } from '../../core/bytes/encoded-records.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
 import type { PartitionState } from '../../core/journal/partition-state.ts';
@@ -16,9 +16,9 @@ import type {
   ShardLife,
   SourceAccess,
 } from '../context/shard-context.ts';
-import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
+import { type DeadLetter, DeadLetterChunk } from '../context/terminal-writer.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
-import { type DeadLetter, DeadLetterChunk } from '../publish/terminal-writer.ts';
+import { DECODING_SLICE_MS, decodeCost } from '../limits/memory-budget.ts';
 import { sourceRecreated } from '../source/reread.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';

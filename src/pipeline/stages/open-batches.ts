@@ -1,6 +1,6 @@
 /** Batches of a shard that intake fills; full, old and unwanted ones are submitted. */
-import { ItemBuffers } from '../../core/batch/buffer.ts';
-import type { ItemBatch } from '../../core/batch/item-batch.ts';
+import { ItemBuffers } from '../../core/batch-buffer.ts';
+import type { ItemBatch } from '../../core/item-batch.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';

@@ -4,7 +4,7 @@
  */
 
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
-import type { BrokenRow, ItemRow } from '../../core/bytes/result-row.ts';
+import type { BrokenRow, ItemRow } from '../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
@@ -14,8 +14,8 @@ import {
   type ShardLife,
   type SourceAccess,
 } from '../context/shard-context.ts';
+import type { TerminalWriter } from '../context/terminal-writer.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
-import type { TerminalWriter } from '../publish/terminal-writer.ts';
 import { type ItemsRead, readItems } from '../source/read-items.ts';
 import { PATIENCE_MS, UnpreparedError, untilReadable, writtenBetween } from '../source/reread.ts';
 import { Settlement } from './settlement.ts';

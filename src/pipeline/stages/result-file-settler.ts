@@ -2,15 +2,16 @@
  * Settles a finished job from its result file, which is downloaded until its rows settle the job.
  * Rows that settle nothing are counted and dropped (I2).
  */
-
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
-import type { MalformedRow } from '../../core/bytes/result-row.ts';
-import type { ResultSlice } from '../../core/bytes/result-slice.ts';
+import type { MalformedRow, ResultSlice } from '../../core/bytes/result-slice.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
-import type { JobFailure } from '../../core/outcome/failure-row.ts';
-import { UnendedRows } from '../../core/outcome/unended-rows.ts';
-import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
+import type { JobFailure } from '../../core/outcome/failure-table.ts';
+import {
+  type RemoteStatus,
+  type ResultFileKind,
+  UnendedRows,
+} from '../../core/ports/pipeline-kind.ts';
 import { step } from '../context/batch-spans.ts';
 import {
   jobContext,
@@ -18,7 +19,7 @@ import {
   type ShardLife,
   type SourceAccess,
 } from '../context/shard-context.ts';
-import type { TerminalWriter } from '../publish/terminal-writer.ts';
+import type { TerminalWriter } from '../context/terminal-writer.ts';
 import { Settlement } from './settlement.ts';
 import type { FailureDetail } from './shard-stages.ts';
 import type { JobSettler, Settled } from './tracker.ts';

@@ -2,10 +2,9 @@
  * Retries failed jobs: reads their remaining records from the source topic again, then moves them
  * to new jobs, or settles them without a result.
  */
-import type { ItemRow } from '../../core/bytes/result-row.ts';
+import type { ItemRow } from '../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../core/bytes/slice-writer.ts';
-import { BatchRecords } from '../../core/journal/batch-records.ts';
-import type { LiveJob } from '../../core/journal/job.ts';
+import { BatchRecords, type LiveJob } from '../../core/journal/job.ts';
 import {
   decide,
   type FailureAction,

@@ -3,15 +3,13 @@
  * by chunk. A row that cannot become a decision makes a dead letter of its record.
  */
 import { Counts } from '../../../packages/client/src/base/counts.ts';
-import { fits } from '../../core/bytes/batch-size.ts';
-import type { RowOutcome } from '../../core/bytes/result-row.ts';
-import type { ResultSlice } from '../../core/bytes/result-slice.ts';
-import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
+import { fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
+import type { ResultSlice, RowOutcome } from '../../core/bytes/result-slice.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import type { Poison, SourceCoordinate } from '../../core/record.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
-import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
+import type { DeadLetter, TerminalWriter } from '../context/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-rereads.ts';
 import { writtenBetween } from '../source/reread.ts';
 

@@ -1,9 +1,8 @@
 /** Stages of a shard as each of them reaches the others. */
-import type { BatchRecords } from '../../core/journal/batch-records.ts';
-import type { LiveJob } from '../../core/journal/job.ts';
-import type { JobFailure } from '../../core/outcome/failure-row.ts';
+import type { BatchRecords, LiveJob } from '../../core/journal/job.ts';
+import type { JobFailure } from '../../core/outcome/failure-table.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
-import type { TerminalWriter } from '../publish/terminal-writer.ts';
+import type { TerminalWriter } from '../context/terminal-writer.ts';
 import type { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import type { RereadQueue } from '../source/reread-queue.ts';
 

@@ -2,7 +2,7 @@
  * Verdict about a pipeline: what needs a person's attention, from the conditions of /readyz and the
  * wait reasons. A cause is listed once, whether a condition, a wait or both report it.
  */
-import type { PipelineView, WaitView } from '../../core/ports/pipeline-view.ts';
+import type { PipelineView, WaitView } from '../../core/pipeline-view.ts';
 
 /** Shorter waits are not shown. */
 const LASTING_MS = 5_000;

@@ -5,8 +5,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { isForeignScript } from '../health/host-guard.ts';
-import type { PageRequest, PageResponse, Pages } from '../health/http-server.ts';
+import { isForeignScript } from '../host-guard.ts';
+import type { PageRequest, PageResponse, Pages } from '../http-server.ts';
 import { type ConsoleSources, consoleState } from './state.ts';
 
 const PROTECTION: Readonly<Record<string, string>> = {

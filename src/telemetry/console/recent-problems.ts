@@ -1,5 +1,5 @@
 /** Recent warnings and errors of the log, as redacted by the logger (I6). Repetitions are counted. */
-import type { LogFields } from '../logging/logger.ts';
+import type { LogFields } from '../logger.ts';
 
 const MAX_PROBLEMS = 40;
 const MAX_MESSAGE = 300;

@@ -1,7 +1,7 @@
 /** State of the connector as /api/state answers it. Times are wall clock, ms since the epoch. */
-import type { PipelineView } from '../../core/ports/pipeline-view.ts';
-import type { Health } from '../health/health.ts';
-import type { PromMetrics } from '../metrics/metrics.ts';
+import type { PipelineView } from '../../core/pipeline-view.ts';
+import type { Health } from '../health.ts';
+import type { PromMetrics } from '../metrics.ts';
 import { verdictOf } from './causes.ts';
 import type { RecentProblems } from './recent-problems.ts';
 

@@ -1,18 +1,95 @@
 /** All checks of a configuration, in the order in which they run. */
+import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
-import type { DoctorParts, KafkaParts, PipelineParts } from './check.ts';
+import type { PartitionBounds } from '../../core/ports/kafka.ts';
 import {
   type Diagnosis,
   type DoctorCheck,
+  type DoctorParts,
   failed,
+  type KafkaParts,
   messageOf,
   ok,
+  type PipelineParts,
   together,
   warning,
 } from './check.ts';
 import { groupChecks, journalCheck } from './journal-checks.ts';
-import { sampleCheck } from './sample-check.ts';
 import { topicChecks } from './topic-checks.ts';
+
+// Decodes the newest records of the source as the pipeline would. Reports counts only (I6).
+
+const MAX_PARTITIONS = 8;
+const MAX_RECORDS = 200;
+const LIMIT_MS = 30_000;
+const ACCEPTED: Readonly<Record<string, string>> = {
+  review: 'reviewed',
+  import: 'imported',
+  lookup: 'looked up',
+};
+
+function sampleCheck({ engine, inspection, decoder }: PipelineParts): DoctorCheck {
+  const { topic } = engine.source;
+  const { scan } = inspection;
+  return {
+    name: 'source.sample',
+    about: `newest records of ${topic}`,
+    needs: ['topic.source', 'registry.source'],
+    limitMs: LIMIT_MS,
+    async run(signal) {
+      const skipped = new Counts();
+      const deadLetters = new Counts();
+      let accepted = 0;
+      for (const range of newestRanges(await scan.bounds(topic))) {
+        await scan.read(
+          topic,
+          range,
+          async ({ records, unreadable }) => {
+            await decoder.prepare?.(records, signal);
+            for (const record of records) {
+              const decoded = decoder.decode(record, 0);
+              if ('skip' in decoded) skipped.add(decoded.skip);
+              else if ('poison' in decoded) deadLetters.add(decoded.poison.reason);
+              else accepted++;
+            }
+            if (unreadable !== undefined)
+              deadLetters.add(unreadable.poison.reason, unreadable.to - unreadable.from);
+          },
+          signal,
+        );
+      }
+
+      const all = accepted + skipped.total + deadLetters.total;
+      if (all === 0) return ok('no records yet');
+      const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${textOf(skipped, 'skipped')}${textOf(deadLetters, deadLetters.total === 1 ? 'dead letter' : 'dead letters')}`;
+      return judged(found, all, skipped.total, deadLetters.total);
+    },
+  };
+}
+
+function judged(found: string, all: number, skipped: number, deadLetters: number): Diagnosis {
+  if (deadLetters > 0) {
+    const remedy =
+      'try one record with check --sample, and correct source.format, source.mapping or the producer (docs/mapping.md)';
+    return deadLetters === all ? failed(found, remedy) : warning(found, remedy);
+  }
+  return skipped === all ? warning(found, 'check source.filter and source.nullValues') : ok(found);
+}
+
+/** The last offsets of some partitions that have records. */
+function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
+  const filled = [...bounds].filter(([, { start, stable }]) => stable > start);
+  const chosen = filled.slice(0, MAX_PARTITIONS);
+  const count = Math.ceil(MAX_RECORDS / chosen.length);
+  return chosen.map(([partition, { start, stable }]) => ({
+    partition,
+    from: Math.max(start, stable - count),
+    until: stable,
+  }));
+}
+
+const textOf = (counts: Counts, what: string): string =>
+  counts.total === 0 ? '' : `, ${counts.total} ${what} (${counts.listed().join(', ')})`;
 
 export function checksOf({ kafka, service, pipelines }: DoctorParts): DoctorCheck[] {
   const kinds = new Set(pipelines.map(({ inspection }) => inspection.pipeline.kind));

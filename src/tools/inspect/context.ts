@@ -1,7 +1,6 @@
 /** Pipeline that the tools inspect, and the connections they use. */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
-import type { ClusterAdmin } from '../../core/ports/kafka.ts';
-import type { TopicScan } from '../../core/ports/topic-scan.ts';
+import type { ClusterAdmin, TopicScan } from '../../core/ports/kafka.ts';
 import type { SourceRecord } from '../../core/record.ts';
 
 /** State of a batch, an import or a decision at the service. */

@@ -1,9 +1,7 @@
 /** State of a pipeline: its shards, their positions, and every live job with the reason why it waits. */
-
 import type { Acknowledgement, Control } from '../../core/journal/control.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
-import type { CommittedOffset } from '../../core/ports/kafka.ts';
-import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
+import type { CommittedOffset, PartitionBounds } from '../../core/ports/kafka.ts';
 import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
 import { newestOf, readAll } from './control.ts';
 import { type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';

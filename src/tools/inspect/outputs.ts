@@ -1,7 +1,6 @@
 /** Decisions and dead letters of a pipeline, found by the source record that they settle. */
 import { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
-import type { RecordPiece } from '../../core/ports/kafka.ts';
-import type { TopicRange } from '../../core/ports/topic-scan.ts';
+import type { RecordPiece, TopicRange } from '../../core/ports/kafka.ts';
 import { lastHeader, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
 import { eachAtATime, InspectError, type Inspection, isCompacted } from './context.ts';
 

@@ -6,8 +6,8 @@ import {
 } from '../../core/journal/journal-records.ts';
 import { type JournalState, JournalView } from '../../core/journal/journal-view.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
-import { OffsetSet } from '../../core/offsets/offset-set.ts';
-import type { JournalEvidence } from './audit/account.ts';
+import { OffsetSet } from '../../core/offset-set.ts';
+import type { JournalEvidence } from './audit-balance.ts';
 import { InspectError, type Inspection } from './context.ts';
 
 /** A journal that is written and compacted while it is read may need another attempt to be consistent. */

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
-import { codecOf } from '../../../src/events/formats/output/contract.ts';
+import { codecOf } from '../../../src/events/formats/output-format.ts';
 import { writeFrame } from '../../../src/events/registry/index.ts';
-import { murmur2, partitionOfHash } from '../../../src/kafka/producer/partitioner.ts';
+import { murmur2, partitionOfHash } from '../../../src/kafka/producer/send-plan.ts';
 import { contractFile } from '../../support/contracts.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type TestKafka, testKafka, uniqueName } from '../../support/kafka/kafka.ts';

@@ -5,7 +5,7 @@ import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
 import { connectKafka, type KafkaConnection, Security } from '../../../src/kafka/index.ts';
-import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Stack, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
 import { KafkaTopicScan } from '../../../src/kafka/admin/topic-scan.ts';
 import { connectKafka, requestFailure } from '../../../src/kafka/index.ts';
-import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 
 const kafka = await testKafka();

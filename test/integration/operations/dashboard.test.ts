@@ -8,7 +8,7 @@ import { RULES_FILE } from '../../../dev/alerts/rules.ts';
 import { dashboard } from '../../../dev/dashboard/dashboard.ts';
 import { withoutZero } from '../../../dev/dashboard/queries.ts';
 import { execute } from '../../../dev/helm/execute.ts';
-import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
+import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { ensurePrometheus } from '../../support/prometheus/install.ts';

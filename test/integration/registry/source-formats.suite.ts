@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import { isKeptNumber } from '../../../packages/client/src/base/json/kept-number.ts';
+import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';
 import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import type { SchemaRegistry } from '../../../src/events/registry/index.ts';

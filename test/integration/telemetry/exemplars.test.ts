@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { Health } from '../../../src/telemetry/health/health.ts';
-import { startTelemetryServer } from '../../../src/telemetry/health/http-server.ts';
-import { createLogger } from '../../../src/telemetry/logging/logger.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { startTelemetryServer } from '../../../src/telemetry/http-server.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startPrometheus } from '../../support/prometheus/server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -2,13 +2,10 @@ import assert from 'node:assert/strict';
 import { type Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { Health } from '../../../src/telemetry/health/health.ts';
-import {
-  startTelemetryServer,
-  type TelemetryServer,
-} from '../../../src/telemetry/health/http-server.ts';
-import { createLogger } from '../../../src/telemetry/logging/logger.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/http-server.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 /** Status of a request on a connection of its own, as kubelet sends it. */
 function statusOfProbe(

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 
-const LOGGER = new URL('../../../src/telemetry/logging/logger.ts', import.meta.url).href;
+const LOGGER = new URL('../../../src/telemetry/logger.ts', import.meta.url).href;
 
 /** A process that logs as told on its standard input, and tells on its standard error what its event loop still does. */
 function logging(body: string): ChildProcess {

@@ -16,9 +16,9 @@ import {
   type RecordHeaders,
   type SourceRecord,
 } from '../../../src/core/record.ts';
-import type { DeadLetterList } from '../../../src/tools/inspect/dead-letters/dead-letters.ts';
-import type { ReplayReport } from '../../../src/tools/inspect/dead-letters/replay.ts';
-import { replayGroupOf } from '../../../src/tools/inspect/dead-letters/replay-positions.ts';
+import type { DeadLetterList } from '../../../src/tools/inspect/dead-letters.ts';
+import type { ReplayReport } from '../../../src/tools/inspect/replay.ts';
+import { replayGroupOf } from '../../../src/tools/inspect/replay-positions.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type NewRecord, testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { headerList } from '../../support/records/headers.ts';

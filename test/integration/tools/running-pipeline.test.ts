@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
-import type { AuditReport } from '../../../src/tools/inspect/audit/audit.ts';
-import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';
-import type { SearchReport } from '../../../src/tools/inspect/explain/search.ts';
+import type { AuditReport } from '../../../src/tools/inspect/audit.ts';
+import type { SearchReport } from '../../../src/tools/inspect/explain.ts';
+import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import type { JournalReport } from '../../../src/tools/inspect/journal-report.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';

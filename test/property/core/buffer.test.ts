@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { jsonTextOf } from '../../../packages/client/src/base/json/json-text.ts';
-import { type BatchLimits, ItemBuffers } from '../../../src/core/batch/buffer.ts';
-import { ItemBatch } from '../../../src/core/batch/item-batch.ts';
+import { type BatchLimits, ItemBuffers } from '../../../src/core/batch-buffer.ts';
 import type { RowSink } from '../../../src/core/bytes/row-sink.ts';
-import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { ItemBatch } from '../../../src/core/item-batch.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { Lease } from '../../../src/core/ports/memory.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BatchRecords } from '../../../src/core/journal/batch-records.ts';
 import {
+  BatchRecords,
   CoordinateSet,
   coordinatesOf,
   type JobRecord,

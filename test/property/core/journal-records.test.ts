@@ -13,7 +13,7 @@ import {
   writeOwner,
   writeProgress,
 } from '../../../src/core/journal/journal-records.ts';
-import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 

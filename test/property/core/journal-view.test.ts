@@ -12,7 +12,7 @@ import {
 import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
 import { ShardState } from '../../../src/core/journal/shard-state.ts';
-import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
 import { actions, ShardHistory } from './shard-history.ts';
 

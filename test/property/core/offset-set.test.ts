@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
 
 /**
  * Offsets from which the steps choose: some neighbourhoods, far apart. The naive model is a set of cells: each offset of a neighbourhood is

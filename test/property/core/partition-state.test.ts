@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { PartitionProgress } from '../../../src/core/journal/journal-records.ts';
 import { PartitionState, resetProgress } from '../../../src/core/journal/partition-state.ts';
-import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
 
 const START = 50;
 const timestampOf = (offset: number): number => 5_000 + offset * 3;

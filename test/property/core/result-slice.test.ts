@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type {
-  BrokenRow,
-  MalformedRow,
-  ReadRow,
-  ResultRow,
-} from '../../../src/core/bytes/result-row.ts';
-import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
-import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
+import { TerminalRecords } from '../../../src/core/bytes/encoded-records.ts';
+import {
+  type BrokenRow,
+  type MalformedRow,
+  type ReadRow,
+  type ResultRow,
+  ResultSlice,
+} from '../../../src/core/bytes/result-slice.ts';
 import { asBytes, hostileRecord } from '../../support/records/hostile-records.ts';
 import { sliceOf } from '../../support/records/slices.ts';
 

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { BatchRecords } from '../../../src/core/journal/batch-records.ts';
 import {
+  BatchRecords,
   CoordinateSet,
   type JobRecord,
   type LiveJob,

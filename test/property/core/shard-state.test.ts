@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BatchRecords } from '../../../src/core/journal/batch-records.ts';
-import type { CoordinateSet, LiveJob } from '../../../src/core/journal/job.ts';
+import { BatchRecords, type CoordinateSet, type LiveJob } from '../../../src/core/journal/job.ts';
 import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
 import { commitMetadata, isOwnCommit, ShardState } from '../../../src/core/journal/shard-state.ts';

@@ -14,8 +14,11 @@ import {
 } from '../../../packages/client/test/property/base/json-texts.ts';
 import { RecordView } from '../../../src/core/bytes/record-view.ts';
 import type { Decoded, JsonPart } from '../../../src/core/record.ts';
-import { createDecoder } from '../../../src/kinds/review/decode.ts';
-import { DEFAULT_MAPPING, type MappingOptions } from '../../../src/kinds/review/mapping.ts';
+import {
+  createDecoder,
+  DEFAULT_MAPPING,
+  type MappingOptions,
+} from '../../../src/kinds/review/decode.ts';
 
 const RUNS = { numRuns: 1_000 };
 

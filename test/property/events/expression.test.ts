@@ -8,7 +8,7 @@ import {
   EvaluationProblem,
   expressionProblem,
 } from '../../../src/events/expression/index.ts';
-import { parsePath } from '../../../src/events/expression/path.ts';
+import { parsePath } from '../../../src/events/expression/input.ts';
 import { parseExpression } from '../../../src/events/expression/syntax.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { found, foundAt, inputOf } from '../../unit/events/event-input.ts';

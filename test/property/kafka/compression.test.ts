@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { unpack } from '../../../src/kafka/records/compression/unpack.ts';
+import { unpack } from '../../../src/kafka/records/unpack.ts';
 import { compressLz4 } from '../../support/kafka/lz4.ts';
 import { compressSnappy } from '../../support/kafka/snappy.ts';
 

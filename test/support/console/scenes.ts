@@ -7,17 +7,14 @@ import type {
   PipelineView,
   ShardView,
   WaitView,
-} from '../../../src/core/ports/pipeline-view.ts';
+} from '../../../src/core/pipeline-view.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
 import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
-import { Health } from '../../../src/telemetry/health/health.ts';
-import {
-  startTelemetryServer,
-  type TelemetryServer,
-} from '../../../src/telemetry/health/http-server.ts';
-import { createLogger } from '../../../src/telemetry/logging/logger.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/http-server.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 export interface Scene {
   readonly sources: ConsoleSources;

@@ -1,6 +1,9 @@
 /** Events that are cheap to send and expensive to parse, and their fate in one mapping or another. */
-import { createDecoder } from '../../../src/kinds/review/decode.ts';
-import { DEFAULT_MAPPING, type MappingOptions } from '../../../src/kinds/review/mapping.ts';
+import {
+  createDecoder,
+  DEFAULT_MAPPING,
+  type MappingOptions,
+} from '../../../src/kinds/review/decode.ts';
 
 const list = (count: number, item: (n: number) => string): string =>
   `[${Array.from({ length: count }, (_, n) => item(n)).join()}]`;

@@ -8,11 +8,8 @@ import protobuf from 'protobufjs';
 import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import { JsonScanner } from '../../../packages/client/src/base/json/scanner.ts';
 import { parsedBytes } from '../../../src/events/expression/index.ts';
-import {
-  CountingReader,
-  decodedBytes,
-} from '../../../src/events/formats/protobuf/counting-reader.ts';
-import { messagesOf } from '../../../src/events/formats/protobuf/schema-root.ts';
+import { CountingReader, decodedBytes } from '../../../src/events/formats/protobuf-reader.ts';
+import { messagesOf } from '../../../src/events/formats/protobuf-schema.ts';
 import { SeededRandom } from '../memory/clock.ts';
 
 /** Worst shape of a format. */

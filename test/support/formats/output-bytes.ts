@@ -9,12 +9,12 @@ import {
   codecOf,
   type OutputContract,
   REGISTRY_FORMATS,
+  RegisteredFormat,
   type RegistryFormatName,
-} from '../../../src/events/formats/output/contract.ts';
-import { RegisteredFormat } from '../../../src/events/formats/output/registered-format.ts';
-import { receiptOf } from '../../../src/kinds/import/receipt.ts';
-import { lookedUpDecision } from '../../../src/kinds/lookup/looked-up-decision.ts';
-import { DecisionWriter } from '../../../src/kinds/review/decision/decision-writer.ts';
+} from '../../../src/events/formats/output-format.ts';
+import { receiptOf } from '../../../src/kinds/import/index.ts';
+import { lookedUpDecision } from '../../../src/kinds/lookup/index.ts';
+import { DecisionWriter } from '../../../src/kinds/review/decision-writer.ts';
 import { createDecisionRenderer, type DecisionFacts } from '../review/plain-decision.ts';
 
 export interface WrittenOutput {

@@ -1,8 +1,8 @@
 /** Avro schemas as records have them, without a registry. */
 import avsc from 'avsc';
 import type { ReadEvent } from '../../../src/events/format.ts';
-import { AVSC_OPTIONS, readAvroValue } from '../../../src/events/formats/avro/avro-format.ts';
-import { avroReader } from '../../../src/events/formats/avro/reader.ts';
+import { AVSC_OPTIONS, readAvroValue } from '../../../src/events/formats/avro-format.ts';
+import { avroReader } from '../../../src/events/formats/avro-reader.ts';
 
 /** Reads a value by a schema, as the format does once the frame is off. */
 export function readAvro(schema: unknown, value: Buffer): ReadEvent {

@@ -1,5 +1,5 @@
 /** Source records as columns. */
-import type { Coordinates } from '../../../src/core/bytes/terminal-records.ts';
+import type { Coordinates } from '../../../src/core/bytes/encoded-records.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 
 export function columnsOf(places: Iterable<SourceCoordinate>): Coordinates {

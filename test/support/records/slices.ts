@@ -1,7 +1,9 @@
 /** Slices of rows that exist as objects. */
-
-import type { ReadRow } from '../../../src/core/bytes/result-row.ts';
-import { type ResultColumns, ResultSlice } from '../../../src/core/bytes/result-slice.ts';
+import {
+  type ReadRow,
+  type ResultColumns,
+  ResultSlice,
+} from '../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../src/core/bytes/slice-writer.ts';
 
 /** Their records take all of the memory. */

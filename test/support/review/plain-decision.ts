@@ -9,7 +9,7 @@ import {
   type TerminalSource,
   terminalHeaders,
   terminalKey,
-} from '../../../src/kinds/terminal-parts.ts';
+} from '../../../src/kinds/terminal-record.ts';
 
 export interface DecisionFacts {
   readonly status: 'SUCCESS' | 'ERROR';

@@ -2,13 +2,13 @@
  * Script of faults for the fake service: an ordered list. An operation takes the first entry that
  * matches it and has hits left; one operation takes at most one fault.
  */
-import type { FaultSource } from '../../../packages/sandbox/src/faults/rates.ts';
 import type {
   Fault,
   FaultOperation,
   FaultSetting,
-} from '../../../packages/sandbox/src/faults/schema.ts';
-import { parsePolicy } from '../../../packages/sandbox/src/policy/schema.ts';
+  FaultSource,
+} from '../../../packages/sandbox/src/faults.ts';
+import { parsePolicy } from '../../../packages/sandbox/src/policy.ts';
 
 interface Hits {
   /** Only for batches, and decisions, of this content type. */

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '../../../packages/client/src/base/system-clock.ts';
+import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import type { RegistryObserver, RegistrySettings } from '../../../src/events/registry/index.ts';
 import { directHttp } from '../direct-http.ts';
 

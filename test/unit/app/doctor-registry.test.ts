@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
-import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
-import { eventFormat } from '../../../src/app/formats/all-formats.ts';
-import { registryChecks } from '../../../src/app/tools/doctor-registry.ts';
+import { eventFormat } from '../../../src/app/all-formats.ts';
+import { schemaRegistry } from '../../../src/app/schema-registry.ts';
+import { registryChecks } from '../../../src/app/tools/doctor.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import type { Diagnosis } from '../../../src/tools/doctor/check.ts';

@@ -9,9 +9,9 @@ import {
   pem,
   proxyServer,
 } from '../../../packages/client/test/integration/service/tls-servers.ts';
-import { saslOptions } from '../../../src/app/clients/kafka-connection.ts';
-import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
-import { outboundHttp } from '../../../src/app/clients/service.ts';
+import { saslOptions } from '../../../src/app/kafka-connection.ts';
+import { schemaRegistry } from '../../../src/app/schema-registry.ts';
+import { outboundHttp } from '../../../src/app/service-client.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';

@@ -1,7 +1,7 @@
 /** Registry calls for the output at the start of a connector, and the handling of answers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OutputFormats } from '../../../src/app/formats/output-formats.ts';
+import { OutputFormats } from '../../../src/app/output-formats.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import type { ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
-import { remoteState } from '../../../src/app/tools/remote-state.ts';
+import { remoteState } from '../../../src/app/tools/inspect.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { SIGNAL } from '../kinds/review/sample.ts';
 

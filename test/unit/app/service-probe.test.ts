@@ -5,8 +5,8 @@ import {
   type ServiceFailure,
 } from '../../../packages/client/src/base/service-error.ts';
 import { ServiceProbe } from '../../../src/app/service-probe.ts';
-import { Health } from '../../../src/telemetry/health/health.ts';
-import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 
 const failure = (kind: ServiceFailure, status?: number) =>

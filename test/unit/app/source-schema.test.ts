@@ -1,8 +1,8 @@
 /** Handling of a source's newest schema at the start of a connector. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
-import { eventFormat } from '../../../src/app/formats/all-formats.ts';
-import { refuseUnreadableSources } from '../../../src/app/formats/source-schema.ts';
+import { eventFormat } from '../../../src/app/all-formats.ts';
+import { refuseUnreadableSources } from '../../../src/app/source-schema.ts';
 import type { EventFormatName } from '../../../src/config/options/source.ts';
 import { ConfluentRegistry, type NewSchema } from '../../../src/events/registry/index.ts';
 import { RefusedError } from '../../../src/pipeline/context/errors.ts';

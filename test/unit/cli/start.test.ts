@@ -62,7 +62,7 @@ describe('exit codes', () => {
 });
 
 describe('the warning of kafkajs', () => {
-  const quiet = fileURLToPath(new URL('src/cli/quiet-kafkajs.ts', ROOT));
+  const quiet = fileURLToPath(new URL('src/cli/program.ts', ROOT));
   const warningsFrom = (filename: string, code: string) => {
     const script = `
       const { quietKafkajs } = await import(${JSON.stringify(quiet)});

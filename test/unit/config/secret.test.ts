@@ -8,7 +8,7 @@ import { format, inspect } from 'node:util';
 import { inlineSecrets, secretsIn } from '../../../src/config/effective.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { Secret } from '../../../src/config/secret.ts';
-import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
 import { errorOf, MINIMAL, parse } from './problems-of.ts';
 
 let directory: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { memberSpan } from '../../../src/contracts/json-member.ts';
+import { memberSpan } from '../../../src/contracts/json-form.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 const textOf = (json: string, name: string) => {

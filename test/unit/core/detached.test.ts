@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { detached } from '../../../src/core/batch/detached.ts';
+import { detached } from '../../../src/core/detached.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { originalOf } from '../../../src/tools/inspect/dead-letters/replay.ts';
+import { originalOf } from '../../../src/tools/inspect/replay.ts';
 import { headerList } from '../../support/records/headers.ts';
 
 test('a record that is kept holds nothing of the response that it came in, and is the same', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decide, type FailureAction, jobRule } from '../../../src/core/outcome/failure-policy.ts';
-import type { JobFailure } from '../../../src/core/outcome/failure-row.ts';
+import type { JobFailure } from '../../../src/core/outcome/failure-table.ts';
 
 const POLICY = { attempts: 3, maxRetryBatches: 9, onFailure: 'error' } as const;
 

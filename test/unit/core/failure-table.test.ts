@@ -3,8 +3,11 @@ import { test } from 'node:test';
 import { FAILURE_TEXTS } from '../../../dev/docs/failure-texts.ts';
 import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
 import { reactionTo } from '../../../src/core/outcome/failure-policy.ts';
-import type { Reaction, ServiceCall } from '../../../src/core/outcome/failure-row.ts';
-import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
+import {
+  FAILURE_TABLE,
+  type Reaction,
+  type ServiceCall,
+} from '../../../src/core/outcome/failure-table.ts';
 
 /** Complete by their types: a new failure or call does not compile without being added here. */
 const FAILURES: Record<ServiceFailure, true> = {

@@ -20,7 +20,7 @@ import {
   writeOwner,
   writeProgress,
 } from '../../../src/core/journal/journal-records.ts';
-import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
 
 const META = { group: 'g', source: 's', shards: 4, kind: 'review' };

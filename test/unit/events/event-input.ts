@@ -3,7 +3,7 @@ import { writtenText } from '../../../packages/client/src/base/json/json-text.ts
 import { MISSING } from '../../../packages/client/src/base/json/scanner.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { compileExpression, EventInput } from '../../../src/events/expression/index.ts';
-import type { MemberPath } from '../../../src/events/expression/path.ts';
+import type { MemberPath } from '../../../src/events/expression/input.ts';
 
 /** An event with the input that its expressions share. */
 export interface TestInput {

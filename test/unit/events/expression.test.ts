@@ -7,7 +7,7 @@ import {
   EventInput,
   expressionProblem,
 } from '../../../src/events/expression/index.ts';
-import { compileType } from '../../../src/events/mapping/type-mapping.ts';
+import { compileType } from '../../../src/events/type-mapping.ts';
 import { headerList } from '../../support/records/headers.ts';
 import { found, inputOf } from './event-input.ts';
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cluster } from 'kafkajs';
-import type { History } from '../../../src/kafka/consumer/assigner.ts';
-import { createAssigner } from '../../../src/kafka/consumer/assigner-protocol.ts';
+import { createAssigner, type History } from '../../../src/kafka/consumer/assigner.ts';
 import { AssignerProtocol } from '../../../src/kafka/kafkajs/patches.ts';
 
 const cluster = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BrokerSilence } from '../../../src/kafka/client/broker-silence.ts';
+import { BrokerSilence } from '../../../src/kafka/connect.ts';
 
 function watched() {
   const time = { nowMs: 0 };

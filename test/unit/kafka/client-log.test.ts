@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LogEntry } from 'kafkajs';
-import { clientLog } from '../../../src/kafka/client/client-log.ts';
+import { clientLog } from '../../../src/kafka/connect.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
 
 const WARN = 2;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { beforeEach, describe, it } from 'node:test';
-import { ClusterConnection } from '../../../src/kafka/client/cluster-connection.ts';
+import { ClusterConnection } from '../../../src/kafka/cluster-connection.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
 
 // The copy of kafkajs that the patches have loaded.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { toOffset, UnusableOffset } from '../../../src/kafka/errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../../../src/kafka/kafkajs/partition-fetch.ts';
 import type { FetchedPartition } from '../../../src/kafka/kafkajs/shapes.ts';
-import { toOffset, UnusableOffset } from '../../../src/kafka/records/offsets.ts';
 import {
   type RawBatch,
   TRANSACTIONAL,

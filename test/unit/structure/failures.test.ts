@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { FAILURE_TEXTS } from '../../../dev/docs/failure-texts.ts';
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
-import { METRICS } from '../../../src/telemetry/metrics/metric-list.ts';
+import { METRICS } from '../../../src/telemetry/metric-list.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const NAMES = globSync('test/integration/failures/**/*.test.ts', { cwd: ROOT }).flatMap((file) =>

@@ -45,28 +45,27 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   kafka: ['client/base', 'core', 'kafkajs', 'p-limit', 'node:*'],
   'pipeline/limits': ['client/base', 'core'],
   'pipeline/context': ['client/base', 'core', 'pipeline/limits', 'p-limit'],
-  'pipeline/publish': ['client/base', 'core', 'pipeline/limits', 'pipeline/context'],
-  'pipeline/source': [
-    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
-  ],
+  'pipeline/source': ['client/base', 'core', 'pipeline/limits', 'pipeline/context'],
   'pipeline/stages': [
-    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    'client/base',
+    'core',
+    'pipeline/limits',
+    'pipeline/context',
     'pipeline/source',
   ],
   'pipeline/shard': [
-    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context'],
     ...['pipeline/source', 'pipeline/stages'],
   ],
   pipeline: [
-    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
-    ...['pipeline/shard', 'p-limit'],
+    ...['client/base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/shard'],
+    'p-limit',
   ],
   config: ['client/base', 'core', 'events/expression', 'client/http', 'yaml', 'node:*'],
   telemetry: [
     ...['client/base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api', 'preact'],
   ],
   'tools/inspect': ['client/base', 'core', 'node:crypto'],
-  'tools/evaluate': ['client/base', 'core', 'tools/inspect'],
   'tools/doctor': [
     ...['client/base', 'core', 'kafka', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   ],
@@ -95,7 +94,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'telemetry',
       'valibot',
     ],
-    ...['tools/inspect', 'tools/evaluate', 'tools/doctor', 'commander', 'node:*'],
+    ...['tools/inspect', 'tools/doctor', 'commander', 'node:*'],
   ],
 };
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse, stringify } from 'yaml';
-import { parsePolicy } from '../../../packages/sandbox/src/policy/schema.ts';
+import { parsePolicy } from '../../../packages/sandbox/src/policy.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { blocksOf } from '../../support/docs/blocks.ts';

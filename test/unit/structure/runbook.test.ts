@@ -13,8 +13,8 @@ import { execute } from '../../../dev/helm/execute.ts';
 import { REPOSITORY_URL } from '../../../packages/client/src/base/version.ts';
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { createProgram } from '../../../src/cli/program.ts';
-import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
-import { METRIC_PREFIX } from '../../../src/telemetry/metrics/metrics.ts';
+import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
+import { METRIC_PREFIX } from '../../../src/telemetry/metrics.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { DebugSwitch } from '../../../src/telemetry/logging/debug-switch.ts';
-import { createLogger, type LogLevel } from '../../../src/telemetry/logging/logger.ts';
+import { DebugSwitch } from '../../../src/telemetry/debug-switch.ts';
+import { createLogger, type LogLevel } from '../../../src/telemetry/logger.ts';
 
 function logger(level: LogLevel) {
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { Health } from '../../../src/telemetry/health/health.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 describe('liveness', () => {
   let nowMs: number;

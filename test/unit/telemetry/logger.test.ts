@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
-import { formatLogLine } from '../../../src/telemetry/logging/log-text.ts';
 import {
   chooseLogFormat,
   createLogger,
+  formatLogLine,
   type LogFormat,
   type LogLevel,
-} from '../../../src/telemetry/logging/logger.ts';
+} from '../../../src/telemetry/logger.ts';
 
 const PRESIGNED =
   'https://storage.example/bucket/up.csv?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=deadbeef01&x-amz-meta-team_name=trust';

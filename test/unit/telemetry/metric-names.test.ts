@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Health } from '../../../src/telemetry/health/health.ts';
-import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 

@@ -1,9 +1,9 @@
 /** Text of /metrics, shared by the scrapers of a moment. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Health } from '../../../src/telemetry/health/health.ts';
-import { MetricsPage } from '../../../src/telemetry/health/metrics-page.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { MetricsPage } from '../../../src/telemetry/http-server.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 function page() {
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });

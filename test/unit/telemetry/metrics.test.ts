@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  LABELS,
-  METRICS,
-  type MetricDefinition,
-} from '../../../src/telemetry/metrics/metric-list.ts';
-import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+import { LABELS, METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
+import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 const LIST = Object.entries<MetricDefinition>(METRICS);
 

@@ -1,5 +1,4 @@
-import type { Clock } from './clock.ts';
-import { systemClock } from './system-clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 
 /**
  * Settles as `work` does, or rejects with the signal's reason as soon as that is aborted, whether `work` listens or not.

@@ -1,3 +1,6 @@
+/** System clock and randomness. */
+import { setTimeout as wait } from 'node:timers/promises';
+
 /** Time and chance as inputs, so that a test can own both. */
 export interface Clock {
   /** Wall clock, whole milliseconds since the epoch. */
@@ -19,3 +22,27 @@ export interface Random {
   /** A new unique id (job ids, claim ids). */
   id(): string;
 }
+
+/** Longest delay that a timer of Node takes; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => Math.floor(performance.now()),
+  after(ms, fire) {
+    const timer = setTimeout(fire, delayOf(ms));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+  async sleep(ms, signal) {
+    try {
+      await wait(delayOf(ms), undefined, { signal });
+    } catch {
+      throw signal?.reason;
+    }
+  },
+};
+
+const delayOf = (ms: number): number => Math.min(Math.max(0, ms), MAX_TIMER_MS);
+
+export const systemRandom: Random = { next: Math.random, id: () => crypto.randomUUID() };

@@ -5,7 +5,7 @@ import {
   type ServiceFailure,
 } from '../index.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import type { ServiceConnection } from './service-connection.ts';
+import type { ServiceConnection } from './flags.ts';
 import { ago, printable } from './text.ts';
 
 /** Characters of an error of the client. */

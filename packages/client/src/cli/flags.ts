@@ -1,3 +1,4 @@
+import type { ContentReviewClient, ContentReviewClientOptions } from '../index.ts';
 import type { Io } from './io.ts';
 import { printableLines } from './text.ts';
 
@@ -57,4 +58,22 @@ function quoted(word: string): string {
     ),
   );
   return `$'${escaped}'`;
+}
+
+/** Client of the service, and details of the connection for messages. */
+export interface ServiceConnection {
+  readonly client: ContentReviewClient;
+  readonly baseUrl: string;
+  /** Source of the API key. */
+  readonly keyFrom: string;
+}
+
+/** Surroundings of a command that calls the service. */
+export interface ServiceIo extends Io {
+  /** Makes the client that the options of the command line describe. Sends nothing. @throws CommandFailed, or the program's own error for a configuration */
+  connect(
+    flags: ServiceFlags,
+    env: NodeJS.ProcessEnv,
+    onRetry: NonNullable<ContentReviewClientOptions['onRetry']>,
+  ): Promise<ServiceConnection>;
 }

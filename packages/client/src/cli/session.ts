@@ -1,10 +1,9 @@
 import { ContentReviewError } from '../index.ts';
 import { CommandFailed, EXIT, type ExitCode, interruptible } from './exit-codes.ts';
 import { failureOf } from './failures.ts';
-import type { ServiceFlags } from './flags.ts';
+import type { ServiceConnection, ServiceFlags, ServiceIo } from './flags.ts';
 import type { Io } from './io.ts';
 import { CommandProgress } from './progress.ts';
-import type { ServiceConnection, ServiceIo } from './service-connection.ts';
 
 /** Run of a command that calls the service. */
 export interface Session extends ServiceConnection {

@@ -5,10 +5,9 @@ import { buffer } from 'node:stream/consumers';
 import { ContentReviewError, RequestError, type UploadSource } from '../index.ts';
 import { CommandFailed, EXIT, Interrupted, systemReason } from './exit-codes.ts';
 import { failureOf } from './failures.ts';
-import { commandLine } from './flags.ts';
+import { commandLine, type ServiceConnection } from './flags.ts';
 import { bar, size } from './progress.ts';
 import type { FileResource } from './resources.ts';
-import type { ServiceConnection } from './service-connection.ts';
 import type { Session } from './session.ts';
 import { printable } from './text.ts';
 

@@ -3,7 +3,7 @@
  * as escapes.
  */
 
-import { escapeUnprintable } from '../base/unprintable.ts';
+import { escapeUnprintable } from '../base/shown-text.ts';
 
 const DEFAULT_MAX = 200;
 const MAX_SENTENCE = 2_000;

@@ -2,10 +2,10 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector, type Dispatcher } from 'undici';
-import { bracketed } from './host-pattern.ts';
 import { NetworkError, shownErrorCode } from './network-error.ts';
 import type { ProxyFor, ProxyServer } from './proxy.ts';
 import type { TlsContext } from './tls-files.ts';
+import { bracketed } from './web-address.ts';
 
 /** Addresses of a name, as node:dns returns them with `all`. */
 export type LookupAll = (

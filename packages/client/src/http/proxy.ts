@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 import { addressSet, contains, problemWithCidr } from './address-ranges.ts';
-import { hostOf, isLoopbackHost, matchesHost, parseHostPattern } from './host-pattern.ts';
+import { hostOf, isLoopbackHost, matchesHost, parseHostPattern } from './web-address.ts';
 
 export interface ProxyServer {
   /** http(s) address, without a user. */

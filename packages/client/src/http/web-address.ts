@@ -1,4 +1,6 @@
 /** Addresses from outside. Parsed without `new URL`, whose error holds the address. */
+
+import { isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 
 /** undefined unless the text is an absolute http(s) address, or one relative to `base`. */
@@ -23,4 +25,81 @@ export function redirectTarget(from: URL, location: string | undefined): Result<
 /** Returns whether a redirect would send in the clear what was encrypted. */
 export function leavesHttps(from: URL, next: URL): boolean {
   return from.protocol === 'https:' && next.protocol === 'http:';
+}
+
+interface HostPattern {
+  /** In lower case, without a last dot; an IPv6 address without brackets. */
+  readonly host: string;
+  /** True for everything below the host (`*.`). */
+  readonly below: boolean;
+  /** undefined: any port. */
+  readonly port: string | undefined;
+}
+
+/** Hosts as a configuration lists them: `files.example.com`, `*.example.com`, also with `:port`. */
+export function parseHostPattern(text: string): Result<HostPattern> {
+  if (/[/?#@\s\\]/.test(text)) return err('a host name alone, without scheme, path or user');
+  const parts =
+    isIP(text) === 6 ? [text, '', text] : /^(\*\.)?(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
+  const [, wildcard = '', host = '', port] = parts ?? [];
+  if (host.includes('*')) {
+    return err('a star stands only at the beginning, for everything below: *.example.com');
+  }
+  if (host.startsWith('.')) return err('everything below a domain is written *.example.com');
+  const bare = host.replace(/^\[|\]$/g, '');
+  // The parser of addresses decides about names, so that a pattern and an address agree.
+  const url = bare === '' ? null : URL.parse(`http://${bracketed(bare)}/`);
+  if (url === null) return err('not a host name or an IP address');
+  const name = hostOf(url);
+  if (wildcard !== '' && isIP(name) !== 0) {
+    return err('a star stands before a domain, not before an IP address');
+  }
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
+    return err('the port is from 1 to 65535');
+  }
+  return ok({ host: name, below: wildcard !== '', port });
+}
+
+/** @throws TypeError for a text that is no pattern */
+export function hostPatterns(texts: readonly string[]): HostPattern[] {
+  return texts.map((text) => {
+    const pattern = parseHostPattern(text);
+    if (pattern.ok) return pattern.value;
+    throw new TypeError(`"${text}" in a list of hosts: ${pattern.error}`);
+  });
+}
+
+/** Returns whether one of the patterns means the host of an address. */
+export function matchesHost(patterns: readonly HostPattern[], url: URL): boolean {
+  const host = hostOf(url);
+  const urlPort = url.port || (url.protocol === 'https:' ? '443' : '80');
+  return patterns.some(
+    (pattern) =>
+      (pattern.port ?? urlPort) === urlPort &&
+      (pattern.below ? host.endsWith(`.${pattern.host}`) : host === pattern.host),
+  );
+}
+
+/** The host of an address in one spelling: lower case, without brackets, without a last dot. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+/** A host as addresses contain it: IPv6 in brackets. */
+export function bracketed(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+/** Returns whether an address names this machine by itself, without a name lookup. */
+export function isLoopbackHost(url: URL): boolean {
+  const host = hostOf(url);
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** Returns whether requests to an address cross a network unencrypted, and no pattern allows it. */
+export function isUnencrypted(address: string, allowed: readonly string[] = []): boolean {
+  const url = URL.parse(address);
+  return (
+    url?.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(hostPatterns(allowed), url)
+  );
 }

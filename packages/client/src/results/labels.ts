@@ -3,8 +3,12 @@
  * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
  * names that are true or false, delimited names, nothing.
  */
-import { isJsonContainer } from '../base/json/is-json-container.ts';
-import { MAX_VALUES, parseJson, parseKeepingDigits } from '../base/json/parse-json.ts';
+import {
+  isJsonContainer,
+  MAX_VALUES,
+  parseJson,
+  parseKeepingDigits,
+} from '../base/json/parse-json.ts';
 import { JsonScanner, type ScannedValue } from '../base/json/scanner.ts';
 import { readApplied } from '../service/contract.ts';
 

@@ -1,8 +1,53 @@
 /** Header of a result file: columns by name, in any order. */
+
 import { foreignHeader } from '../base/foreign-format.ts';
 import { ServiceError } from '../base/service-error.ts';
-import { RESULT_COLUMNS } from '../service/contract.ts';
-import { foldName, isResultColumn } from './column-names.ts';
+import { RESULT_COLUMNS, RESULT_SUFFIX } from '../service/contract.ts';
+
+// Names of columns (docs/metadata.md). The header of a metadata column is its key, so that a policy
+// finds it. A key that could be mistaken for another column, or changed in transit, has none.
+
+/** Header of the connector's own column. */
+export const REFERENCE_COLUMN = 'connector_ref';
+
+export interface ColumnOptions {
+  /** Metadata keys with a column for policies; undefined: all. */
+  readonly columns?: readonly string[] | undefined;
+  /** Header of the result in result files, if configured: no metadata column may have it. */
+  readonly resultColumn?: string | undefined;
+}
+
+const STANDARD_COLUMNS: ReadonlySet<string> = new Set(
+  [...Object.values(RESULT_COLUMNS), REFERENCE_COLUMN].map(foldName),
+);
+const CONTROL_CHARACTER = /\p{Cc}/u;
+/** Longest header; a longer key is data. */
+const MAX_LENGTH = 1000;
+
+/** Returns the form by which headers are compared: without case, padding and width. */
+export function foldName(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
+}
+
+/** True for the header of the result: the service's name and ` result`. */
+export function isResultColumn(name: string): boolean {
+  const fold = foldName(name);
+  return fold.endsWith(RESULT_SUFFIX) && fold !== foldName(RESULT_COLUMNS.expected);
+}
+
+/** Returns the header for a metadata key; undefined if it can have none. */
+export function headerFor(key: string, { resultColumn }: ColumnOptions): string | undefined {
+  const isPlain =
+    key !== '' &&
+    key.length <= MAX_LENGTH &&
+    key === key.trim() &&
+    key.isWellFormed() &&
+    !CONTROL_CHARACTER.test(key) &&
+    !STANDARD_COLUMNS.has(foldName(key)) &&
+    !isResultColumn(key) &&
+    (resultColumn === undefined || foldName(resultColumn) !== foldName(key));
+  return isPlain ? key : undefined;
+}
 
 /** Index of each column; -1 for one that the file lacks. */
 export interface ResultHeader {
@@ -79,4 +124,54 @@ export function readResultHeader(
 /** Returns the error for a file that violates the interface. It never quotes the file (I6). */
 export function unreadable(message: string): ServiceError {
   return new ServiceError('protocol', message, { operation: 'download' });
+}
+
+/** Columns of a result file. Columns of the upload may have the same names as the service's. */
+export interface RowShape {
+  readonly header: ResultHeader;
+  readonly metadata: readonly { readonly name: string; readonly index: number }[];
+}
+
+/**
+ * Distinguishes the service's columns from the uploaded ones. Of several columns named Status the service's is the first that
+ * holds a status; its other columns follow that one.
+ * @param row the first below the header.
+ * @throws ServiceError `protocol` for a header without an indispensable column.
+ */
+export function shapeOf(
+  names: readonly string[],
+  row: readonly string[],
+  resultColumn: string | undefined,
+): RowShape {
+  const header = readResultHeader(names, { resultColumn });
+  const places = (isWanted: (name: string) => boolean) =>
+    names.flatMap((name, index) => (isWanted(name) ? [index] : []));
+  const named = (wanted: string) => places((name) => foldName(name) === foldName(wanted));
+
+  const statuses = named(RESULT_COLUMNS.status);
+  const status =
+    statuses.find((index) => statuses.length > 1 && knownStatus(row[index] ?? '') !== undefined) ??
+    header.status;
+  const following = (candidates: readonly number[], first: number) =>
+    candidates.length > 1 ? (candidates.find((index) => index > status) ?? first) : first;
+  const result = following(
+    resultColumn === undefined ? places(isResultColumn) : named(resultColumn),
+    header.result,
+  );
+  const labels = following(named(RESULT_COLUMNS.labels), header.labels);
+
+  const standard = new Set([header.content, status, result, header.expected, labels]);
+  const seen = new Set<string>();
+  const metadata = names.flatMap((name, index) => {
+    // Of two columns with one name the first counts.
+    if (standard.has(index) || seen.has(name)) return [];
+    seen.add(name);
+    return [{ name, index }];
+  });
+  return { header: { ...header, status, result, labels }, metadata };
+}
+
+/** Returns SUCCESS or ERROR, spelled in any case; undefined for any other text. */
+export function knownStatus(text: string): string | undefined {
+  return /^\s*(SUCCESS|ERROR)\s*$/i.exec(text)?.[1]?.toUpperCase();
 }

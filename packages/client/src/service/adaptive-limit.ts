@@ -1,7 +1,6 @@
-import type { ServiceTarget } from '../http/observer.ts';
 import type { Permits } from '../http/permits.ts';
 import type { ServiceAttempt } from './error-classification.ts';
-import type { ServiceContext } from './options.ts';
+import type { ServiceContext, ServiceTarget } from './options.ts';
 
 /** Failures that mean "too much at once"; no other outcome indicates load. */
 const OVERLOAD = /^(429|503|connect_timeout|headers_timeout|body_timeout)$/;

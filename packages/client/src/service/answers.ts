@@ -4,10 +4,10 @@
  */
 import * as v from 'valibot';
 import { CompactObject } from '../base/json/compact-object.ts';
-import { isObject } from '../base/json/is-object.ts';
+import { isObject } from '../base/json/json-values.ts';
 import { parseKeepingDigits } from '../base/json/parse-json.ts';
 import { JsonScanner, MISSING, OBJECT, type ScannedValue } from '../base/json/scanner.ts';
-import { shownCode } from '../base/shown-code.ts';
+import { shownCode } from '../base/shown-text.ts';
 import { parseWebAddress } from '../http/web-address.ts';
 import {
   type BatchStatus,

@@ -1,7 +1,7 @@
 /** Calls to baseUrl: key, permit, exchange, meaning of the answer, retry. */
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
-import { isDeeperThan } from '../base/json/json-depth.ts';
+import { isDeeperThan } from '../base/json/json-values.ts';
 import { parseJson } from '../base/json/parse-json.ts';
 import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../base/service-error.ts';
@@ -13,8 +13,7 @@ import { isPathSegment, NO_PATH_SEGMENT, ProtocolViolation } from './answers.ts'
 import { CONTENT_TYPES } from './contract.ts';
 import { apiProblem, type ServiceAttempt, serviceError } from './error-classification.ts';
 import type { ServiceContext } from './options.ts';
-import { errorText, exchange, isSuccess } from './request.ts';
-import { withRetry } from './retry.ts';
+import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 
 /** Levels of an answer. Metadata of content events has 64 at most. */
 const MAX_DEPTH = 100;

@@ -17,9 +17,14 @@ import {
   readImport,
 } from './answers.ts';
 import { Api } from './api.ts';
-import { checkedBaseUrl, IMPORT_ID_PLACEHOLDER, problemWithImportPath } from './base-url.ts';
 import { PATHS } from './contract.ts';
-import { contextOf, type ServiceClientOptions } from './options.ts';
+import {
+  checkedBaseUrl,
+  contextOf,
+  IMPORT_ID_PLACEHOLDER,
+  problemWithImportPath,
+  type ServiceClientOptions,
+} from './options.ts';
 import { Transfer, type TransferCall, type UploadCall } from './transfer.ts';
 import { transferPolicy } from './transfer-policy.ts';
 

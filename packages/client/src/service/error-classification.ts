@@ -2,16 +2,31 @@
  * Errors of the service and its storage: what each failure of an exchange means, and what to do
  * about it. Only words that are safe to show get in.
  */
-import { isObject } from '../base/json/is-object.ts';
+import { isObject } from '../base/json/json-values.ts';
 import { parseJson } from '../base/json/parse-json.ts';
 import type { Result } from '../base/result.ts';
 import { ServiceError, type ServiceFailure } from '../base/service-error.ts';
-import { shownCode } from '../base/shown-code.ts';
+import { shownCode } from '../base/shown-text.ts';
 import type { HttpAnswer } from '../http/http.ts';
 import type { NetworkError, NetworkFailure } from '../http/network-error.ts';
 import { scrub } from '../http/redaction.ts';
-import { parseRetryAfterMs } from '../http/retry-after.ts';
 import { parseWebAddress } from '../http/web-address.ts';
+
+/** A day: a longer wait is an error of the other side, or of its clock. */
+const LONGEST_MS = 86_400_000;
+
+/**
+ * Wait of a Retry-After header (seconds, or an HTTP date) in ms; undefined when absent or unreadable.
+ * Fractions of seconds are outside the standard, but some services send them.
+ * @param nowMs time of the answer, by the clock of its sender if that is known
+ */
+export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim() ?? '';
+  const isNumber = /^\d{1,9}(\.\d{1,9})?$/.test(text);
+  if (!isNumber && !/^[A-Za-z]{3}/.test(text)) return undefined;
+  const waitMs = isNumber ? Math.ceil(Number(text) * 1000) : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? undefined : Math.min(LONGEST_MS, Math.max(0, waitMs));
+}
 
 export interface ServiceProblem {
   readonly failure: ServiceFailure;

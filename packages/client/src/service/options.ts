@@ -1,12 +1,99 @@
 /** Settings of the client and their defaults. Every duration is in milliseconds. */
+
 import type { Clock, Random } from '../base/clock.ts';
 import type { LookupAll } from '../http/dialer.ts';
 import type { ExtraHeaders } from '../http/extra-headers.ts';
 import type { HttpTimeouts } from '../http/http.ts';
-import { type ServiceObserver, SILENT_OBSERVER } from '../http/observer.ts';
 import type { ProxyRules } from '../http/proxy.ts';
 import type { TlsFiles } from '../http/tls-files.ts';
-import { DEFAULT_IMPORT_PATH } from './base-url.ts';
+import {
+  hostOf,
+  hostPatterns,
+  isLoopbackHost,
+  matchesHost,
+  parseWebAddress,
+} from '../http/web-address.ts';
+import { PATHS } from './contract.ts';
+
+/** Hosts that are limited separately: the API's, and the hosts of presigned addresses. */
+export type ServiceTarget = 'api' | 'storage';
+
+/**
+ * Observer of the client's traffic, for metrics. Called synchronously; must not throw. No argument
+ * is a secret.
+ */
+export interface ServiceObserver {
+  /**
+   * One HTTP exchange is over. `code` is the HTTP status, or the reason why there was none (a
+   * NetworkFailure, `aborted`); `seconds` runs until the answer was read, for downloads until its
+   * headers came.
+   */
+  request(operation: string, code: string, seconds: number): void;
+  /** A failed exchange is about to be retried; `reason` as `code` above. */
+  retry(operation: string, reason: string): void;
+  /** The concurrency limit at `target`, at first and after each change. */
+  limit(target: ServiceTarget, limit: number): void;
+  /** A host of presigned addresses is about to be used for the first time. */
+  transferHost(host: string): void;
+  /** A create may have made a resource of unknown id. It has no upload, so it costs nothing. */
+  orphanPossible(): void;
+}
+
+export const SILENT_OBSERVER: ServiceObserver = {
+  request() {},
+  retry() {},
+  limit() {},
+  transferHost() {},
+  orphanPossible() {},
+};
+
+// Addresses of the service: baseUrl, and the path of the import status below it.
+
+/**
+ * Checks baseUrl. Every call there carries the API key.
+ * @throws TypeError when it is no http(s) address, has credentials, a query or a fragment, or
+ * would carry the key in the clear
+ * @param allowHttp hosts (web-address.ts) that may be reached by http
+ */
+export function checkedBaseUrl(baseUrl: string, allowHttp: readonly string[]): URL {
+  const url = parseWebAddress(baseUrl);
+  if (url === undefined) {
+    throw new TypeError('baseUrl must be an absolute http:// or https:// address');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new TypeError('baseUrl must have no credentials, query or fragment');
+  }
+  const isAllowed = isLoopbackHost(url) || matchesHost(hostPatterns(allowHttp), url);
+  if (url.protocol === 'http:' && !isAllowed) {
+    throw new TypeError(
+      `baseUrl must be https: by http the API key travels in the clear. If that is intended: allowHttp with ${hostOf(url)}`,
+    );
+  }
+  return url;
+}
+
+/** Stands for the import's id in the path of the status check. */
+export const IMPORT_ID_PLACEHOLDER = '{import_id}';
+
+/** The interface does not show the path of the status check, so it is an option. */
+const DEFAULT_IMPORT_PATH = `${PATHS.imports}/${IMPORT_ID_PLACEHOLDER}`;
+
+/**
+ * Returns why a text is no path of the status check; undefined when it is one. The id may also
+ * stand in a query.
+ */
+export function problemWithImportPath(template: string): string | undefined {
+  if (!template.startsWith('/')) return 'must begin with a slash: it is below baseUrl';
+  if (!template.includes(IMPORT_ID_PLACEHOLDER)) return `must contain ${IMPORT_ID_PLACEHOLDER}`;
+  const rest = template.replaceAll(IMPORT_ID_PLACEHOLDER, '');
+  if (!/^[\x21-\x7e]*$/.test(rest) || /[#{}\\]/.test(rest)) {
+    return `must be printable ASCII without #, backslash and braces but those of ${IMPORT_ID_PLACEHOLDER}`;
+  }
+  // Escaped dot segments count too: they would leave the addresses below baseUrl.
+  const steps = (template.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
+  if (!steps.includes('.') && !steps.includes('..')) return undefined;
+  return 'must have no dot segments (. and ..)';
+}
 
 export interface RetrySettings {
   /** Attempts after the first one. */

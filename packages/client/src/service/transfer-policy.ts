@@ -11,11 +11,11 @@ import {
   hostPatterns,
   isLoopbackHost,
   matchesHost,
-} from '../http/host-pattern.ts';
+} from '../http/web-address.ts';
 import { NOT_PUBLIC } from './error-classification.ts';
 
 export interface TransferRules {
-  /** Hosts of transfers (host-pattern.ts). Empty: every host with public addresses. */
+  /** Hosts of transfers (web-address.ts). Empty: every host with public addresses. */
   readonly hosts: readonly string[];
   /** Hosts that may be reached by http; this machine always may. */
   readonly allowHttp: readonly string[];

@@ -10,7 +10,6 @@ import {
   type ExtraHeaders,
   problemWithExtraHeader,
 } from '../http/extra-headers.ts';
-import { gathered } from '../http/gathered.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError, networkError } from '../http/network-error.ts';
 import { Permits } from '../http/permits.ts';
@@ -32,9 +31,37 @@ import {
   storageProblem,
 } from './error-classification.ts';
 import type { ServiceContext } from './options.ts';
-import { errorText, exchange, isSuccess, type ServiceRequest } from './request.ts';
-import { withRetry } from './retry.ts';
+import { errorText, exchange, isSuccess, type ServiceRequest, withRetry } from './request.ts';
 import type { TransferPolicy } from './transfer-policy.ts';
+
+/**
+ * Gathers chunks into pieces of `size` bytes, of which the last may be smaller. Bytes before an error
+ * are yielded before it is thrown. Chunks are copied as they come: a body that drips byte by byte
+ * would take hundreds of bytes of objects for each.
+ */
+export async function* gathered(
+  chunks: AsyncIterable<Buffer>,
+  size: number,
+): AsyncGenerator<Buffer, void, void> {
+  let piece = Buffer.allocUnsafeSlow(size);
+  let length = 0;
+  try {
+    for await (const chunk of chunks)
+      for (let from = 0; from < chunk.length; ) {
+        const copied = chunk.copy(piece, length, from);
+        from += copied;
+        length += copied;
+        if (length < size) continue;
+        yield piece;
+        piece = Buffer.allocUnsafeSlow(size);
+        length = 0;
+      }
+  } catch (error) {
+    if (length > 0) yield Buffer.from(piece.subarray(0, length));
+    throw error;
+  }
+  if (length > 0) yield Buffer.from(piece.subarray(0, length));
+}
 
 /** Hosts remembered, so that each is reported once. */
 const MAX_HOSTS = 1000;

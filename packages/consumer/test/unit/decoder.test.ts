@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Decision } from '../../../../src/contracts/index.ts';
-import { codecOf, REGISTRY_FORMATS } from '../../../../src/events/formats/output/contract.ts';
+import { codecOf, REGISTRY_FORMATS } from '../../../../src/events/formats/output-format.ts';
 import { writeFrame } from '../../../../src/events/registry/index.ts';
 import { contractFile } from '../../../../test/support/contracts.ts';
 import { asBytes, hostileRecord } from '../../../../test/support/records/hostile-records.ts';
 import { fakeRegistry } from '../../../../test/support/stack/registry.ts';
 import { loggerOf } from '../../src/connection.ts';
-import { decodeDeadLetter, decodeOutcome } from '../../src/decoder.ts';
 import { FramedOutcomes } from '../../src/framed-outcomes.ts';
+import { decodeDeadLetter, decodeOutcome } from '../../src/received-records.ts';
 
 const JSON_TEXT = contractFile('examples/decision.json');
 const record = (value: Buffer | null) => ({

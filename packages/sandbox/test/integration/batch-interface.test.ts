@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import type { PolicyInput } from '../../src/policy/schema.ts';
+import type { PolicyInput } from '../../src/policy.ts';
 import { HandClock, sandboxFor } from './caller.ts';
 
 const CSV = 'Content,Expected result,user\nhello,ok,7\nbuy now,bad,8\nbroken,ok,9\n';

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { judgeFor } from '../../src/policy/judge.ts';
-import { parsePolicy, readPolicyFile } from '../../src/policy/schema.ts';
+import { judgeFor, parsePolicy, readPolicyFile } from '../../src/policy.ts';
 
 const POLICY = join(import.meta.dirname, '../../../../config/sandbox-policy.yaml');
 const DATA = join(

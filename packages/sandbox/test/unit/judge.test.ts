@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeFor } from '../../src/policy/judge.ts';
-import { type PolicyInput, parsePolicy } from '../../src/policy/schema.ts';
+import { judgeFor, type PolicyInput, parsePolicy } from '../../src/policy.ts';
 
 const HEADER = ['lang', 'Content', 'shop'];
 

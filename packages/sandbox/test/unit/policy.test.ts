@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { InvalidSandboxInput } from '../../src/input/invalid.ts';
-import { parsePolicy, readPolicyFile } from '../../src/policy/schema.ts';
+import { InvalidSandboxInput } from '../../src/input.ts';
+import { parsePolicy, readPolicyFile } from '../../src/policy.ts';
 
 function problems(input: unknown): string {
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FaultRates } from '../../src/faults/rates.ts';
-import { parsePolicy } from '../../src/policy/schema.ts';
+import { FaultRates } from '../../src/faults.ts';
+import { parsePolicy } from '../../src/policy.ts';
 
 test('a fault hits the share of its operation that its rate states, and others have their own chance', () => {
   const { faults } = parsePolicy({

@@ -1,13 +1,13 @@
 /** Reader of result files in the caller's thread; for the one in its own thread see thread/. */
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import type { Download, JobContext } from '../../../core/ports/pipeline-kind.ts';
-import type { ResultNotice } from './notices.ts';
 import {
   type FileFacts,
   type ReadRows,
   ResultReader,
   type ResultSettings,
 } from './result-reader.ts';
+import type { ResultNotice } from './row-decisions.ts';
 
 export interface ResultFile extends FileFacts {
   /** Called for each piece. */

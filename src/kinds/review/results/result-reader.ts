@@ -1,9 +1,10 @@
 /** Reader of one result file, piece by piece. */
+
 import { createHash } from 'node:crypto';
 import { foreignFormat } from '../../../../packages/client/src/base/foreign-format.ts';
-import { isJsonContainer } from '../../../../packages/client/src/base/json/is-json-container.ts';
-import { REFERENCE_COLUMN } from '../../../../packages/client/src/results/column-names.ts';
+import { isJsonContainer } from '../../../../packages/client/src/base/json/parse-json.ts';
 import {
+  REFERENCE_COLUMN,
   readResultHeader,
   unreadable,
   type WantedColumns,
@@ -12,10 +13,85 @@ import { NOT_WHOLE, RowScanner } from '../../../../packages/client/src/results/r
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { LARGE_BYTES, largeRowTurn, maxRowBytes, maxRows } from './large-rows.ts';
-import type { ResultNotice } from './notices.ts';
-import { PartialRow } from './partial-row.ts';
-import { RowDecisions } from './row-decisions.ts';
+import { type ResultNotice, RowDecisions } from './row-decisions.ts';
+
+// Limits of the memory of rows whose end has not arrived. Rows are bounded by the upload that they
+// answer, and only one file of the process at a time may hold a large one.
+
+/** Row that a file may hold beside others. */
+const LARGE_BYTES = 1024 * 1024;
+/** Growth of an uploaded row when the service quotes its cells. */
+const GROWTH = 2;
+/** Room of result, labels and columns that the service adds. */
+const ADDED_BYTES = 2 * 1024 * 1024;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Returns the most bytes of a row in the result file of a job. */
+export function maxRowBytes({ uploadedBytes = MOST_BYTES }: JobContext): number {
+  return Math.min(GROWTH * uploadedBytes + ADDED_BYTES, MOST_BYTES);
+}
+
+/** Rows of a file beside those that the upload has room for, and the least bytes of one. */
+const ADDED_ROWS = 1_000;
+const LEAST_ROW_BYTES = 32;
+
+/** Returns the most rows of the result file of a job: each malformed one becomes an object. */
+function maxRows({ uploadedBytes = MOST_BYTES }: JobContext): number {
+  return ADDED_ROWS + uploadedBytes / LEAST_ROW_BYTES;
+}
+
+/** The end of the turns given so far. */
+let turns: Promise<void> = Promise.resolve();
+
+/** Resolves when it is this file's turn to hold a large row. @returns a function that ends it */
+export async function largeRowTurn(): Promise<() => void> {
+  const before = turns;
+  const turn = Promise.withResolvers<void>();
+  turns = turn.promise;
+  await before;
+  return turn.resolve;
+}
+
+// Buffer for the beginning of a row whose end has not arrived; its memory is reused.
+
+/** Memory kept for the next row. */
+const KEPT_BYTES = 256 * 1024;
+
+class PartialRow {
+  #room: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** View of the bytes, valid until the next change. */
+  get bytes(): Buffer {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  /** @param most bytes that are ever needed, if that is known */
+  add(from: Buffer, most = Infinity): void {
+    const length = this.#length + from.length;
+    if (length > this.#room.length) {
+      const likely = Math.min(this.#room.length * 2, most);
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, likely));
+      this.bytes.copy(larger);
+      this.#room = larger;
+    }
+    from.copy(this.#room, this.#length);
+    this.#length = length;
+  }
+
+  /** Removes the first bytes. */
+  drop(first: number): void {
+    const rest = this.bytes.subarray(first);
+    this.#length = rest.length;
+    if (this.#room.length > KEPT_BYTES && rest.length <= KEPT_BYTES / 2)
+      this.#room = Buffer.from(rest);
+    else rest.copy(this.#room);
+  }
+}
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** First bytes that show the format of a file. */

@@ -3,25 +3,167 @@
  * connector's own column are read, so a service cannot change what a decision says of its event.
  */
 
+import { shownCode } from '../../../../packages/client/src/base/shown-text.ts';
+import { readLabels } from '../../../../packages/client/src/results/labels.ts';
 import type { ResultHeader } from '../../../../packages/client/src/results/result-header.ts';
 import type { RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
-import { RESULT_COLUMNS } from '../../../../packages/client/src/service/contract.ts';
+import {
+  normaliseDecisionStatus,
+  RESULT_COLUMNS,
+} from '../../../../packages/client/src/service/contract.ts';
 import type { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { crashOf, internalPoison } from '../../../core/outcome/internal-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { DecisionWriter, NULL } from '../decision/decision-writer.ts';
-import { EventPart } from '../decision/event-part.ts';
-import { FORGED, RowSeal } from '../decision/row-seal.ts';
-import { CellMemo } from './cell-memo.ts';
-import type { ResultNotice } from './notices.ts';
-import {
-  labelPart,
-  NO_LABEL_PART,
-  NO_RESULT,
-  resultPart,
-  SUCCESS,
-  statusPart,
-} from './verdict-parts.ts';
+import { DecisionWriter, ERROR, NO_LABELS, NULL } from '../decision-writer.ts';
+import { EventPart } from '../event-part.ts';
+import { FORGED, RowSeal } from '../row-seal.ts';
+
+// Deviations of result files from the interface: tolerated, and logged once each.
+
+/** Log message of each kind of notice. */
+export const NOTICES = {
+  unknown_status: 'result files have a status that the interface does not define',
+  labels_not_json: 'result files have labels that are not JSON',
+  missing_column: 'result files lack a column that the interface promises; decisions omit it',
+  missing_result_column:
+    'result files have no result column ("… result"), so decisions have no result; if it has another name, set review.resultColumn',
+  several_result_columns:
+    'result files have more than one result column ("… result"); set review.resultColumn to choose one',
+} as const;
+
+export interface ResultNotice {
+  readonly kind: keyof typeof NOTICES;
+  /** Never content (I6). */
+  readonly value: string;
+}
+
+/** Memory of an entry in addition to its text and its value. */
+const ENTRY_BYTES = 200;
+const MAX_BYTES = 256 * 1024;
+/** Larger cells hardly repeat, and would take the room of many. */
+const MAX_CELL_BYTES = 8 * 1024;
+
+/**
+ * Cache of values made from cells: a repeated cell is neither decoded nor read again. The memory is
+ * bounded, because each row may have a new text: a full cache is emptied.
+ */
+export class CellMemo<T> {
+  readonly #make: (text: string) => T;
+  readonly #bytesOf: (made: T) => number;
+  /** Values by the bytes of the cell, without and with doubled quotes. */
+  readonly #made = [new Map<string, T>(), new Map<string, T>()] as const;
+  #heldBytes = 0;
+
+  /** @param bytesOf memory of a value in addition to its text */
+  constructor(make: (text: string) => T, bytesOf: (made: T) => number = () => 0) {
+    this.#make = make;
+    this.#bytesOf = bytesOf;
+  }
+
+  /** Returns the value of a cell of a row. */
+  ofCell(row: RowScanner, cell: number): T {
+    return this.at(row.bytes, row.start(cell), row.end(cell), row.isDoubled(cell));
+  }
+
+  /** @param isDoubled whether two quotes in the bytes are one */
+  at(bytes: Buffer, start: number, end: number, isDoubled: boolean): T {
+    if (end - start > MAX_CELL_BYTES) return this.#make(textOf(bytes, start, end, isDoubled));
+    const values = this.#made[isDoubled ? 1 : 0];
+    const cell = bytes.toString('latin1', start, end);
+    const known = values.get(cell);
+    if (known !== undefined) return known;
+    const made = this.#make(textOf(bytes, start, end, isDoubled));
+    this.#heldBytes += ENTRY_BYTES + 2 * cell.length + this.#bytesOf(made);
+    if (this.#heldBytes > MAX_BYTES) {
+      for (const full of this.#made) full.clear();
+      this.#heldBytes = 0;
+    } else values.set(cell, made);
+    return made;
+  }
+}
+
+function textOf(bytes: Buffer, start: number, end: number, isDoubled: boolean): string {
+  const text = bytes.toString('utf8', start, end);
+  return isDoubled ? text.replaceAll('""', '"') : text;
+}
+
+// Parts of a decision that the cells of a result row determine.
+
+interface StatusPart {
+  /** Value of `status`, and perhaps `service_status`. */
+  readonly json: Buffer;
+  readonly isError: boolean;
+}
+
+interface LabelPart {
+  /** Value of `labels`, and perhaps `labels_raw`. */
+  readonly json: Buffer;
+  readonly isJson: boolean;
+  readonly isReplaced: boolean;
+}
+
+interface ResultPart {
+  readonly json: Buffer;
+  /** undefined without a result. */
+  readonly text: string | undefined;
+  /** True if the text has U+FFFD, which stands for bytes that are not UTF-8. */
+  readonly isReplaced: boolean;
+}
+
+const SUCCESS: StatusPart = { json: Buffer.from('"SUCCESS"'), isError: false };
+const FAILED: StatusPart = { json: ERROR, isError: true };
+const NO_LABEL_PART: LabelPart = { json: NO_LABELS, isJson: true, isReplaced: false };
+const NO_RESULT: ResultPart = { json: NULL, text: undefined, isReplaced: false };
+
+/**
+ * Reads the status of a row. An unknown one is a success if there is a result.
+ * @returns undefined if the review of the row has not ended
+ */
+function statusPart(
+  row: RowScanner,
+  { status, result }: ResultHeader,
+  onNotice: (notice: ResultNotice) => void,
+): StatusPart | undefined {
+  if (isSuccess(row, status)) return SUCCESS;
+  const text = status === -1 ? '' : row.text(status).trim();
+  const known = text.toUpperCase();
+  if (known === 'SUCCESS') return SUCCESS;
+  if (known === 'ERROR') return FAILED;
+  const hasResult = row.size(result) > 0;
+  if (!hasResult && (text === '' || normaliseDecisionStatus(text) === 'PENDING')) return undefined;
+  // In a file whose cells have shifted the text may be content.
+  if (status !== -1) onNotice({ kind: 'unknown_status', value: shownCode(text) ?? '' });
+  const part = hasResult ? SUCCESS : FAILED;
+  if (text === '') return part;
+  return { ...part, json: Buffer.from(`${part.json},"service_status":${JSON.stringify(text)}`) };
+}
+
+/** Compares without decoding: nearly all rows have this status. */
+function isSuccess(row: RowScanner, column: number): boolean {
+  const word = SUCCESS.json;
+  if (row.size(column) !== word.length - 2) return false;
+  // The JSON has a quote before the word.
+  const before = row.start(column) - 1;
+  for (let at = 1; at < word.length - 1; at++)
+    if (row.bytes[before + at] !== word[at]) return false;
+  return true;
+}
+
+/** Reads the text of a result cell. */
+function resultPart(text: string): ResultPart {
+  if (text === '') return NO_RESULT;
+  return { json: Buffer.from(JSON.stringify(text)), text, isReplaced: isReplaced(text) };
+}
+
+/** Reads the text of a label cell. */
+function labelPart(text: string): LabelPart {
+  const { json, raw } = readLabels(text);
+  const rawPart = raw === undefined ? '' : `,"labels_raw":${JSON.stringify(raw)}`;
+  const isJson = raw === undefined;
+  return { json: Buffer.from(json + rawPart), isJson, isReplaced: isReplaced(text) };
+}
+
+const isReplaced = (text: string): boolean => text.includes('\ufffd');
 
 /** Error of an item for which the service reports an error without a reason. */
 const REVIEW_FAILED = Buffer.from(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { floatJson, timestampText } from '../../../../src/events/formats/binary/json-values.ts';
+import { floatJson, timestampText } from '../../../../src/events/formats/binary-values.ts';
 
 test('a timestamp is what Date makes of it, while Date can, and the same as a number and as a bigint', () => {
   fc.assert(

@@ -7,13 +7,13 @@ import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.
 import { parseKeepingDigits } from '../../../../packages/client/src/base/json/parse-json.ts';
 import { readLabels } from '../../../../packages/client/src/results/labels.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
-import type {
-  OutputContract,
-  RegistryFormatName,
-} from '../../../../src/events/formats/output/contract.ts';
-import { RegisteredFormat } from '../../../../src/events/formats/output/registered-format.ts';
-import { receiptOf } from '../../../../src/kinds/import/receipt.ts';
-import { lookedUpDecision } from '../../../../src/kinds/lookup/looked-up-decision.ts';
+import {
+  type OutputContract,
+  RegisteredFormat,
+  type RegistryFormatName,
+} from '../../../../src/events/formats/output-format.ts';
+import { receiptOf } from '../../../../src/kinds/import/index.ts';
+import { lookedUpDecision } from '../../../../src/kinds/lookup/index.ts';
 import { contractFile } from '../../../support/contracts.ts';
 import { readAvro } from '../../../support/formats/avro-reader.ts';
 import {

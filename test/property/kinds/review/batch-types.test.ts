@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BatchTypes } from '../../../../src/kinds/review/batch-types.ts';
+import { BatchTypes } from '../../../../src/kinds/review/index.ts';
 
 /** Batches in a row that a service with its own name for a type costs. */
 const IN_A_ROW = 3;

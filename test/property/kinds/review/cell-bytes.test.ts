@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
-import { ByteWriter } from '../../../../src/kinds/review/decision/byte-writer.ts';
-import { CellMemo } from '../../../../src/kinds/review/results/cell-memo.ts';
+import { ByteWriter } from '../../../../src/kinds/review/byte-writer.ts';
+import { CellMemo } from '../../../../src/kinds/review/results/row-decisions.ts';
 import { hostileText } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
+import { readLabels } from '../../../../packages/client/src/results/labels.ts';
 import {
   foldName,
   headerFor,
   isResultColumn,
-} from '../../../../packages/client/src/results/column-names.ts';
-import { readLabels } from '../../../../packages/client/src/results/labels.ts';
+} from '../../../../packages/client/src/results/result-header.ts';
 import { bodyOf } from '../../../../src/app/tools/sample.ts';
-import { EventPart } from '../../../../src/kinds/review/decision/event-part.ts';
-import { RowSeal } from '../../../../src/kinds/review/decision/row-seal.ts';
+import { EventPart } from '../../../../src/kinds/review/event-part.ts';
+import { RowSeal } from '../../../../src/kinds/review/row-seal.ts';
 import {
   collectRows,
   kindWithFile,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { BODY_START } from '../../../../src/kinds/review/decision/event-part.ts';
+import { BODY_START } from '../../../../src/kinds/review/event-part.ts';
 import {
   collectRows,
   contentItem,

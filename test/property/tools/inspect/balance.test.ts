@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
-import { BalanceBuilder, type OffsetRun } from '../../../../src/tools/inspect/audit/balance.ts';
+import { OffsetSet } from '../../../../src/core/offset-set.ts';
+import { BalanceBuilder, type OffsetRun } from '../../../../src/tools/inspect/audit-balance.ts';
 
 const SPAN = 40;
 const offset = fc.integer({ min: 0, max: SPAN - 1 });

@@ -9,8 +9,8 @@ import {
   type AuditReport,
   audit,
   auditFrom,
-} from '../../../../src/tools/inspect/audit/audit.ts';
-import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
+} from '../../../../src/tools/inspect/audit.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
 import {
   delayOutputMarkers,
   inspectionOf,

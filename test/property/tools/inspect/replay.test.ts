@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  type ReplayReport,
-  replayDeadLetters,
-} from '../../../../src/tools/inspect/dead-letters/replay.ts';
-import { replayGroupOf } from '../../../../src/tools/inspect/dead-letters/replay-positions.ts';
+import { type ReplayReport, replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
+import { replayGroupOf } from '../../../../src/tools/inspect/replay-positions.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { SeededRandom } from '../../../support/memory/clock.ts';

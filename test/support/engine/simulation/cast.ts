@@ -4,7 +4,7 @@
  */
 import type { HealthReporter, Logger } from '../../../../src/core/ports/telemetry.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
-import { Health } from '../../../../src/telemetry/health/health.ts';
+import { Health } from '../../../../src/telemetry/health.ts';
 import type { Instance, World } from '../world.ts';
 import { Violation } from './judges/violation.ts';
 import type { PlacedStrike } from './script.ts';

@@ -6,7 +6,7 @@ import type {
   ShardProducers,
   SourceReader,
 } from '../../../../src/core/ports/kafka.ts';
-import type { ReplayProducer } from '../../../../src/tools/inspect/dead-letters/replay.ts';
+import type { ReplayProducer } from '../../../../src/tools/inspect/replay.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { MemoryClusterAdmin } from './cluster-admin.ts';
 import type { MemoryKafka } from './kafka.ts';

@@ -1,9 +1,7 @@
 /** TopicScan over MemoryKafka: every question is a request and an answer, with other things between them. */
-
 import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import { DEAD_LETTER_HEADERS } from '../../../../src/core/outcome/dead-letter.ts';
-import type { RecordPiece } from '../../../../src/core/ports/kafka.ts';
-import type { PartitionBounds, TopicScan } from '../../../../src/core/ports/topic-scan.ts';
+import type { PartitionBounds, RecordPiece, TopicScan } from '../../../../src/core/ports/kafka.ts';
 import { lastHeader, type SourceRecord } from '../../../../src/core/record.ts';
 import { sleepOn } from '../clock.ts';
 import { roundTrip } from '../scheduler.ts';

@@ -1,7 +1,9 @@
 /** Slices of results whose memory is lent: once a slice is released, its columns say nothing true, and its bytes are gone. */
-
-import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
-import { type ResultColumns, ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
+import {
+  type ReadRow,
+  type ResultColumns,
+  ResultSlice,
+} from '../../../../src/core/bytes/result-slice.ts';
 import { columnsOfRows } from '../../records/slices.ts';
 
 export class LentSlices {

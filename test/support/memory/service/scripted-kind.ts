@@ -1,10 +1,12 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
-
 import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.ts';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
-import type { MalformedRow, ResultRow } from '../../../../src/core/bytes/result-row.ts';
-import type { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
+import type {
+  MalformedRow,
+  ResultRow,
+  ResultSlice,
+} from '../../../../src/core/bytes/result-slice.ts';
 import type { EncodedBody, RowSink } from '../../../../src/core/bytes/row-sink.ts';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
 import type {

@@ -1,5 +1,5 @@
 /** A PerItemKind over the scripted service: its jobs finish as batches do, and a script says what became of each item. */
-import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
+import type { ItemRow } from '../../../../src/core/bytes/result-slice.ts';
 import type {
   JobContext,
   PerItemKind,

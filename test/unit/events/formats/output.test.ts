@@ -1,7 +1,7 @@
 /** Output formats around a kind: what is encoded, what is not, and what happens when an encoding fails. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
+import type { ItemRow } from '../../../../src/core/bytes/result-slice.ts';
 import type { PerItemKind, PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type OutputFormat,
   RegisteredFormat,
   withOutputFormat,
-} from '../../../../src/events/formats/output/index.ts';
+} from '../../../../src/events/formats/output-format.ts';
 import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile } from '../../../support/contracts.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';

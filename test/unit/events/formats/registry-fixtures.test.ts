@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { EventInput } from '../../../../src/events/expression/index.ts';
 import type { EventFormat } from '../../../../src/events/format.ts';
-import { avroFormat } from '../../../../src/events/formats/avro/avro-format.ts';
-import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema-format.ts';
-import { protobufFormat } from '../../../../src/events/formats/protobuf/protobuf-format.ts';
+import { avroFormat } from '../../../../src/events/formats/avro-format.ts';
+import { protobufFormat } from '../../../../src/events/formats/protobuf-format.ts';
+import { jsonSchemaFormat } from '../../../../src/events/formats/registry-format.ts';
 import { ConfluentRegistry } from '../../../../src/events/registry/index.ts';
 import { jsonOf } from '../../../support/records/read-event.ts';
 import {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { BrokerSilence } from '../../../../src/kafka/client/broker-silence.ts';
+import { BrokerSilence } from '../../../../src/kafka/connect.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 
 interface Connection {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { murmur2, partitionOfHash } from '../../../../src/kafka/producer/partitioner.ts';
+import { murmur2, partitionOfHash } from '../../../../src/kafka/producer/send-plan.ts';
 
 describe('partition of a key', () => {
   it("hashes as Kafka's own tests want it (org.apache.kafka.common.utils.UtilsTest)", () => {

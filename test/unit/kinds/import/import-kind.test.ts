@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { writtenText } from '../../../../packages/client/src/base/json/json-text.ts';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { bodyOf } from '../../../../src/app/tools/sample.ts';
-import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
+import type { ItemRow } from '../../../../src/core/bytes/result-slice.ts';
 import type { RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
 import { type ImportOptions, importKind } from '../../../../src/kinds/import/index.ts';

@@ -6,15 +6,14 @@ import {
   type ServiceFailure,
 } from '../../../../packages/client/src/base/service-error.ts';
 import { bodyOf } from '../../../../src/app/tools/sample.ts';
-import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
+import type { ItemRow } from '../../../../src/core/bytes/result-slice.ts';
 import type {
   JobContext,
   PerItemKind,
   RemoteStatus,
 } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../../../src/core/record.ts';
-import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
-import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
+import { Grace, type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
 import type { FoundDecision } from '../../../../src/kinds/service-ports.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContentItem } from '../../../../src/core/record.ts';
-import type { UploadOptions } from '../../../../src/kinds/review/upload/csv-rows.ts';
+import type { UploadOptions } from '../../../../src/kinds/review/csv-rows.ts';
 import { contentItem, uploadOf } from './items.ts';
 import { readCsv } from './plain-csv.ts';
 

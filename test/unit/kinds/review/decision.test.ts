@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DecisionWriter } from '../../../../src/kinds/review/decision/decision-writer.ts';
+import { DecisionWriter } from '../../../../src/kinds/review/decision-writer.ts';
 import { headerList, headersAsBytes } from '../../../support/records/headers.ts';
 import {
   contentItem,

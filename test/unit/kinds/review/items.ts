@@ -4,9 +4,9 @@ import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { JobContext } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, JsonPart } from '../../../../src/core/record.ts';
-import { EventPart } from '../../../../src/kinds/review/decision/event-part.ts';
-import { RowSeal } from '../../../../src/kinds/review/decision/row-seal.ts';
-import { CsvRows, type UploadOptions } from '../../../../src/kinds/review/upload/csv-rows.ts';
+import { CsvRows, type UploadOptions } from '../../../../src/kinds/review/csv-rows.ts';
+import { EventPart } from '../../../../src/kinds/review/event-part.ts';
+import { RowSeal } from '../../../../src/kinds/review/row-seal.ts';
 
 export const ROW_KEY = 'a2V5IG9mIHRoZSBiYXRjaA';
 

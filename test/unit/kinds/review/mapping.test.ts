@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writtenText } from '../../../../packages/client/src/base/json/json-text.ts';
 import type { SourceRecord } from '../../../../src/core/record.ts';
-import { createDecoder } from '../../../../src/kinds/review/decode.ts';
-import { DEFAULT_MAPPING, type MappingOptions } from '../../../../src/kinds/review/mapping.ts';
+import {
+  createDecoder,
+  DEFAULT_MAPPING,
+  type MappingOptions,
+} from '../../../../src/kinds/review/decode.ts';
 import { valuesOf } from '../../../support/records/item-values.ts';
 import { sourceRecord } from './sample.ts';
 

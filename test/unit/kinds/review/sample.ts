@@ -1,8 +1,7 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
-import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
-import { UnendedRows } from '../../../../src/core/outcome/unended-rows.ts';
-import type { ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
+import { type ResultFileKind, UnendedRows } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../../src/kinds/review/index.ts';
 import type { ReviewService } from '../../../../src/kinds/service-ports.ts';

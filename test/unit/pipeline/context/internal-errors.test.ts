@@ -1,7 +1,7 @@
 /** The safety net: whatever the connector itself fails on, one record at most is given up for it, and never a shard. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
+import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
 import {
   crashOf,
   InternalError,

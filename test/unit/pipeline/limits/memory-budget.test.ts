@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INTAKE_SHARE } from '../../../../src/core/batch/buffer.ts';
+import { INTAKE_SHARE } from '../../../../src/core/batch-buffer.ts';
 import type { Lease } from '../../../../src/core/ports/memory.ts';
 import { MemoryBudget } from '../../../../src/pipeline/limits/memory-budget.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TypeLimit } from '../../../../src/pipeline/limits/type-limit.ts';
+import { TypeLimit } from '../../../../src/pipeline/limits/type-breakers.ts';
 import { World } from '../../../support/engine/world.ts';
 import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 import { headerOf } from '../../../support/records/headers.ts';

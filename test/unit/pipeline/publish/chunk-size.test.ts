@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TerminalRecords } from '../../../../src/core/bytes/terminal-records.ts';
+import { TerminalRecords } from '../../../../src/core/bytes/encoded-records.ts';
 import { TransactionError, type TransactionFailure } from '../../../../src/core/ports/kafka.ts';
-import { ChunkSize } from '../../../../src/pipeline/publish/chunk-size.ts';
+import { ChunkSize } from '../../../../src/pipeline/context/terminal-writer.ts';
 import { columnsOf } from '../../../support/records/coordinates.ts';
 import { headerList } from '../../../support/records/headers.ts';
 

@@ -1,7 +1,7 @@
 /** I8: a transaction that is never answered is noticed, whatever its worker was doing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Health } from '../../../../src/telemetry/health/health.ts';
+import { Health } from '../../../../src/telemetry/health.ts';
 import { World } from '../../../support/engine/world.ts';
 
 /** A world whose instance reports to the real health, and whose producers' commit number `hangs` is never answered. */

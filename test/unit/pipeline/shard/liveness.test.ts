@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import type { WaitReason } from '../../../../src/pipeline/limits/wait-reasons.ts';
-import { Health } from '../../../../src/telemetry/health/health.ts';
+import { Health } from '../../../../src/telemetry/health.ts';
 import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 

@@ -1,8 +1,8 @@
 /** A content type whose batches wait takes no memory that others need (I7). Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BatchRecords } from '../../../../src/core/journal/batch-records.ts';
-import { parkedBatch } from '../../../../src/pipeline/source/parked-batch.ts';
+import { BatchRecords } from '../../../../src/core/journal/job.ts';
+import { parkedBatch } from '../../../../src/pipeline/shard/owned-shard.ts';
 import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 

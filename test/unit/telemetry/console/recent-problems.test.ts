@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RecentProblems } from '../../../../src/telemetry/console/recent-problems.ts';
-import { createLogger } from '../../../../src/telemetry/logging/logger.ts';
+import { createLogger } from '../../../../src/telemetry/logger.ts';
 import { assertSilent, CANARY } from '../../../support/stack/canary.ts';
 
 function logged(level: 'silent' | 'error' = 'silent') {

@@ -8,7 +8,7 @@ import {
   writeProgress,
 } from '../../../../src/core/journal/journal-records.ts';
 import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
-import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../../src/core/offset-set.ts';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
 import type { Decoded } from '../../../../src/core/record.ts';
 import { FakeWorld, NOW_MS } from './world.ts';

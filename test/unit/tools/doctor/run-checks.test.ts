@@ -2,16 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { systemClock } from '../../../../packages/client/src/base/system-clock.ts';
+import { systemClock } from '../../../../packages/client/src/base/clock.ts';
 import {
+  type CheckReport,
   type Diagnosis,
   type DoctorCheck,
   failed,
   ok,
+  runChecks,
   together,
   warning,
 } from '../../../../src/tools/doctor/check.ts';
-import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 
 const check = (
   about: string,

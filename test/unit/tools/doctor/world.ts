@@ -7,23 +7,27 @@ import type {
   ClusterAdmin,
   CommittedOffset,
   TopicDescription,
+  TopicScan,
 } from '../../../../src/core/ports/kafka.ts';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
-import type { TopicScan } from '../../../../src/core/ports/topic-scan.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
 import type {
   ClusterInspector,
   GroupDescription,
   TopicReplicas,
 } from '../../../../src/kafka/admin/cluster-inspector.ts';
-import type { CheckStatus, DoctorParts } from '../../../../src/tools/doctor/check.ts';
+import {
+  type CheckReport,
+  type CheckStatus,
+  type DoctorParts,
+  runChecks,
+} from '../../../../src/tools/doctor/check.ts';
 import { checksOf } from '../../../../src/tools/doctor/checks.ts';
 import {
   type CreateTopicsOptions,
   createTopics,
   type TopicReport,
 } from '../../../../src/tools/doctor/create-topics.ts';
-import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 import { engineOptions } from '../../../support/engine/world.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 

@@ -4,12 +4,12 @@ import { setImmediate } from 'node:timers/promises';
 import { printableLines } from '../../../../packages/client/src/cli/text.ts';
 import { evaluationText } from '../../../../src/cli/commands/evaluate.ts';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
+import { InspectError } from '../../../../src/tools/inspect/context.ts';
 import {
   type EvaluationRequest,
   evaluate,
   MAX_CLASSES,
-} from '../../../../src/tools/evaluate/evaluate.ts';
-import { InspectError } from '../../../../src/tools/inspect/context.ts';
+} from '../../../../src/tools/inspect/evaluate.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 

@@ -1,7 +1,7 @@
 /** Audits that continue where the last one ended. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AuditProgress, auditFrom } from '../../../../src/tools/inspect/audit/audit.ts';
+import { type AuditProgress, auditFrom } from '../../../../src/tools/inspect/audit.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { World } from '../../../support/engine/world.ts';
 

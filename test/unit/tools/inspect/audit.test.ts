@@ -3,14 +3,10 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type AuditReport,
-  type AuditRequest,
-  audit,
-} from '../../../../src/tools/inspect/audit/audit.ts';
+import { type AuditReport, type AuditRequest, audit } from '../../../../src/tools/inspect/audit.ts';
 import type { InspectError, Inspection } from '../../../../src/tools/inspect/context.ts';
-import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
-import type { RecordState } from '../../../../src/tools/inspect/explain/explanation.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import type { RecordState } from '../../../../src/tools/inspect/explanation.ts';
 import {
   type InspectionSettings,
   inspectionOf,

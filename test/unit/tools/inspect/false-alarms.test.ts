@@ -1,10 +1,10 @@
 /** Situations that look like missing records but are not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AuditReport, audit } from '../../../../src/tools/inspect/audit/audit.ts';
+import { type AuditReport, audit } from '../../../../src/tools/inspect/audit.ts';
 import type { Inspection } from '../../../../src/tools/inspect/context.ts';
-import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
-import type { RecordState } from '../../../../src/tools/inspect/explain/explanation.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import type { RecordState } from '../../../../src/tools/inspect/explanation.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PartitionProgress } from '../../../../src/core/journal/journal-records.ts';
-import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../../src/core/offset-set.ts';
 import { ProgressHistory } from '../../../../src/tools/inspect/shard-journal.ts';
 
 const LAST = { offset: 1, timestampMs: 1 };

@@ -3,15 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
 import type { InspectError } from '../../../../src/tools/inspect/context.ts';
-import { listDeadLetters } from '../../../../src/tools/inspect/dead-letters/dead-letters.ts';
-import {
-  type ReplayRequest,
-  replayDeadLetters,
-} from '../../../../src/tools/inspect/dead-letters/replay.ts';
-import {
-  ReplayPositions,
-  replayGroupOf,
-} from '../../../../src/tools/inspect/dead-letters/replay-positions.ts';
+import { listDeadLetters } from '../../../../src/tools/inspect/dead-letters.ts';
+import { type ReplayRequest, replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
+import { ReplayPositions, replayGroupOf } from '../../../../src/tools/inspect/replay-positions.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { KafkaClient } from '../../../support/memory/kafka/client.ts';

@@ -9,7 +9,7 @@ import {
   type ReplayReport,
   type ReplayRequest,
   replayDeadLetters,
-} from '../../../../src/tools/inspect/dead-letters/replay.ts';
+} from '../../../../src/tools/inspect/replay.ts';
 import {
   type InspectionSettings,
   inspectionOf,

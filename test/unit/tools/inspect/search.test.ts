@@ -1,12 +1,13 @@
 /** Search for source records, with the whole pipeline in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { explainRecord, namedRecord } from '../../../../src/tools/inspect/explain/explain.ts';
 import {
-  type FoundTerminal,
-  summarise,
-} from '../../../../src/tools/inspect/explain/explanation.ts';
-import { type SearchRequest, search } from '../../../../src/tools/inspect/explain/search.ts';
+  explainRecord,
+  namedRecord,
+  type SearchRequest,
+  search,
+} from '../../../../src/tools/inspect/explain.ts';
+import { type FoundTerminal, summarise } from '../../../../src/tools/inspect/explanation.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 

@@ -1,6 +1,6 @@
 /** Writer of JSON text into bytes that grow, up to a limit. */
 import { isUtf8 } from 'node:buffer';
-import { MalformedError } from '../varint-reader.ts';
+import { MalformedError } from '../varint.ts';
 
 /** Room that stays allocated between two texts. */
 export const KEPT_BYTES: number = 64 * 1024;

@@ -6,8 +6,8 @@
  * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. A string that is a value is always
  * read as it is written. So a text whose names have escapes is parsed here, its names as values.
  */
-import { keepNumber } from './kept-number.ts';
-import { setMember } from './members.ts';
+import { keepNumber } from './json-text.ts';
+import { setMember } from './json-values.ts';
 import { JsonScanner, MAX_LEVELS } from './scanner.ts';
 
 /** Greatest number of members and elements in a text: their objects take some tens of megabytes. */
@@ -187,4 +187,9 @@ function isPartOfScalar(unit: number): boolean {
     unit === 0x45 ||
     (unit >= 0x2b && unit <= 0x2e && unit !== COMMA)
   );
+}
+
+/** Returns true for the text of a JSON list or object. */
+export function isJsonContainer(text: string): boolean {
+  return /^\s*[[{]/.test(text) && new JsonScanner([]).scan(Buffer.from(text)) === undefined;
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
-import { systemClock } from '../../../src/base/system-clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import {
   ContentReviewClient,
   ContentReviewError,

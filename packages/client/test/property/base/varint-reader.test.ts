@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { VarintReader } from '../../../src/base/varint-reader.ts';
+import { VarintReader } from '../../../src/base/varint.ts';
 
 /** Integers of any size, with as many at each power of two as between them. */
 const int64 = fc

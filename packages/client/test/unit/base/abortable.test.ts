@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { abortable } from '../../../src/base/abortable.ts';
-import { systemClock } from '../../../src/base/system-clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 
 it('a sleep ends with the reason of the signal, at once', async () => {
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { gathered } from '../../../src/http/gathered.ts';
+import { gathered } from '../../../src/service/transfer.ts';
 
 test('pieces have the bytes of the chunks, and the size except for the last', async () => {
   const chunk = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../../../test/support/any-character.ts';
-import { shownCode } from '../../../src/base/shown-code.ts';
+import { shownCode } from '../../../src/base/shown-text.ts';
 import { scrub, shownAddress } from '../../../src/http/redaction.ts';
 
 /** Keys as services make them: printable, without spaces. */

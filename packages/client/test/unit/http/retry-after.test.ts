@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { parseRetryAfterMs } from '../../../src/http/retry-after.ts';
+import { parseRetryAfterMs } from '../../../src/service/error-classification.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12, 0, 0);
 

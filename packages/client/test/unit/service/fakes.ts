@@ -1,6 +1,6 @@
 /** Time, chance and an observer that a test owns. */
 import type { Clock } from '../../../src/base/clock.ts';
-import type { ServiceObserver } from '../../../src/http/observer.ts';
+import type { ServiceObserver } from '../../../src/service/options.ts';
 
 /** Sleeping takes no real time: it moves the clock and is written down. */
 export class InstantClock implements Clock {

@@ -8,7 +8,7 @@ import {
   type RetrySettings,
   type ServiceContext,
 } from '../../../src/service/options.ts';
-import { withRetry } from '../../../src/service/retry.ts';
+import { withRetry } from '../../../src/service/request.ts';
 import { constantRandom, EndlessSleepClock, InstantClock, RecordingObserver } from './fakes.ts';
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hostPatterns, matchesHost } from '../../../src/http/host-pattern.ts';
+import { hostPatterns, matchesHost } from '../../../src/http/web-address.ts';
 import { type TransferRules, transferPolicy } from '../../../src/service/transfer-policy.ts';
 
 const SERVICE = 'https://review.example.com';

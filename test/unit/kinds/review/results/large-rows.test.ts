@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { largeRowTurn, maxRowBytes } from '../../../../../src/kinds/review/results/large-rows.ts';
+import {
+  largeRowTurn,
+  maxRowBytes,
+} from '../../../../../src/kinds/review/results/result-reader.ts';
 import { collectRows, decisionOf, JOB, kindWithFile, referenceOf } from '../sample.ts';
 
 const MIB = 1024 * 1024;

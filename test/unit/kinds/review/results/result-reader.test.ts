@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ServiceError } from '../../../../../packages/client/src/base/service-error.ts';
-import { UnendedRows } from '../../../../../src/core/outcome/unended-rows.ts';
+import { UnendedRows } from '../../../../../src/core/ports/pipeline-kind.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
-import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
+import type { ResultNotice } from '../../../../../src/kinds/review/results/row-decisions.ts';
 import {
   collectRows,
   decisionOf,

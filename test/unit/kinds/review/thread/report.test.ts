@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { referenceOf } from '../items.ts';
 
-const THREAD = new URL('../../../../../src/kinds/review/thread/result-thread.ts', import.meta.url)
+const THREAD = new URL('../../../../../src/kinds/review/results/result-thread.ts', import.meta.url)
   .href;
 const REFERENCE = referenceOf({}, { rowKey: 'AAAA' });
 const READING = `

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
-import type {
-  ResultFile,
-  ResultFileReader,
+import {
+  type ResultFile,
+  type ResultFileReader,
+  resultFileReader,
 } from '../../../../../src/kinds/review/results/result-files.ts';
-import { resultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
 import type { ResultSettings } from '../../../../../src/kinds/review/results/result-reader.ts';
-import { ResultThread } from '../../../../../src/kinds/review/thread/result-thread.ts';
+import { ResultThread } from '../../../../../src/kinds/review/results/result-thread.ts';
+import type { ResultNotice } from '../../../../../src/kinds/review/results/row-decisions.ts';
 import { headerList } from '../../../../support/records/headers.ts';
 import { type ItemParts, JOB, type Row, referenceOf } from '../sample.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
-import { CsvRows } from '../../../../../src/kinds/review/upload/csv-rows.ts';
+import { CsvRows } from '../../../../../src/kinds/review/csv-rows.ts';
 import { contentItem, openedOf, ROW_KEY, referenceOf, UPLOAD, uploadOf } from '../items.ts';
 import { readCsv } from '../plain-csv.ts';
 

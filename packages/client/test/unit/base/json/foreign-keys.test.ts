@@ -1,18 +1,17 @@
 /** No document changes the keys of another one, wherever documents of others are read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { avroForm } from '../../../../../../src/contracts/encodable.ts';
 import type { Decision } from '../../../../../../src/contracts/index.ts';
-import { jsonForm } from '../../../../../../src/contracts/json-form.ts';
-import { codecOf } from '../../../../../../src/events/formats/output/contract.ts';
+import { avroForm, jsonForm } from '../../../../../../src/contracts/json-form.ts';
+import { codecOf } from '../../../../../../src/events/formats/output-format.ts';
 import { ConfluentRegistry } from '../../../../../../src/events/registry/index.ts';
 import { readDecision } from '../../../../../../src/tools/inspect/decision-value.ts';
 import { contractFile } from '../../../../../../test/support/contracts.ts';
 import { renamingPair } from '../../../../../../test/support/renamed-key.ts';
 import { fakeRegistry, registrySettings } from '../../../../../../test/support/stack/registry.ts';
-import { decodeOutcome } from '../../../../../consumer/src/decoder.ts';
-import { readRecords } from '../../../../../sandbox/src/imports/read-records.ts';
-import { parsePolicy } from '../../../../../sandbox/src/policy/schema.ts';
+import { decodeOutcome } from '../../../../../consumer/src/received-records.ts';
+import { readRecords } from '../../../../../sandbox/src/batches-and-imports.ts';
+import { parsePolicy } from '../../../../../sandbox/src/policy.ts';
 import { resultRows } from '../../../../src/results.ts';
 
 const { signal } = new AbortController();

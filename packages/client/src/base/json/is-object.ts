@@ -1,4 +1,0 @@
-/** Returns whether a value is an object of JSON: no list, and not null. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,0 +1,219 @@
+/** Policy file: how the sandbox behaves and judges. packages/sandbox/README.md describes every setting. */
+import { readFile } from 'node:fs/promises';
+import * as v from 'valibot';
+import { parseDocument } from 'yaml';
+import type { Label } from '../../client/src/service/contract.ts';
+import { faultList } from './faults.ts';
+import {
+  byteSize,
+  duration,
+  InvalidSandboxInput,
+  mappingOf,
+  number,
+  oneOf,
+  section,
+  settings,
+  validate,
+} from './input.ts';
+
+/** Contents of the columns of a result file. */
+const RESULT_FIELDS = ['content', 'status', 'result', 'expected', 'labels', 'metadata'] as const;
+
+const text = v.pipe(v.string(), v.minLength(1, 'text that is not empty'));
+const texts = v.pipe(v.array(text), v.minLength(1));
+
+const listed = (single: string) => [single];
+/** One value or a list of them; a list once parsed. */
+const oneOrMore = (item: v.GenericSchema<string>, what: string) => {
+  const options = [v.pipe(item, v.transform(listed)), v.pipe(v.array(item), v.minLength(1))];
+  return v.optional(v.union(options, `${what}, or a list of at least one`));
+};
+
+const REGULAR = 'a JavaScript regular expression';
+const conditions = {
+  type: oneOrMore(text, 'a type'),
+  contains: oneOrMore(text, 'a text'),
+  matches: oneOrMore(v.pipe(text, v.check(isRegExp, REGULAR)), REGULAR),
+};
+const textCondition = settings(conditions);
+
+const scalar = v.union([v.string(), number, v.boolean()], 'text, a number, or true or false');
+
+const rule = settings({
+  when: settings({ ...conditions, metadata: v.optional(mappingOf(scalar)) }),
+  label: v.optional(text),
+  explanation: v.optional(v.string(), 'The rule matches.'),
+  otherwise: v.optional(v.string(), 'The rule does not match.'),
+  score: v.optional(number, 0),
+  result: v.optional(text),
+  error: v.optional(v.boolean(), false),
+  /** The whole batch that holds such a row ends in ERROR. */
+  failsBatch: v.optional(v.boolean(), false),
+});
+
+const columns = v.pipe(
+  v.array(oneOf(RESULT_FIELDS)),
+  v.check(
+    (fields) => fields.toSorted().join() === RESULT_FIELDS.toSorted().join(),
+    `each of ${RESULT_FIELDS.join(', ')} once, in any order`,
+  ),
+);
+
+const policySchema = settings({
+  service: section({
+    name: v.optional(text, 'Sandbox'),
+    types: v.optional(texts),
+    policyId: v.optional(text, 'policy-sandbox'),
+    teamId: v.optional(text, 'team-sandbox'),
+    teamName: v.optional(text, 'Sandbox Team'),
+  }),
+  timing: section({
+    uploadUrlValidity: v.optional(duration, '1h'),
+    downloadUrlValidity: v.optional(duration, '1h'),
+    storageEventDelay: v.optional(duration, 0),
+    reviewTime: v.optional(duration, 0),
+    importTime: v.optional(duration, 0),
+    decisionTime: v.optional(duration, 0),
+  }),
+  storage: section({ maxUploadBytes: v.optional(byteSize, '5GiB') }),
+  results: section({ columns: v.optional(columns, [...RESULT_FIELDS]) }),
+  review: section({
+    default: v.optional(text, 'approved'),
+    thresholds: v.optional(v.array(settings({ score: number, result: text })), []),
+    rules: v.optional(
+      v.pipe(v.array(rule), v.check(hasUniqueLabels, 'each label in one rule only')),
+      [],
+    ),
+  }),
+  imports: section({
+    types: v.optional(texts),
+    /** An import with a record that one of these fits ends in FAILED. */
+    fail: v.optional(v.array(textCondition), []),
+  }),
+  faults: v.optional(faultList, []),
+});
+
+/** A policy as it is written: everything has a default. */
+export type PolicyInput = v.InferInput<typeof policySchema>;
+/** A policy as it is used: defaults filled in, durations in ms, sizes in bytes. */
+export type SandboxPolicy = v.InferOutput<typeof policySchema>;
+export type ReviewPolicy = SandboxPolicy['review'];
+export type TextCondition = v.InferOutput<typeof textCondition>;
+
+/** @throws InvalidSandboxInput naming every wrong setting. */
+export function parsePolicy(input: unknown, source = 'sandbox policy'): SandboxPolicy {
+  return validate(policySchema, input ?? {}, source);
+}
+
+/**
+ * Reads and checks a policy file, for `startSandbox({ policy })`.
+ * @throws InvalidSandboxInput when it cannot be read, is not YAML, or has a wrong setting.
+ */
+export async function readPolicyFile(path: string): Promise<PolicyInput> {
+  const source = `sandbox policy ${path}`;
+  const yaml = await readFile(path, 'utf8').catch((cause: unknown) => {
+    const message = `${source} cannot be read; give the path of a YAML file`;
+    throw new InvalidSandboxInput(message, { cause });
+  });
+  const document = parseDocument(yaml);
+  const [problem] = document.errors;
+  if (problem !== undefined) {
+    throw new InvalidSandboxInput(`${source} is not YAML: ${problem.message}`);
+  }
+  const input: PolicyInput = document.toJS() ?? {};
+  parsePolicy(input, source);
+  return input;
+}
+
+function isRegExp(source: string): boolean {
+  try {
+    new RegExp(source, 'im');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function hasUniqueLabels(rules: v.InferOutput<typeof rule>[]): boolean {
+  const labels = rules.flatMap(({ label }) => label ?? []);
+  return new Set(labels).size === labels.length;
+}
+
+/**
+ * Policy engine. Every rule is evaluated; those that match apply their label and add their score.
+ * The first matching rule with `error` or `result` decides; otherwise the highest threshold that
+ * the score reaches; otherwise the default.
+ */
+export interface Verdict {
+  readonly status: 'SUCCESS' | 'ERROR';
+  /** Empty when the status is ERROR. */
+  readonly result: string;
+  /** JSON text of a list of labels, empty when the status is ERROR. */
+  readonly labels: string;
+  /** The batch that holds this row cannot be reviewed. */
+  readonly failsBatch?: true;
+}
+
+/** Judges one row, given as its cells in the order of the header. */
+export type Judge = (cells: readonly string[]) => Verdict;
+
+const ROW_ERROR: Verdict = { status: 'ERROR', result: '', labels: '' };
+const BATCH_ERROR: Verdict = { ...ROW_ERROR, failsBatch: true };
+
+/** Judge for files of one content type with this header: columns are found once. */
+export function judgeFor(
+  policy: ReviewPolicy,
+  type: string,
+  header: readonly string[],
+  contentColumn: number,
+): Judge {
+  const rules = policy.rules
+    .filter(({ when }) => when.type?.includes(type) ?? true)
+    .map((rule) => {
+      const fits = textTest(rule.when);
+      const metadata = Object.entries(rule.when.metadata ?? {}).map(([name, expected]) => {
+        return { column: header.indexOf(name), expected: String(expected) };
+      });
+      const applies = (cells: readonly string[]) =>
+        metadata.every(({ column, expected }) => cells[column] === expected) &&
+        fits(cells[contentColumn] ?? '');
+      const labelText = (label: Label) => JSON.stringify(label);
+      const name = rule.label ?? '';
+      return {
+        ...rule,
+        applies,
+        applied: labelText({ name, applied: true, explanation: rule.explanation }),
+        notApplied: labelText({ name, applied: false, explanation: rule.otherwise }),
+      };
+    });
+  const thresholds = policy.thresholds.toSorted((a, b) => b.score - a.score);
+
+  return (cells) => {
+    let score = 0;
+    let result: string | undefined;
+    const labels: string[] = [];
+    for (const rule of rules) {
+      const applies = rule.applies(cells);
+      if (applies && rule.failsBatch) return BATCH_ERROR;
+      if (applies && rule.error && result === undefined) return ROW_ERROR;
+      if (applies) {
+        score += rule.score;
+        result ??= rule.result;
+      }
+      if (rule.label !== undefined) labels.push(applies ? rule.applied : rule.notApplied);
+    }
+    result ??= thresholds.find((threshold) => score >= threshold.score)?.result ?? policy.default;
+    return { status: 'SUCCESS', result, labels: `[${labels}]` };
+  };
+}
+
+/** Test of the conditions on a text: each list that is given must have an entry that fits. */
+export function textTest({ contains, matches }: TextCondition): (text: string) => boolean {
+  const literals = contains?.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const expressions = [literals, matches].flatMap((sources) =>
+    sources === undefined
+      ? []
+      : new RegExp(sources.map((source) => `(?:${source})`).join('|'), 'im'),
+  );
+  return (text) => expressions.every((expression) => expression.test(text));
+}

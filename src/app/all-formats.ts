@@ -1,0 +1,78 @@
+/** Every format, with the schema registry. */
+import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
+import type { EventFormatName } from '../config/options/source.ts';
+import type { Config, PipelineConfig } from '../config/schema.ts';
+import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { HealthReporter, Logger, Metrics } from '../core/ports/telemetry.ts';
+import type { EventFormat } from '../events/format.ts';
+import { avroFormat } from '../events/formats/avro-format.ts';
+import { PLAIN_FORMATS } from '../events/formats/index.ts';
+import { protobufFormat } from '../events/formats/protobuf-format.ts';
+import { jsonSchemaFormat } from '../events/formats/registry-format.ts';
+import type { ConfluentRegistry } from '../events/registry/index.ts';
+import { OutputFormats } from './output-formats.ts';
+import { schemaRegistry } from './schema-registry.ts';
+import { refuseUnreadableSources } from './source-schema.ts';
+
+export interface Formats {
+  /** Reader of the values of a source. */
+  of(name: EventFormatName): EventFormat;
+  /** The kind, publishing in the output format of the pipeline. Call it before `start`. */
+  wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind;
+  /**
+   * Looks up the schemas of outputs, and checks whether the sources can be read.
+   * @throws RefusedError when an output's schema is missing or incompatible, or the registry refuses it, or a source's newest
+   * schema cannot be read; RegistryUnavailable when outputs need it and it does not answer for half a minute; the signal's reason
+   */
+  start(signal: AbortSignal): Promise<void>;
+  /** Repeatable. */
+  close(): Promise<void>;
+}
+
+export interface FormatParts {
+  readonly metrics: Metrics;
+  readonly health: HealthReporter;
+  readonly logger: Logger;
+}
+
+export function allFormats(
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
+  { metrics, health, logger }: FormatParts,
+): Formats {
+  const { urls, onUnreadableSource: onUnreadable } = config.schemaRegistry;
+  // While a pipeline waits for the registry the connector is not ready.
+  const registry = schemaRegistry(config, {
+    request(operation, code, seconds) {
+      metrics.count('schema_registry_requests_total', { operation, code });
+      metrics.observe('schema_registry_request_duration_seconds', { operation }, seconds);
+    },
+    unavailable: (reason) => health.notReady('schema_registry', reason),
+    available: () => health.ready('schema_registry'),
+  });
+  const outputs = new OutputFormats();
+  const of = (name: EventFormatName) => eventFormat(name, registry);
+  return {
+    of,
+    wrap: (pipeline, kind) => outputs.wrap(pipeline, kind),
+    async start(signal) {
+      if (registry === undefined) return;
+      const parts = { registry, logger, signal };
+      await refuseUnreadableSources(config.pipelines, { ...parts, formatOf: of, onUnreadable });
+      await outputs.prepare({ ...parts, urls, clock: systemClock, random: systemRandom });
+      signal.throwIfAborted();
+    },
+    close: async () => registry?.close(),
+  };
+}
+
+export function eventFormat(
+  name: EventFormatName,
+  registry: ConfluentRegistry | undefined,
+): EventFormat {
+  const plain = PLAIN_FORMATS[name];
+  if (plain !== undefined) return plain;
+  // The configuration's checks require its addresses.
+  if (registry === undefined) throw new Error(`the format ${name} needs a schema registry`);
+  if (name === 'avro') return avroFormat(registry);
+  return name === 'protobuf' ? protobufFormat(registry) : jsonSchemaFormat(registry);
+}

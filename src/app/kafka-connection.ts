@@ -1,0 +1,76 @@
+/** Connection to the brokers, from a configuration: the same for the connector and for the tools. */
+import type { Config } from '../config/schema.ts';
+import type { Logger, Metrics } from '../core/ports/telemetry.ts';
+import { type ConnectOptions, type SaslOptions, Security } from '../kafka/index.ts';
+import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
+
+/** @param use `tools` only read, which error messages about missing rights take into account */
+export function kafkaConnection(
+  config: Pick<Config, 'kafka' | 'service' | 'pipelines'>,
+  use: 'connector' | 'tools',
+  { logger, metrics }: { readonly logger: Logger; readonly metrics?: Pick<Metrics, 'set'> },
+): ConnectOptions {
+  const { brokers, clientId, requestTimeoutMs, tls } = config.kafka;
+  const { keyPassphrase } = tls;
+  const security = {
+    tls: tls.enabled
+      ? { ...tls, keyPassphrase: keyPassphrase && (() => keyPassphrase.current()) }
+      : undefined,
+    sasl: saslOptions(config),
+  };
+  return {
+    brokers,
+    clientId: use === 'tools' ? `${clientId}-tools` : clientId,
+    requestTimeoutMs,
+    uses: topicUses(config, use),
+    groupUse: use === 'tools' ? 'DESCRIBE' : 'READ',
+    security: new Security(security, logger, (certificate, expiresAtMs) =>
+      metrics?.set(
+        'kafka_tls_certificate_expiry_timestamp_seconds',
+        { certificate },
+        expiresAtMs / 1_000,
+      ),
+    ),
+  };
+}
+
+/** Login to the brokers; undefined for none. */
+export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
+  // The configuration's checks guarantee the options that the mechanism requires.
+  const { mechanism, username = '', password, oauth } = config.kafka.sasl;
+  if (mechanism === 'none') return undefined;
+  if (mechanism !== 'oauthbearer')
+    return { mechanism, username, password: async () => (await password?.current()) ?? '' };
+  const { tokenEndpoint = '', clientId = '', clientSecret, ca } = oauth;
+  return {
+    mechanism,
+    extensions: oauth.extensions,
+    token: {
+      ...oauth,
+      endpoint: tokenEndpoint,
+      clientId,
+      clientSecret: async () => (await clientSecret?.current()) ?? '',
+      open: () => outboundHttp(config, { ca, connections: 1 }),
+      timeoutMs: OUTBOUND_TIMEOUT_MS,
+    },
+  };
+}
+
+/** Operations per topic, in the terms of Kafka's ACLs; a topic may have several roles. */
+function topicUses(
+  { pipelines }: Pick<Config, 'pipelines'>,
+  use: 'connector' | 'tools',
+): ReadonlyMap<string, string> {
+  const uses = new Map<string, string>();
+  const add = (topic: string, operations: string) => {
+    const known = uses.get(topic) ?? operations;
+    uses.set(topic, known === operations ? operations : 'READ and WRITE');
+  };
+  for (const { source, journal, output, deadLetters } of pipelines) {
+    const isTool = use === 'tools';
+    add(source.topic, 'READ');
+    add(journal.topic, isTool ? 'READ' : 'READ and WRITE');
+    for (const { topic } of [output, deadLetters]) add(topic, isTool ? 'READ' : 'WRITE');
+  }
+  return uses;
+}

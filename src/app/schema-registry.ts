@@ -1,0 +1,66 @@
+/** Client of the schema registry, from a configuration, and its refusals in words. */
+import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
+import type { Config } from '../config/schema.ts';
+import {
+  ConfluentRegistry,
+  RegistryRefused,
+  type RegistrySettings,
+  RegistryUnavailable,
+  UnusableSchema,
+} from '../events/registry/index.ts';
+import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
+
+const CONNECTIONS = 8;
+
+/** Returns undefined when no registry is configured. */
+export function schemaRegistry(
+  config: Pick<Config, 'schemaRegistry' | 'service'>,
+  observer?: RegistrySettings['observer'],
+): ConfluentRegistry | undefined {
+  const { urls, username, password, token, ca } = config.schemaRegistry;
+  if (urls.length === 0) return undefined;
+  return new ConfluentRegistry({
+    urls,
+    credentials: token
+      ? { kind: 'bearer', token: () => token.current() }
+      : password
+        ? { kind: 'basic', user: username ?? '', password: () => password.current() }
+        : { kind: 'none' },
+    open: () => outboundHttp(config, { ca, connections: CONNECTIONS }),
+    timeoutMs: OUTBOUND_TIMEOUT_MS,
+    clock: systemClock,
+    random: systemRandom,
+    ...(observer && { observer }),
+  });
+}
+
+/** Reasons and remedies by the error codes of Confluent's API. */
+const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
+  409: (message) => `the schema is incompatible (${message})`,
+  42201: (message) =>
+    `the registry does not support the schema (${message}): it may be too old, or lack its type`,
+  42205: (message) =>
+    `the registry accepts no schema (${message}): set the mode of the registry or of the subject to READWRITE during the registration`,
+};
+
+/**
+ * Returns the problem of a registry call in words, not a refusal when the registry was not reached;
+ * undefined for an error of another kind.
+ */
+export function registryProblem(error: unknown, access: 'read' | 'write') {
+  if (error instanceof RegistryUnavailable) {
+    const { code, message } = error;
+    // The same credentials will get the same response again.
+    const isRefusal = code === '401' || code === '403';
+    const right = access === 'read' ? 'read the subject' : 'read and write the subject';
+    return { isRefusal, why: message + (isRefusal ? `: use credentials that may ${right}` : '') };
+  }
+  if (error instanceof UnusableSchema) return { isRefusal: true, why: error.message };
+  if (!(error instanceof RegistryRefused)) return undefined;
+  const { errorCode, message } = error;
+  const why = REFUSALS[errorCode ?? 0]?.(message);
+  return {
+    isRefusal: true,
+    why: why ?? `the registry refuses (error code ${errorCode}): ${message}`,
+  };
+}

@@ -1,0 +1,296 @@
+/** Checks between options, within a pipeline and between pipelines. */
+
+import { hostOf, isUnencrypted } from '../../packages/client/src/http/web-address.ts';
+import { INTAKE_SHARE } from '../core/batch-buffer.ts';
+import { drafted } from './effective.ts';
+import type { Finding, Path } from './load/problem.ts';
+import type { Draft } from './load/read-options.ts';
+import { optionAt } from './options/names.ts';
+import type { Config, PipelineConfig } from './schema.ts';
+
+// Rules between options. A name with `pipelines[].` stands for the option of each pipeline.
+
+interface Condition {
+  holds(value: unknown): boolean;
+  /** Completes "set … to". */
+  readonly words: string;
+}
+
+const oneOf = (...values: readonly unknown[]): Condition => ({
+  holds: (value) => values.includes(value),
+  words: new Intl.ListFormat('en', { type: 'disjunction' }).format(values.map(String)),
+});
+
+interface OptionDependency {
+  readonly option: string;
+  /** Default: the option is written, with another value than its default. */
+  readonly is?: Condition;
+  /** Options that have no effect otherwise. */
+  readonly enables?: readonly string[];
+  /** Options that are required then. */
+  readonly needs?: readonly string[];
+}
+
+const within = (group: string, ...names: readonly string[]): string[] =>
+  names.map((name) => `${group}.${name}`);
+
+const TOKEN = within('kafka.sasl.oauth', 'tokenEndpoint', 'clientId', 'clientSecret');
+
+const DEPENDENCIES: readonly OptionDependency[] = [
+  {
+    option: 'kafka.tls.enabled',
+    is: oneOf(true),
+    enables: within(
+      'kafka.tls',
+      ...['ca', 'certificate', 'key', 'keyPassphrase', 'serverName', 'insecureSkipVerification'],
+    ),
+  },
+  {
+    option: 'kafka.tls.insecureSkipVerification',
+    is: oneOf(false),
+    enables: within('kafka.tls', 'ca', 'serverName'),
+  },
+  { option: 'kafka.tls.certificate', needs: ['kafka.tls.key'] },
+  { option: 'kafka.tls.key', needs: ['kafka.tls.certificate'] },
+  { option: 'kafka.tls.keyPassphrase', needs: ['kafka.tls.key'] },
+  {
+    option: 'kafka.sasl.mechanism',
+    is: oneOf('plain', 'scram-sha-256', 'scram-sha-512'),
+    enables: within('kafka.sasl', 'username', 'password'),
+    needs: within('kafka.sasl', 'username', 'password'),
+  },
+  {
+    option: 'kafka.sasl.mechanism',
+    is: oneOf('oauthbearer'),
+    enables: [...TOKEN, ...within('kafka.sasl.oauth', 'scope', 'parameters', 'extensions', 'ca')],
+    needs: TOKEN,
+  },
+  { option: 'service.tls.certificate', needs: ['service.tls.key'] },
+  { option: 'service.tls.key', needs: ['service.tls.certificate'] },
+  { option: 'schemaRegistry.username', needs: ['schemaRegistry.password'] },
+  { option: 'schemaRegistry.password', needs: ['schemaRegistry.username'] },
+  ...(['source', 'output'] as const).map((side) => ({
+    option: `pipelines[].${side}.format`,
+    is: oneOf('avro', 'json-schema', 'protobuf'),
+    needs: ['schemaRegistry.urls'],
+  })),
+  {
+    option: 'pipelines[].kind',
+    is: oneOf('review'),
+    enables: [
+      ...within('pipelines[].source.mapping', 'content', 'metadata', 'expectedResult'),
+      ...within('pipelines[].review', 'resultColumn', 'columns'),
+      'pipelines[].output.includeContent',
+    ],
+  },
+  {
+    option: 'pipelines[].kind',
+    is: oneOf('review', 'import'),
+    enables: within('pipelines[].source', 'types', 'mapping.type'),
+  },
+  {
+    option: 'pipelines[].kind',
+    is: oneOf('import'),
+    enables: ['pipelines[].source.mapping.data'],
+  },
+  {
+    option: 'pipelines[].kind',
+    is: oneOf('lookup'),
+    enables: ['pipelines[].source.mapping.decisionId'],
+  },
+  {
+    option: 'pipelines[].output.format',
+    is: oneOf('json-schema', 'avro', 'protobuf'),
+    enables: ['pipelines[].output.subject'],
+  },
+];
+
+interface OptionLimit {
+  readonly option: string;
+  readonly atMost: readonly {
+    readonly option: string;
+    /** Share of that option, and its words. Default: all of it. */
+    readonly share?: readonly [number, string];
+    readonly because?: string;
+  }[];
+}
+
+const LIMITS: readonly OptionLimit[] = [
+  {
+    option: 'pipelines[].batch.maxBytes',
+    atMost: [
+      {
+        option: 'memory.budget',
+        share: [INTAKE_SHARE, `${INTAKE_SHARE * 100} % of `],
+        because: 'the share of intake',
+      },
+    ],
+  },
+  {
+    option: 'pipelines[].source.maxContent',
+    atMost: [{ option: 'pipelines[].batch.maxBytes', because: 'an item must fit into a batch' }],
+  },
+];
+
+type PipelineDraft = Draft<PipelineConfig>;
+
+/** @param draft with derived names filled in */
+export function crossChecks(draft: Draft<Config>): Finding[] {
+  const { kafka, service, schemaRegistry, pipelines = [] } = draft;
+  const indexes = pipelines.map((_, index) => index);
+  const each = <R extends { readonly option: string }>(
+    rules: readonly R[],
+    check: (draft: Draft<Config>, rule: R, index: number) => Finding[],
+  ) =>
+    rules.flatMap((rule) =>
+      rule.option.startsWith('pipelines[]')
+        ? indexes.flatMap((index) => check(draft, rule, index))
+        : check(draft, rule, 0),
+    );
+  return [
+    ...each(DEPENDENCIES, dependencyFindings),
+    ...each(LIMITS, limitFindings),
+    ...kafkaSecrecy(kafka ?? {}),
+    ...serviceSecrecy(service ?? {}),
+    ...registryLogin(schemaRegistry ?? {}),
+    ...pipelines.flatMap((pipeline, index) => formatFindings(pipeline, ['pipelines', index])),
+    ...nameFindings(pipelines),
+  ];
+}
+
+const shortName = (name: string): string => name.replace('pipelines[].', '');
+
+function dependencyFindings(
+  draft: Draft<Config>,
+  { option, is, enables = [], needs = [] }: (typeof DEPENDENCIES)[number],
+  index: number,
+): Finding[] {
+  const { value, isSet } = drafted(draft, option, index);
+  const name = shortName(option);
+  if (is !== undefined && value === undefined) return [];
+  if (is === undefined ? isSet : is.holds(value)) {
+    const reason = is === undefined ? name : `${name} ${value}`;
+    return needs.flatMap((needed) => {
+      const { path, isSet } = drafted(draft, needed, index);
+      return isSet ? [] : [{ path, message: `required with ${reason}` }];
+    });
+  }
+  if (is === undefined) return [];
+  const message = `has no effect while ${name} is ${value}: remove it, or set ${name} to ${is.words}`;
+  return enables
+    .map((enabled) => drafted(draft, enabled, index))
+    .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
+}
+
+function limitFindings(
+  draft: Draft<Config>,
+  { option, atMost }: (typeof LIMITS)[number],
+  index: number,
+): Finding[] {
+  const { path, value, show } = drafted(draft, option, index);
+  const [lowest] = atMost
+    .map(({ option: other, share: [share, words] = [1, ''], because }) => ({
+      most: Math.floor(Number(drafted(draft, other, index).value) * share),
+      words: `${words}${shortName(other)}${because === undefined ? '' : `: ${because}`}`,
+    }))
+    .filter(({ most }) => Number(value) > most)
+    .sort((one, two) => one.most - two.most);
+  if (lowest === undefined) return [];
+  return [{ path, message: `${show(value)} is more than ${show(lowest.most)}, ${lowest.words}` }];
+}
+
+/** PLAIN sends the password, OAUTHBEARER the token. For SCRAM, which sends neither, a warning is enough. */
+function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Finding[] {
+  const mechanism = sasl?.mechanism;
+  if (mechanism !== 'plain' && mechanism !== 'oauthbearer') return [];
+  if (tls?.enabled !== false || sasl?.insecureWithoutTls !== false) return [];
+  const remote = brokers.find((broker) => isUnencrypted(`http://${broker}`));
+  if (remote === undefined) return [];
+  const message = `${mechanism} sends the ${mechanism === 'plain' ? 'password' : 'token'} to ${remote} unencrypted: set kafka.tls.enabled to true or, on a trusted network, kafka.sasl.insecureWithoutTls`;
+  return [{ path: ['kafka', 'sasl', 'mechanism'], message }];
+}
+
+function serviceSecrecy({ baseUrl = '', allowHttp = [] }: Draft<Config['service']>): Finding[] {
+  const allowed = allowHttp.filter((entry) => entry !== undefined);
+  if (!isUnencrypted(baseUrl, allowed)) return [];
+  const message = `http sends the API key unencrypted: write https://, or allow the host with service.allowHttp: [${hostOf(new URL(baseUrl))}]`;
+  return [{ path: ['service', 'baseUrl'], message }];
+}
+
+function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
+  const { urls = [], username, password, token, insecureWithoutTls } = registry;
+  const findings: Finding[] = [];
+  const report = (option: string, message: string) =>
+    findings.push({ path: ['schemaRegistry', option], message });
+  if (token !== undefined && (username ?? password) !== undefined)
+    report('token', 'cannot be combined with username and password: remove one of the two');
+  if (
+    insecureWithoutTls === false &&
+    (password ?? token) !== undefined &&
+    urls.some((url) => url !== undefined && isUnencrypted(url))
+  )
+    report(
+      'urls',
+      'http sends the credentials unencrypted: write https://, or set schemaRegistry.insecureWithoutTls',
+    );
+  return findings;
+}
+
+/** Mappings that find nothing in values of the configured format: each record would become a dead letter. */
+function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] {
+  const findings: Finding[] = [];
+  const report = (option: string, message: string) =>
+    findings.push({ path: [...path, ...option.split('.')], message });
+  const { type, content } = source?.mapping ?? {};
+  if (source?.format === 'text') {
+    if (kind === 'import')
+      report('source.format', 'an import needs objects, and text has none: choose another format');
+    if (kind === 'review' && type && 'field' in type && /^[A-Za-z_]\w*$/.test(type.field ?? ''))
+      report(
+        'source.mapping.type',
+        "a text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
+      );
+  }
+  if (source?.format === 'cloudevents' && kind === 'review' && content === 'content')
+    report(
+      'source.mapping.content',
+      'CloudEvents have the payload in data: write data.content, or where else the content is',
+    );
+  return findings;
+}
+
+/** Names that belong to one pipeline alone. */
+const OWN = ['name', 'source.group', 'journal.topic'];
+const NAMES = [...OWN, 'source.topic', 'output.topic', 'deadLetters.topic'];
+
+/** Topics of a pipeline differ; names, groups and journals belong to one pipeline alone. */
+function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
+  const uses = pipelines.flatMap((pipeline, index) =>
+    NAMES.map((option) => ({
+      index,
+      option,
+      name: optionAt(pipeline, option.split('.')),
+      isTopic: option.endsWith('.topic'),
+    })),
+  );
+  // Group and journal follow from the name, which is then reported alone.
+  const haveOneName = (one: number, two: number) => pipelines[one]?.name === pipelines[two]?.name;
+  return uses.flatMap(({ index, option, name, isTopic }, position) => {
+    const conflicts = uses.flatMap((other, at) => {
+      if (name === undefined || other.name !== name || at === position) return [];
+      if (other.index === index)
+        return isTopic && other.isTopic && at < position
+          ? [`is already ${other.option} of this pipeline; each needs a topic of its own`]
+          : [];
+      if (other.option === option && OWN.includes(option))
+        return at < position && (option === 'name' || !haveOneName(other.index, index))
+          ? [`is already ${option} of pipelines[${other.index}]; two pipelines cannot share it`]
+          : [];
+      return isTopic && other.option === 'journal.topic'
+        ? [`is the journal of pipelines[${other.index}]; nothing else may use it`]
+        : [];
+    });
+    const path = ['pipelines', index, ...option.split('.')];
+    return conflicts.slice(0, 1).map((conflict) => ({ path, message: `${name} ${conflict}` }));
+  });
+}

@@ -1,0 +1,45 @@
+/** Copies of records and items that are kept beyond the piece that they were read in. */
+import type { ContentItem, Header, JsonPart, SourceRecord } from './record.ts';
+
+/** Copy of a record: as it was read, it keeps a whole fetched response in memory, uncounted. */
+export function detached({
+  partition,
+  offset,
+  timestampMs,
+  key,
+  value,
+  headers,
+}: SourceRecord): SourceRecord {
+  return {
+    partition,
+    offset,
+    timestampMs,
+    key: own(key),
+    value: own(value),
+    headers: headers.map(ownHeader),
+  };
+}
+
+/** Copy of an item, whose key, headers and parts are views of its record. */
+export function detachedItem(item: ContentItem): ContentItem {
+  const { key, headers, content, metadata, expected } = item;
+  return {
+    ...item,
+    key: own(key),
+    headers: headers.length === 0 ? headers : headers.map(ownHeader),
+    content: ownPart(content),
+    metadata: ownPart(metadata),
+    expected: expected && ownPart(expected),
+  };
+}
+
+function ownPart({ bytes, start, end, hasEscapes }: JsonPart): JsonPart {
+  return { bytes: Buffer.from(bytes.subarray(start, end)), start: 0, end: end - start, hasEscapes };
+}
+
+const own = (bytes: Buffer | null): Buffer | null => (bytes === null ? null : Buffer.from(bytes));
+
+const ownHeader = ([name, value]: Header): Header => [
+  name,
+  typeof value === 'string' ? value : own(value),
+];

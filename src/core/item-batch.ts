@@ -1,0 +1,79 @@
+/** Items of one upload: their rows, as bytes, and their coordinates. No item outlives `add`. */
+import type { EncodedBody, RowSink } from './bytes/row-sink.ts';
+import { BatchRecords } from './journal/job.ts';
+import type { Lease } from './ports/memory.ts';
+import type { ContentItem } from './record.ts';
+import type { TraceLinks } from './trace-context.ts';
+
+/** Memory of the objects around a batch. */
+const BATCH_BYTES = 1024;
+
+export class ItemBatch implements Disposable {
+  readonly type: string;
+  readonly sink: RowSink;
+  readonly records = new BatchRecords();
+  /** undefined while tracing is off. */
+  readonly links: TraceLinks | undefined;
+  /** Sum of the items' bytes. */
+  bytes = 0;
+  /** Arrival of the oldest item on the caller's clock, ms; Infinity if empty. */
+  sinceMs = Infinity;
+  readonly #lease: Lease;
+  #body: EncodedBody | undefined;
+
+  /** @param lease memory of the batch, which the batch owns */
+  constructor(type: string, sink: RowSink, links: TraceLinks | undefined, lease: Lease) {
+    this.type = type;
+    this.sink = sink;
+    this.links = links;
+    this.#lease = lease;
+  }
+
+  get length(): number {
+    return this.records.size;
+  }
+
+  /** Memory that the batch takes, bytes. */
+  get heldBytes(): number {
+    return this.#lease.bytes;
+  }
+
+  /**
+   * @param sinceMs start of the item's age. @throws the error of the sink; then the batch is
+   * unchanged
+   */
+  add(item: ContentItem, sinceMs: number): void {
+    const { links, records, sink } = this;
+    try {
+      sink.add(item);
+      records.take(item);
+      links?.add(item.headers);
+    } finally {
+      this.#lease.resize(
+        BATCH_BYTES + sink.heldBytes + records.heldBytes + (links?.heldBytes ?? 0),
+      );
+    }
+    this.bytes += item.bytes;
+    if (sinceMs < this.sinceMs) this.sinceMs = sinceMs;
+  }
+
+  /** Puts the body together, which the batch owns. To be called once, after the last item. */
+  async encode(): Promise<EncodedBody> {
+    const body = await this.sink.finish();
+    this.#body = body;
+    this.#lease.resize(body.heldBytes);
+    return body;
+  }
+
+  /** Ends the batch: no item follows. */
+  seal(): void {
+    this.#lease.seal();
+  }
+
+  /** Gives rows, body and memory back. Repeatable. */
+  [Symbol.dispose](): void {
+    this.#body?.release();
+    this.sink.release();
+    this.#lease[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,78 @@
+/** Avro with a schema registry: the frame names the writer's schema. */
+import type avsc from 'avsc';
+import { MalformedError } from '../../../packages/client/src/base/varint.ts';
+import type { EventFormat, ReadEvent } from '../format.ts';
+import {
+  type ConfluentRegistry,
+  FRAME_BYTES,
+  schemaLibrary,
+  UnusableSchema,
+} from '../registry/index.ts';
+import { avroReader, ByteReader, LOGICAL_TYPES, type WriteAvro } from './avro-reader.ts';
+import { binaryCost, binaryEvent } from './binary-event.ts';
+import { registryFormat } from './registry-format.ts';
+
+/** Wrapped unions exist for every schema; unwrapped ones do not. */
+const OPTIONS: object = {
+  logicalTypes: LOGICAL_TYPES,
+  wrapUnions: 'always',
+  omitRecordMethods: true,
+  typeHook: withoutDefaults,
+};
+export const AVSC_OPTIONS = OPTIONS as avsc.ForSchemaOptions;
+
+/**
+ * Defaults are for readers with another schema than the writer's, which this one never has. avsc would
+ * check them, and refuses many that registries hold: those of logical types, and those of a
+ * union's other branches. It calls this for each definition of a type, so that nothing else of
+ * the name `default` (a field, a symbol, a member of a default) is touched.
+ */
+function withoutDefaults(schema: unknown): undefined {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
+  const definition = schema as { default?: unknown; readonly fields?: unknown };
+  delete definition.default;
+  if (!Array.isArray(definition.fields)) return;
+  for (const field of definition.fields as ({ default?: unknown } | null)[]) delete field?.default;
+}
+
+export function avroFormat(registry: ConfluentRegistry): EventFormat {
+  const load = schemaLibrary(registry.http, OPTIONS);
+  return registryFormat(registry.settings, {
+    async load(id, signal) {
+      const type = (await load(id, signal)) as avsc.Type | undefined;
+      return type === undefined ? undefined : { type, write: readerOf(type) };
+    },
+    cost: binaryCost,
+    read: (value, { write }) => readAvroValue(value, FRAME_BYTES, write),
+    judge: ({ type }) => objectionTo(type),
+  });
+}
+
+/** Reads the whole of `value` from `start` on. Never throws. */
+export function readAvroValue(value: Buffer, start: number, write: WriteAvro): ReadEvent {
+  return binaryEvent('Avro', value.length, (out) => {
+    const bytes = new ByteReader(value, start);
+    write(bytes, out);
+    if (bytes.left > 0) throw new MalformedError('bytes are left over');
+  });
+}
+
+const OBJECTS: readonly string[] = ['record', 'error', 'map'];
+
+/** An event is an object. */
+function objectionTo(type: avsc.Type): string | undefined {
+  const branches = type.typeName.startsWith('union:')
+    ? (type as avsc.types.WrappedUnionType).types
+    : [type];
+  if (branches.some(({ typeName }) => OBJECTS.includes(typeName))) return undefined;
+  const names = branches.map(({ branchName, typeName }) => branchName ?? typeName);
+  return `its values (${names.join(', ')}) are not objects, as events must be: records or maps`;
+}
+
+function readerOf(type: avsc.Type): WriteAvro {
+  try {
+    return avroReader(type);
+  } catch {
+    throw new UnusableSchema('its types nest too deeply');
+  }
+}

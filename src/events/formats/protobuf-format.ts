@@ -1,0 +1,85 @@
+/** Protobuf with a schema registry: the frame names the file, and the message in it. */
+import protobuf from 'protobufjs';
+import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
+import { valueLengthOf } from '../../core/bytes/record-view.ts';
+import type { SourceRecord } from '../../core/record.ts';
+import { type EventFormat, type FormatCost, poison, type ReadEvent } from '../format.ts';
+import { type ConfluentRegistry, FRAME_BYTES, readMessageIndexes } from '../registry/index.ts';
+import { binaryCost, binaryEvent } from './binary-event.ts';
+import { decodedBytes, writeMessage } from './protobuf-reader.ts';
+import { isEntry, isGroup, messagesOf } from './protobuf-schema.ts';
+import { registryFormat } from './registry-format.ts';
+
+// Finds the message of a file that the message indexes of a record name.
+
+/**
+ * Finds a message by its indexes. Clients do not count alike: for those that count descriptors
+ * (Python, Go, .NET) the entries of a map and the content of a group are messages too, for Java
+ * they are not, and a registry that prints a schema again moves them. So an index can mean any
+ * message that is at most as many places before it as there are maps and groups. Where that is
+ * more than one, guessing could read a record as something else.
+ */
+export function messageAt(
+  messages: readonly protobuf.Type[],
+  indexes: readonly number[],
+): Result<protobuf.Type> {
+  let around: Nesting = { level: messages, uncounted: 0 };
+  let found: protobuf.Type | undefined;
+  for (const index of indexes) {
+    const { level, uncounted } = around;
+    const [only, other] = level.filter((_, place) => place <= index && index <= place + uncounted);
+    if (only === undefined) return err('the schema has no message at the indexes of the record');
+    if (other !== undefined) {
+      const name = found?.name;
+      return err(
+        `the indexes of the record may mean ${only.name} or ${other.name}, because ${name} has maps or groups, which not every client counts: move them out of ${name}`,
+      );
+    }
+    found = only;
+    around = within(only);
+  }
+  return found === undefined ? err('the record has no message indexes') : ok(found);
+}
+
+interface Nesting {
+  readonly level: readonly protobuf.Type[];
+  /** Maps and groups, which only some clients count as messages. */
+  readonly uncounted: number;
+}
+
+function within(type: protobuf.Type): Nesting {
+  const nested = type.nestedArray.filter((inner) => inner instanceof protobuf.Type);
+  const level = nested.filter((inner) => !isGroup(inner) && !isEntry(inner));
+  return { level, uncounted: nested.length - level.length };
+}
+
+export function protobufFormat(registry: ConfluentRegistry): EventFormat {
+  return registryFormat<readonly protobuf.Type[]>(registry.settings, {
+    async load(id, signal) {
+      const schema = await registry.byId(id, signal, 'PROTOBUF');
+      return schema && messagesOf(schema);
+    },
+    cost: protobufCost,
+    read,
+    judge: (messages) => (messages.length === 0 ? 'it has no messages' : undefined),
+  });
+}
+
+/** Returns the cost of a value, which becomes objects before it is written as JSON. */
+export function protobufCost(record: SourceRecord): FormatCost {
+  const cost = binaryCost(record);
+  return { ...cost, memory: cost.memory + decodedBytes(valueLengthOf(record)) };
+}
+
+function read(value: Buffer, messages: readonly protobuf.Type[]): ReadEvent {
+  const path = readMessageIndexes(value, FRAME_BYTES);
+  if (path === undefined) {
+    const message = 'no message indexes follow the schema id, as a Protobuf serializer writes them';
+    return poison('undecodable', message);
+  }
+  const found = messageAt(messages, path.indexes);
+  if (!found.ok) return poison('undecodable', found.error);
+  return binaryEvent('Protobuf', value.length, (out) =>
+    writeMessage(found.value, value.subarray(path.end), out),
+  );
+}

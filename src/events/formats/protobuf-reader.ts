@@ -1,0 +1,349 @@
+/**
+ * Protobuf messages as JSON. protobufjs decodes them, with limits on depth and memory; this file
+ * writes decoded messages in Protobuf's JSON (docs/formats.md).
+ */
+import protobuf from 'protobufjs';
+import {
+  type JsonWriter,
+  MAX_WRITTEN_LEVELS,
+} from '../../../packages/client/src/base/json/json-writer.ts';
+import {
+  CLOSING,
+  CLOSING_OBJECT,
+  COMMA,
+  OPENING,
+  OPENING_OBJECT,
+} from '../../../packages/client/src/base/json/scanner.ts';
+import { MalformedError } from '../../../packages/client/src/base/varint.ts';
+import { decimalJson, doubleJson, floatJson, timestampText } from './binary-values.ts';
+import { isEntry, isGroup } from './protobuf-schema.ts';
+
+// Reader of protobufjs that counts what its objects will take, before they are made.
+
+protobuf.Reader.recursionLimit = MAX_WRITTEN_LEVELS;
+
+/**
+ * Memory of a field and of a number of a packed list, bytes. A list of one item in a message of its
+ * own takes 350 for both of its fields; a number of 64 bits in a packed list takes 58. The search
+ * for expensive values (test/support/events/shape-search.ts) finds none above 0.61 of the sum.
+ */
+const FIELD_BYTES = 192;
+const NUMBER_BYTES = 64;
+/** Number of an enum in a packed list. */
+const ENUM_BYTES = 16;
+/** Texts are in UTF-16, and bytes are views. */
+const TEXT_FACTOR = 2;
+/** Memory that the objects of a value may take: 262,144 fields. */
+const MAX_OBJECT_BYTES = 48 * 1024 * 1024;
+/** Fields take two bytes, and numbers one. */
+const LEAST_FIELD = 2;
+
+/** Returns the greatest memory of a decoded value. @param length of the value, bytes */
+export function decodedBytes(length: number): number {
+  const most = Math.max(FIELD_BYTES / LEAST_FIELD, NUMBER_BYTES);
+  return Math.min(most * length, MAX_OBJECT_BYTES) + TEXT_FACTOR * length;
+}
+
+export class CountingReader extends protobuf.BufferReader {
+  #left = MAX_OBJECT_BYTES;
+
+  override tag(): number {
+    this.#count(FIELD_BYTES);
+    return super.tag();
+  }
+
+  /** Also the texts of proto2, which may be anything by its rules. */
+  override string(): string {
+    return this.stringVerify();
+  }
+
+  /** Also each number of a packed list of enums. */
+  override int32(): number {
+    this.#count(ENUM_BYTES);
+    return super.int32();
+  }
+
+  /** Counts the numbers of the packed list that comes next. @param size of each, 0 for varints */
+  countPacked(size: number): void {
+    const { pos } = this;
+    const bytes = this.bytes();
+    this.pos = pos;
+    let numbers = size === 0 ? 0 : bytes.length / size;
+    if (size === 0) for (const byte of bytes) if (byte < 0x80) numbers++;
+    this.#count(numbers * NUMBER_BYTES);
+  }
+
+  #count(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left < 0) throw new MalformedError('it has too many fields and numbers');
+  }
+}
+
+/** Methods for packed lists, with the size of a number; 0 for varints. */
+const PACKED = {
+  ...{ bools: 0, int32s: 0, uint32s: 0, sint32s: 0, int64s: 0, uint64s: 0, sint64s: 0 },
+  ...{ fixed64s: 8, sfixed64s: 8, doubles: 8, fixed32s: 4, sfixed32s: 4, floats: 4 },
+};
+for (const [name, size] of Object.entries(PACKED)) {
+  const read: unknown = Reflect.get(protobuf.Reader.prototype, name);
+  Object.defineProperty(CountingReader.prototype, name, {
+    value(this: CountingReader, items?: unknown[]) {
+      this.countPacked(size);
+      return (read as (items?: unknown[]) => unknown).call(this, items);
+    },
+  });
+}
+
+type Message = Readonly<Record<string, unknown>>;
+/** Writes a decoded value of one type. */
+type WriteValue = (value: never, out: JsonWriter) => void;
+/** Writes a decoded message. */
+type WriteMessage = (message: Message, out: JsonWriter) => void;
+
+interface FieldWriter {
+  readonly property: string;
+  /** Name and colon, with a comma unless it is the first. */
+  readonly name: Buffer;
+  /** True if it is there without having been sent. */
+  readonly always: boolean;
+  readonly write: WriteValue;
+}
+
+/** Writers of messages; a type may hold itself. */
+const known = new WeakMap<protobuf.Type, WriteMessage>();
+
+/** Writes the whole of `bytes`. @param type resolved. @throws MalformedError, TextTooLong */
+export function writeMessage(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
+  writeNested(type, decode(type, bytes), out);
+}
+
+/** Each message counts as a level. */
+function writeNested(type: protobuf.Type, message: Message, out: JsonWriter): void {
+  out.enter();
+  writerOf(type)(message, out);
+  out.leave();
+}
+
+/** Made at its first use: a chain of thousands of types is more than the stack. */
+function writerOf(type: protobuf.Type): WriteMessage {
+  const before = known.get(type);
+  if (before !== undefined) return before;
+  const writer = makeWriter(type);
+  known.set(type, writer);
+  return writer;
+}
+
+function makeWriter(type: protobuf.Type): WriteMessage {
+  const fields = type.fieldsArray.map((field) => fieldWriter(field.resolve()));
+  const special = WELL_KNOWN.get(type.fullName.slice(1));
+  if (special !== undefined) {
+    return (message, out) =>
+      special(message, out, (name) => {
+        const field = fields.find(({ property }) => property === name) as FieldWriter;
+        field.write(message[name] as never, out);
+      });
+  }
+  return (message, out) => {
+    out.mark(OPENING_OBJECT);
+    let isFirst = true;
+    for (const { name, property, always, write } of fields) {
+      if (!always && !Object.hasOwn(message, property)) continue;
+      if (!isFirst) out.mark(COMMA);
+      isFirst = false;
+      out.json(name);
+      write(message[property] as never, out);
+    }
+    out.mark(CLOSING_OBJECT);
+  };
+}
+
+function fieldWriter(field: protobuf.Field): FieldWriter {
+  const { resolvedType: type, name: property } = field;
+  const one = valueWriter(field);
+  return {
+    property,
+    name: Buffer.from(`${JSON.stringify(jsonName(field))}:`),
+    always: field.repeated || !(field.hasPresence || type instanceof protobuf.Type),
+    write: !field.repeated
+      ? one
+      : type instanceof protobuf.Type && isEntry(type)
+        ? mapWriter(type)
+        : list(one),
+  };
+}
+
+function valueWriter({ resolvedType: type, type: name }: protobuf.Field): WriteValue {
+  if (!(type instanceof protobuf.Type)) return scalar(type ?? name);
+  return (message, out) => writeNested(type, message, out);
+}
+
+/** Writes a list of entries as an object; of several with one key the last counts. */
+function mapWriter(entry: protobuf.Type): WriteValue {
+  const value = (entry.fields.value as protobuf.Field).resolve();
+  const one = valueWriter(value);
+  const { resolvedType: type } = value;
+  const isClosed = type instanceof protobuf.Enum && isClosedEnum(type);
+  return (entries: readonly Message[], out) => {
+    out.mark(OPENING_OBJECT);
+    let isFirst = true;
+    for (const entry of entries) {
+      const isSent = Object.hasOwn(entry, 'value');
+      // The value had a number that the enum does not have.
+      if (isClosed && !isSent) continue;
+      if (!isFirst) out.mark(COMMA);
+      isFirst = false;
+      out.string(String(entry.key));
+      out.ascii(':');
+      const content = type instanceof protobuf.Type && !isSent ? type.create() : entry.value;
+      one(content as never, out);
+    }
+    out.mark(CLOSING_OBJECT);
+  };
+}
+
+/** @throws MalformedError with the message of protobufjs, which quotes nothing of the bytes */
+function decode(type: protobuf.Type, bytes: Buffer): Message {
+  const reader = new CountingReader(bytes);
+  try {
+    return type.decode(reader) as unknown as Message;
+  } catch (error) {
+    if (error instanceof RangeError) throw new MalformedError('the data ends too early');
+    if (error instanceof TypeError) throw new MalformedError('a text is not UTF-8');
+    throw new MalformedError(error instanceof Error ? error.message : 'it cannot be decoded');
+  }
+}
+
+/** Name in the .proto file; of an extension as in Protobuf's JSON, of a group as protoc has it. */
+function jsonName(field: protobuf.Field): string {
+  if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
+  const { resolvedType: type, name } = field;
+  return type instanceof protobuf.Type && isGroup(type) ? name.toLowerCase() : name;
+}
+
+function list(item: WriteValue): WriteValue {
+  return (values: readonly never[], out) => {
+    out.mark(OPENING);
+    for (let i = 0; i < values.length; i++) {
+      if (i > 0) out.mark(COMMA);
+      item(values[i] as never, out);
+    }
+    out.mark(CLOSING);
+  };
+}
+
+function scalar(type: protobuf.Enum | string): WriteValue {
+  if (typeof type === 'string') return SCALARS[type] ?? asNumber;
+  // Of several names of a number the first one counts. A number without a name stays a number.
+  const names = new Map<unknown, Buffer>();
+  for (const [name, id] of Object.entries(type.values).reverse())
+    names.set(id, Buffer.from(JSON.stringify(name)));
+  return (id: number, out) => out.json(names.get(id) ?? Buffer.from(String(id)));
+}
+
+/** Also of protobufjs's class for 64 bits, exactly; and true and false. */
+const asNumber: WriteValue = (value: unknown, out) => out.ascii(String(value));
+
+/** @param value a view of the message, or an empty list where it is missing */
+function writeBytes(value: Uint8Array | readonly never[], out: JsonWriter): void {
+  if (Buffer.isBuffer(value)) out.base64(value, 0, value.length);
+  else out.ascii('""');
+}
+
+const SCALARS: Readonly<Record<string, WriteValue>> = {
+  double: (value: number, out) => out.ascii(doubleJson(value)),
+  float: (value: number, out) => out.ascii(floatJson(value)),
+  string: (value: string, out) => out.string(value),
+  bytes: (value: Uint8Array, out) => writeBytes(value, out),
+};
+
+/** True if unknown numbers of an enum are not values of it. */
+function isClosedEnum(type: protobuf.Enum): boolean {
+  const { _features: features } = type as unknown as { _features: { enum_type?: string } };
+  return features.enum_type === 'CLOSED';
+}
+
+/** Writes a message of its own form. @param field writes the value of a field */
+type WellKnown = (message: Message, out: JsonWriter, field: (name: string) => void) => void;
+
+const MAX_NANOS = 999_999_999;
+
+const only =
+  (name: string): WellKnown =>
+  (_message, _out, field) =>
+    field(name);
+const text =
+  (textOf: (message: Message) => string): WellKnown =>
+  (message, out) =>
+    out.string(textOf(message));
+const WRAPPERS = [
+  'Double',
+  'Float',
+  'Int64',
+  'UInt64',
+  'Int32',
+  'UInt32',
+  'Bool',
+  'String',
+  'Bytes',
+];
+
+/** Messages that Protobuf's JSON writes in a way of their own: https://protobuf.dev/programming-guides/json */
+const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
+  ...WRAPPERS.map((name) => [`google.protobuf.${name}Value`, only('value')] as const),
+  ['google.protobuf.Timestamp', text(timestamp)],
+  ['google.protobuf.Duration', text(duration)],
+  ['google.protobuf.Any', any],
+  ['google.protobuf.Struct', only('fields')],
+  ['google.protobuf.ListValue', only('values')],
+  ['google.protobuf.Value', value],
+  [
+    'confluent.type.Decimal',
+    ({ value, scale }, out) => out.ascii(decimalJson(value as Buffer, Number(scale))),
+  ],
+]);
+
+/** @param least nanoseconds @returns whole seconds, and nanoseconds. @throws MalformedError */
+function timeOf({ seconds, nanos }: Message, least: number): [bigint, number] {
+  const fraction = Number(nanos);
+  if (!(fraction >= least && fraction <= MAX_NANOS))
+    throw new MalformedError('the nanoseconds of a timestamp or a duration are out of range');
+  return [BigInt(String(seconds)), fraction];
+}
+
+function timestamp(message: Message): string {
+  const [seconds, nanos] = timeOf(message, 0);
+  return `${timestampText(seconds, 0)}${fraction(nanos)}Z`;
+}
+
+function duration(message: Message): string {
+  const [seconds, nanos] = timeOf(message, -MAX_NANOS);
+  const isNegative = seconds < 0n || nanos < 0;
+  if (isNegative && (seconds > 0n || nanos > 0))
+    throw new MalformedError('a duration has two signs');
+  const [sign, whole] = isNegative ? ['-', -seconds] : ['', seconds];
+  return `${sign}${whole}${fraction(Math.abs(nanos))}s`;
+}
+
+/** None, three, six or nine digits. */
+function fraction(nanos: number): string {
+  if (nanos === 0) return '';
+  return `.${String(nanos)
+    .padStart(9, '0')
+    .replace(/(?:000){1,2}$/, '')}`;
+}
+
+/** Its message is not read: each nested one would be decoded while all others are in memory. */
+function any({ type_url: url, value }: Message, out: JsonWriter): void {
+  out.ascii('{"@type":');
+  out.string(url as string);
+  out.ascii(',"value":');
+  writeBytes(value as Buffer, out);
+  out.mark(CLOSING_OBJECT);
+}
+
+/** Writes the one member that is there: the one sent last. */
+function value(message: Message, out: JsonWriter, field: (name: string) => void): void {
+  const [kind = 'null'] = Object.keys(message);
+  if (kind.startsWith('null')) out.ascii('null');
+  else field(kind);
+}

@@ -1,0 +1,67 @@
+/** JSON with a schema registry: the frame names the schema, the rest is JSON that its producer has validated. */
+import { InternalError } from '../../core/outcome/internal-error.ts';
+import type { SourceRecord } from '../../core/record.ts';
+import type { EventFormat, FormatCost, ReadEvent, ValuedRecord } from '../format.ts';
+import {
+  type ConfluentRegistry,
+  FRAME_BYTES,
+  type LoadSchema,
+  type RegistrySettings,
+  readFrame,
+  SchemaCache,
+} from '../registry/index.ts';
+
+interface SchemaUse<T> {
+  readonly load: LoadSchema<T>;
+  /** As `EventFormat.cost`. */
+  cost?(record: ValuedRecord): FormatCost;
+  /** Reads a framed value with its schema. Never throws. */
+  read(value: Buffer, schema: T): ReadEvent;
+  /** Returns the reason why no value of a schema can be read, if that is certain. */
+  judge?(schema: T): string | undefined;
+}
+
+/** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
+export function registryFormat<T>(
+  settings: RegistrySettings,
+  { load, read, judge, cost }: SchemaUse<T>,
+): EventFormat {
+  const cache = new SchemaCache(load, settings);
+  return {
+    ...(cost && { cost }),
+    prepare: (records, signal) => cache.ensure(idsOf(records), signal),
+    async judge(id, signal) {
+      await cache.ensure([id], signal);
+      const loaded = cache.get(id);
+      if (loaded === undefined) throw new Error(`schema ${id} is not loaded`);
+      if (loaded.poison === undefined) return judge?.(loaded.schema);
+      const { reason, message } = loaded.poison;
+      // The replicas of a registry lag: one that does not know a schema proves nothing about it.
+      if (reason === 'unknown_schema') throw new Error(message);
+      return message;
+    },
+    read: ({ value, headers }) => {
+      const frame = readFrame(value, headers);
+      if (frame.poison !== undefined) return frame;
+      const loaded = cache.get(frame.id);
+      if (loaded === undefined) throw new InternalError(`schema ${frame.id} is not loaded`);
+      return loaded.poison === undefined ? read(value, loaded.schema) : loaded;
+    },
+  };
+}
+
+function idsOf(records: readonly SourceRecord[]): Set<number> {
+  const ids = new Set<number>();
+  for (const { value, headers } of records) {
+    const id = value === null ? undefined : readFrame(value, headers).id;
+    if (id !== undefined) ids.add(id);
+  }
+  return ids;
+}
+
+export function jsonSchemaFormat(registry: ConfluentRegistry): EventFormat {
+  return registryFormat(registry.settings, {
+    load: (id, signal) => registry.byId(id, signal, 'JSON'),
+    read: (value) => ({ bytes: value, start: FRAME_BYTES, end: value.length }),
+  });
+}

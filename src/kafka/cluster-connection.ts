@@ -1,0 +1,196 @@
+/** Connection to the cluster without a consumer around it: single requests, repeated while their failure is transient. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { Client, type ConnectOptions, clusterOf } from './connect.ts';
+import { explain, isTransient, protocolErrorOf, type RequestedAccess, toOffset } from './errors.ts';
+import type { KafkaBroker, KafkaCluster, PartitionMetadata } from './kafkajs/shapes.ts';
+
+/** For kafkajs's own requests, to connect and for metadata. */
+const RETRY = { initialRetryTime: 100, retries: 2 };
+const METADATA_MAX_AGE_MS = 300_000;
+const CLOSE_GRACE_MS = 500;
+const PATIENCE_MS = 3_000;
+/** Pause before the first retry; doubles. A transaction's markers take a few milliseconds. */
+const FIRST_RETRY_MS = 5;
+const MAX_RETRY_MS = 2_000;
+
+interface OpenCluster {
+  readonly client: Client;
+  readonly cluster: KafkaCluster;
+  requests: number;
+}
+
+/** Connects with its first request, and again after it was closed or a request failed permanently. */
+export class ClusterConnection {
+  readonly #connect: ConnectOptions;
+  readonly #logger: Logger;
+  readonly #patienceMs: number;
+  #open: OpenCluster | undefined;
+  #closed = false;
+  /** Explanation of the last transient failure, if nothing succeeded since. */
+  lastFailure: string | undefined;
+
+  /** @param patienceMs time for retries after the first failure of a request */
+  constructor(connect: ConnectOptions, logger: Logger, patienceMs = PATIENCE_MS) {
+    this.#connect = connect;
+    this.#logger = logger;
+    this.#patienceMs = patienceMs;
+  }
+
+  /**
+   * Runs a request, again with newer metadata while its failure is transient.
+   * @param what completes the message "cannot …"
+   * @throws Error with cause and remedy; the signal's reason once it is aborted
+   */
+  async request<T>(
+    what: string,
+    access: RequestedAccess,
+    run: (cluster: KafkaCluster) => Promise<T>,
+    {
+      signal,
+      patienceMs = this.#patienceMs,
+    }: { readonly signal?: AbortSignal; readonly patienceMs?: number } = {},
+  ): Promise<T> {
+    let giveUpMs: number | undefined;
+    for (let failures = 0; ; failures++) {
+      signal?.throwIfAborted();
+      if (this.#closed) throw new Error(`cannot ${what}: the connection is closed`);
+      this.#open ??= this.#connected();
+      const open = this.#open;
+      open.requests++;
+      try {
+        await open.cluster.connect();
+        const result = await run(open.cluster);
+        this.lastFailure = undefined;
+        return result;
+      } catch (error) {
+        signal?.throwIfAborted();
+        const { security } = this.#connect;
+        giveUpMs ??= performance.now() + patienceMs;
+        const why = explain(error, { principal: security?.principal, ...access });
+        if (!isTransient(error) || performance.now() >= giveUpMs) {
+          // kafkajs requests all topics that it knows, and fails for all when one is gone.
+          if (this.#open === open) this.#open = undefined;
+          throw new Error(`cannot ${what}: ${why}`, { cause: error });
+        }
+        this.lastFailure = why;
+        const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+        if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS')
+          await open.cluster.refreshMetadata().catch(() => undefined);
+      } finally {
+        // Not while other requests are in flight on it.
+        if (--open.requests === 0 && this.#open !== open) void close(open);
+      }
+    }
+  }
+
+  /** Refuses further requests, and cuts off those in flight after a grace. Repeatable. */
+  async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
+    this.#closed = true;
+    await this.disconnect(graceMs);
+  }
+
+  /** Closes the sockets; the next request opens them again. */
+  async disconnect(graceMs = CLOSE_GRACE_MS): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open !== undefined) await close(open, graceMs);
+  }
+
+  #connected(): OpenCluster {
+    const client = new Client(this.#connect, this.#logger, RETRY);
+    return { client, cluster: clusterOf(client, METADATA_MAX_AGE_MS), requests: 0 };
+  }
+}
+
+const close = ({ client, cluster }: OpenCluster, graceMs = CLOSE_GRACE_MS) =>
+  client.close(() => cluster.disconnect(), graceMs);
+
+/** Returns the broker for requests that need no other one. */
+export async function controllerOf(cluster: KafkaCluster): Promise<KafkaBroker> {
+  await cluster.refreshMetadataIfNecessary();
+  return await cluster.findControllerBroker();
+}
+
+const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
+
+export async function coordinatorOf(
+  cluster: KafkaCluster,
+  type: keyof typeof COORDINATOR_TYPES,
+  id: string,
+): Promise<KafkaBroker> {
+  await cluster.refreshMetadataIfNecessary();
+  return await cluster.findGroupCoordinator({
+    groupId: id,
+    coordinatorType: COORDINATOR_TYPES[type],
+  });
+}
+
+/** Returns a group in Kafka's words; one that does not exist is `Dead`. */
+export async function describeGroup(cluster: KafkaCluster, id: string) {
+  const coordinator = await coordinatorOf(cluster, 'group', id);
+  const [group] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
+  return { state: 'Dead', protocolType: '', protocol: '', members: [], ...group };
+}
+
+const retriable = (error: Error): Error => Object.assign(error, { retriable: true });
+
+/**
+ * Returns the partitions of a topic, at most some minutes old.
+ * @throws Error, transient, when a refresh that began before the topic was requested has ended last
+ */
+export async function knownPartitions(
+  cluster: KafkaCluster,
+  topic: string,
+): Promise<readonly PartitionMetadata[]> {
+  await cluster.addMultipleTargetTopics([topic]);
+  await cluster.refreshMetadataIfNecessary();
+  const known = cluster.findTopicPartitionMetadata(topic);
+  if (known.length === 0) throw retriable(new Error(`the metadata lack topic ${topic}`));
+  return known;
+}
+
+/**
+ * Returns the brokers that lead the partitions, each with those that it leads.
+ * @throws Error for a partition that does not exist; transient, because metadata may be old
+ */
+export async function leadersOf(
+  cluster: KafkaCluster,
+  topic: string,
+  partitions: readonly number[],
+): Promise<(readonly [KafkaBroker, readonly number[]])[]> {
+  await knownPartitions(cluster, topic);
+  const leaders = Object.entries(cluster.findLeaderForPartitions(topic, partitions));
+  const led = new Set(leaders.flatMap(([, some]) => some));
+  const unknown = partitions.find((one) => !led.has(one));
+  if (unknown !== undefined)
+    throw retriable(new RangeError(`topic ${topic} has no partition ${unknown}`));
+  return await Promise.all(
+    leaders.map(async ([nodeId, some]) => [await cluster.findBroker({ nodeId }), some] as const),
+  );
+}
+
+export const READ_UNCOMMITTED = 0;
+export const READ_COMMITTED = 1;
+/** Timestamps with a meaning of their own in the protocol. */
+export const LATEST = -1;
+export const EARLIEST = -2;
+
+/** Lists the first offset of each partition at or after a time. A partition without one is left out. */
+export async function listOffsets(
+  cluster: KafkaCluster,
+  topic: string,
+  partitions: readonly number[],
+  timestamp: number,
+  isolationLevel: number,
+): Promise<Map<number, number>> {
+  const offsets = new Map<number, number>();
+  for (const [leader, led] of await leadersOf(cluster, topic, partitions)) {
+    const topics = [{ topic, partitions: led.map((partition) => ({ partition, timestamp })) }];
+    const { responses } = await leader.listOffsets({ isolationLevel, topics });
+    for (const { partition, offset } of responses.flatMap((one) => one.partitions))
+      if (Number(offset) >= 0) offsets.set(partition, toOffset(offset));
+  }
+  return offsets;
+}

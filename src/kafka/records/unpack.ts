@@ -1,0 +1,31 @@
+/** Decompression in stretches: however large a batch unpacks, only a stretch and a window of it are in memory. */
+
+import { Lz4Stretches, SnappyStretches } from './lz-stretches.ts';
+import { plainStretches, type Stretches } from './stretches.ts';
+import { GZIP, ZlibStretches, ZSTD } from './zlib-stretches.ts';
+
+export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
+
+/** Smaller stretches cost more than they save. */
+const LEAST_STRETCH_BYTES = 4 * 1024;
+/** Large enough for common batches: one that fits into a stretch needs no stream. */
+const PIECES_PER_STRETCH = 4;
+
+/** @throws Error for an unknown codec, or bytes with a wrong beginning */
+export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretches {
+  const stretchBytes = Math.max(LEAST_STRETCH_BYTES, PIECES_PER_STRETCH * pieceBytes);
+  switch (CODECS[codec]) {
+    case 'none':
+      return plainStretches(bytes);
+    case 'gzip':
+      return new ZlibStretches(bytes, stretchBytes, GZIP);
+    case 'snappy':
+      return new SnappyStretches(bytes, stretchBytes);
+    case 'lz4':
+      return new Lz4Stretches(bytes, stretchBytes);
+    case 'zstd':
+      return new ZlibStretches(bytes, stretchBytes, ZSTD);
+    default:
+      throw new Error(`compression codec ${codec} is not known`);
+  }
+}

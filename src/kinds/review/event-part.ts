@@ -1,0 +1,177 @@
+/**
+ * Part of a decision that its event determines. It is encoded once, at the upload, and travels
+ * sealed in the connector's column (row-seal.ts); the settling adds the verdict of the service.
+ *
+ *     partition, offset, replay, timestamp + 1     unsigned varints; 0 without a timestamp
+ *     key of the decision                          as in a record (record-bytes.ts)
+ *     key of the event                             length and JSON; empty if it is the key above
+ *     expected result                              length and JSON; empty without one
+ *     headers                                      length, count and headers as in a record; the
+ *                                                  event id is counted and follows at settling
+ *     metadata                                     the rest: an object, perhaps `,"content":"…"`
+ */
+import { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import {
+  readUnsigned,
+  varintSize,
+  writeUnsigned,
+  writeVarint,
+} from '../../../packages/client/src/base/varint.ts';
+import { sizeOfPart, writePart } from '../../core/bytes/record-bytes.ts';
+import { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
+import type { ContentItem, Header, JsonPart, RecordHeaders } from '../../core/record.ts';
+import { keyJson, MAX_DATE_MS } from '../terminal-record.ts';
+import { copied } from './byte-writer.ts';
+
+/** Size of the key with which a body is hashed: the room for it is before the body. */
+export const BODY_START = 16;
+/** Room of the numbers and lengths. */
+const NUMBERS_BYTES = 64;
+/** Memory for bodies: the initial size, and the largest size that is kept for the next body. */
+const LEAST_BYTES = 4 * 1024;
+const KEPT_BYTES = 256 * 1024;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const CONTENT = Buffer.from(',"content":');
+
+export interface EventPartOptions {
+  /** The part has the content, for a decision that repeats it. */
+  readonly includeContent: boolean;
+  /** Headers of the item that the part does not have. */
+  readonly withheldHeaders?: readonly string[];
+}
+
+export class EventPart {
+  /** Members of the metadata of the last item; their places are in `bytes`. */
+  readonly metadata = new CompactObject();
+  /** The body is at `BODY_START`. Valid until the next item or body. */
+  bytes: Buffer = Buffer.alloc(LEAST_BYTES);
+  end = BODY_START;
+
+  partition = 0;
+  offset = 0;
+  replay = 0;
+  /** -1 without a timestamp. */
+  timestampMs = -1;
+  /** Places of the parts. The key's includes its length; `keyText` has the bytes only. */
+  keyStart = 0;
+  keyText = 0;
+  keyEnd = 0;
+  sourceKeyStart = 0;
+  sourceKeyEnd = 0;
+  expectedStart = 0;
+  expectedEnd = 0;
+  headersStart = 0;
+  headersEnd = 0;
+
+  /** Returns the memory of the next body, of so many bytes at most. */
+  reserve(size: number): Buffer {
+    const needed = BODY_START + size;
+    if (needed > this.bytes.length || (this.bytes.length > KEPT_BYTES && needed <= KEPT_BYTES))
+      this.bytes = Buffer.alloc(Math.max(needed, LEAST_BYTES));
+    return this.bytes;
+  }
+
+  /**
+   * Encodes the part of an item.
+   * @throws TypeError if a header is neither bytes nor text
+   */
+  encode(item: ContentItem, { includeContent, withheldHeaders = [] }: EventPartOptions): void {
+    const { key, outputKey = key, timestampMs, expected, metadata, content, headers: all } = item;
+    const headers = all.length === 0 ? all : without(all, withheldHeaders);
+    const sourceKey = outputKey === key && key !== null && isPlain(key) ? '' : keyJson(key);
+    const escapedExpected = expected?.hasEscapes ? canonical(expected) : undefined;
+    const headersSize = sizeOfHeaders(headers);
+    const to = this.reserve(
+      NUMBERS_BYTES +
+        sizeOfPart(outputKey) +
+        3 * sourceKey.length +
+        headersSize +
+        lengthOf(expected) +
+        lengthOf(metadata) +
+        (includeContent ? CONTENT.length + lengthOf(content) : 0),
+    );
+    let at = writeUnsigned(to, item.partition, BODY_START);
+    at = writeUnsigned(to, item.offset, at);
+    at = writeUnsigned(to, item.replay, at);
+    at = writeUnsigned(to, timestampMs < 0 || timestampMs > MAX_DATE_MS ? 0 : timestampMs + 1, at);
+    at = writePart(to, outputKey, at);
+    at = writeText(to, sourceKey, at);
+    if (escapedExpected !== undefined) at = writeText(to, escapedExpected, at);
+    else {
+      at = writeUnsigned(to, lengthOf(expected), at);
+      if (expected !== undefined) at = copied(expected.bytes, expected.start, expected.end, to, at);
+    }
+    at = writeUnsigned(to, headersSize, at);
+    at = writeVarint(to, headers.length + 1, at);
+    for (const [name, value] of headers) at = writePart(to, value, writePart(to, name, at));
+    at = this.metadata.copy(metadata.bytes, metadata.start, to, at);
+    if (includeContent) {
+      at += CONTENT.copy(to, at);
+      if (content.hasEscapes) at += to.write(canonical(content), at);
+      else at = copied(content.bytes, content.start, content.end, to, at);
+    }
+    this.end = at;
+  }
+
+  /** Finds the parts of the body in `bytes`, which `encode` made or a seal has authenticated. */
+  read(): void {
+    const { bytes } = this;
+    const cursor = { at: BODY_START };
+    this.partition = readUnsigned(bytes, cursor);
+    this.offset = readUnsigned(bytes, cursor);
+    this.replay = readUnsigned(bytes, cursor);
+    this.timestampMs = readUnsigned(bytes, cursor) - 1;
+    this.keyStart = cursor.at;
+    const keyLength = readUnsigned(bytes, cursor);
+    this.keyText = cursor.at;
+    // The length of no key is -1, which is 1 as a zigzag number.
+    this.keyEnd = cursor.at += keyLength === 1 ? 0 : keyLength / 2;
+    const sourceKeyLength = readUnsigned(bytes, cursor);
+    this.sourceKeyStart = cursor.at;
+    this.sourceKeyEnd = cursor.at += sourceKeyLength;
+    const expectedLength = readUnsigned(bytes, cursor);
+    this.expectedStart = cursor.at;
+    this.expectedEnd = cursor.at += expectedLength;
+    const headersLength = readUnsigned(bytes, cursor);
+    this.headersStart = cursor.at;
+    this.headersEnd = cursor.at + headersLength;
+  }
+}
+
+function lengthOf(part: JsonPart | undefined): number {
+  return part === undefined ? 0 : part.end - part.start;
+}
+
+/** Returns a JSON string as JSON.stringify writes it. */
+function canonical(part: JsonPart): string {
+  return JSON.stringify(textOfString(part));
+}
+
+function writeText(to: Buffer, text: string, start: number): number {
+  const at = writeUnsigned(to, Buffer.byteLength(text), start);
+  return text === '' ? at : at + to.write(text, at);
+}
+
+/** The event id of the source record, if it is a decision itself, is replaced. */
+function without(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
+  const isOther = ([name]: Header) => name !== DEAD_LETTER_HEADERS.eventId && !names.includes(name);
+  return headers.every(isOther) ? headers : headers.filter(isOther);
+}
+
+function sizeOfHeaders(headers: RecordHeaders): number {
+  let size = varintSize(headers.length + 1);
+  for (const [name, value] of headers) size += sizeOfPart(name) + sizeOfPart(value);
+  return size;
+}
+
+/** True for printable ASCII that needs no JSON escapes. */
+function isPlain(key: Buffer): boolean {
+  for (let i = 0; i < key.length; i++) {
+    const byte = key[i] as number;
+    if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === BACKSLASH) return false;
+  }
+  return true;
+}

@@ -1,0 +1,100 @@
+/** Columns of one upload, in order of first appearance. Only policies read them. */
+import type { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
+import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import {
+  type ColumnOptions,
+  headerFor,
+} from '../../../packages/client/src/results/result-header.ts';
+import { RESULT_COLUMNS } from '../../../packages/client/src/service/contract.ts';
+
+export interface PolicyColumn {
+  readonly header: string;
+  /** Metadata key as JSON; empty for the expected result. */
+  readonly name: Buffer;
+  /** Number of the last row that has it, and its member of the metadata. */
+  row: number;
+  member: number;
+  /** Column of the next member in a row before, which is likely the next again. */
+  next: PolicyColumn | undefined;
+}
+
+/** Most columns of a file: for producers that use ids as keys. */
+const MAX_COLUMNS = 200;
+/** Memory of a column in addition to its texts, bytes. */
+const COLUMN_BYTES = 300;
+
+export class PolicyColumns {
+  readonly list: PolicyColumn[] = [];
+  /** Column of the expected result, once a row has one. */
+  expected: PolicyColumn | undefined;
+  readonly #options: ColumnOptions;
+  /** By the bytes of the name. */
+  readonly #byName = new Map<string, PolicyColumn>();
+  #first: PolicyColumn | undefined;
+  #heldBytes = 0;
+
+  constructor(options: ColumnOptions) {
+    this.#options = options;
+  }
+
+  /** Memory of the columns, bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Assigns the members of a row to their columns, perhaps new ones. @param from has the copy */
+  place(object: CompactObject, from: Buffer, row: number): void {
+    if (this.#options.columns?.length === 0) return;
+    let likely = this.#first;
+    let before: PolicyColumn | undefined;
+    for (let member = 0; member < object.members; member++) {
+      const start = object.nameStart(member);
+      const end = object.nameEnd(member);
+      let column = likely;
+      if (column === undefined || !isAt(from, start, end, column.name)) {
+        column = this.#of(from, start, end);
+        if (column === undefined) continue;
+        if (before === undefined) this.#first = column;
+        else before.next = column;
+      }
+      column.row = row;
+      column.member = member;
+      before = column;
+      likely = column.next;
+    }
+  }
+
+  /** Assigns the expected result of a row to its column. */
+  placeExpected(row: number): void {
+    this.expected ??= this.#add(RESULT_COLUMNS.expected, Buffer.alloc(0));
+    this.expected.row = row;
+  }
+
+  /** @returns undefined for a key that has no column */
+  #of(from: Buffer, start: number, end: number): PolicyColumn | undefined {
+    const bytes = from.toString('latin1', start, end);
+    const known = this.#byName.get(bytes);
+    if (known !== undefined || this.list.length >= MAX_COLUMNS) return known;
+    const key = textOfString({ bytes: from, start, end, hasEscapes: true });
+    const { columns } = this.#options;
+    if (columns !== undefined && !columns.includes(key)) return undefined;
+    const header = headerFor(key, this.#options);
+    if (header === undefined) return undefined;
+    const column = this.#add(header, Buffer.from(from.subarray(start, end)));
+    this.#byName.set(bytes, column);
+    return column;
+  }
+
+  #add(header: string, name: Buffer): PolicyColumn {
+    const column = { header, name, row: -1, member: -1, next: undefined };
+    this.list.push(column);
+    this.#heldBytes += COLUMN_BYTES + 2 * header.length + 2 * name.length;
+    return column;
+  }
+}
+
+function isAt(from: Buffer, start: number, end: number, name: Buffer): boolean {
+  if (name.length !== end - start) return false;
+  for (let i = 0; i < name.length; i++) if (from[start + i] !== name[i]) return false;
+  return true;
+}

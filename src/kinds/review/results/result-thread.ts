@@ -1,0 +1,161 @@
+/**
+ * Reader of result files in a thread of its own (docs/adr/0026): CSV is the largest part of the
+ * connector's work. The files' bytes go there; finished decisions come back. Memory is moved, not copied.
+ */
+
+import { Worker } from 'node:worker_threads';
+import {
+  ServiceError,
+  type ServiceFailure,
+} from '../../../../packages/client/src/base/service-error.ts';
+import { InternalError } from '../../../core/outcome/internal-error.ts';
+import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
+import { type CreateResultFileReader, slicesOf } from './result-files.ts';
+import type { FileFacts, ReadRows, ResultSettings } from './result-reader.ts';
+
+/**
+ * Keeps the environment, which may hold keys (I6), out of the thread's section of a diagnostic
+ * report from its first moment: a setting in its entry would come after Node's own start. Replaces
+ * the arguments of the process, whose preloaded modules are not meant for threads.
+ */
+const REPORT_WITHOUT_ENVIRONMENT = ['--report-exclude-env'];
+
+// Messages between the connector's thread and the one that reads result files.
+
+/** `file` is the number of a download. */
+export type ToThread = { readonly file: number } & (
+  | {
+      readonly is: 'open';
+      readonly settings: ResultSettings;
+      readonly facts: FileFacts;
+    }
+  | {
+      readonly is: 'piece';
+      readonly bytes: ArrayBuffer;
+      readonly job: JobContext;
+    }
+  /** No more pieces follow: the file is complete, or its reader has stopped. */
+  | { readonly is: 'end' | 'close' }
+);
+
+/** Answer to each message `piece` and `end`. */
+export interface ReadMessage extends Omit<ReadRows, 'problem'> {
+  readonly file: number;
+  readonly problem: FileProblem | undefined;
+}
+
+export type FileProblem =
+  | { readonly failure: ServiceFailure; readonly message: string; readonly operation: string }
+  /** Stack of a bug, without its message, which may quote the file (I6). */
+  | { readonly crash: string };
+
+/** Heap for short-lived objects, MiB: a slice leaves few, and more would only stay resident. */
+const YOUNG_MIB = 6;
+
+/**
+ * Thread of all pipelines of a process. It starts with the first reader, so that the first file
+ * does not wait for it. If it dies, its files fail, and the next file starts another.
+ */
+export class ResultThread {
+  #thread: Thread | undefined;
+
+  /** Creates the reader of a pipeline. */
+  readonly reader: CreateResultFileReader = (settings, onNotice) => {
+    this.#running();
+    return (source, file) =>
+      slicesOf(source, file, () => this.#running().open(settings, file), onNotice);
+  };
+
+  /** Ends the thread. Open files fail. */
+  async close(): Promise<void> {
+    await this.#thread?.close();
+  }
+
+  #running(): Thread {
+    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread();
+    return this.#thread;
+  }
+}
+
+/** Worker and the files open in it. */
+class Thread {
+  readonly #worker: Worker;
+  #opened = 0;
+  #open = 0;
+  /** Files that wait for an answer: each for one at a time. */
+  readonly #waiting = new Map<number, PromiseWithResolvers<ReadMessage>>();
+  #end: InternalError | undefined;
+
+  constructor() {
+    const entry = import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js';
+    this.#worker = new Worker(new URL(entry, import.meta.url), {
+      name: 'results',
+      execArgv: REPORT_WITHOUT_ENVIRONMENT,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+    });
+    this.#worker.on('message', (answer: ReadMessage) => this.#answered(answer));
+    this.#worker.on('error', (error: Error & { code?: string }) =>
+      this.#endWith(error.code ?? error.name),
+    );
+    this.#worker.on('exit', (code) => this.#endWith(`exit code ${code}`));
+    this.#worker.unref();
+  }
+
+  get ended(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Opens a file, of which one call at a time may be unanswered. */
+  open(settings: ResultSettings, { expectedRows, wholeRow }: FileFacts) {
+    const file = ++this.#opened;
+    // The process must not end before the rows are read.
+    if (++this.#open === 1) this.#worker.ref();
+    this.#post({ is: 'open', file, settings, facts: { expectedRows, wholeRow } });
+    return {
+      read: (piece: Buffer, job: JobContext) => {
+        // A part of a larger buffer is copied: the rest may be read elsewhere.
+        const isWhole = piece.length === piece.buffer.byteLength;
+        const bytes = isWhole ? (piece.buffer as ArrayBuffer) : new Uint8Array(piece).buffer;
+        return this.#ask({ is: 'piece', file, bytes, job }, [bytes]);
+      },
+      end: () => this.#ask({ is: 'end', file }),
+      close: () => {
+        this.#post({ is: 'close', file });
+        if (--this.#open === 0) this.#worker.unref();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  async #ask(message: ToThread, transfer: ArrayBuffer[] = []): Promise<ReadRows> {
+    if (this.#end !== undefined) throw this.#end;
+    const answer = Promise.withResolvers<ReadMessage>();
+    this.#waiting.set(message.file, answer);
+    this.#post(message, transfer);
+    const { problem, ...read } = await answer.promise;
+    return { ...read, problem: problem && errorOf(problem) };
+  }
+
+  #post(message: ToThread, transfer: ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+
+  #answered(answer: ReadMessage): void {
+    this.#waiting.get(answer.file)?.resolve(answer);
+    this.#waiting.delete(answer.file);
+  }
+
+  #endWith(why: string): void {
+    this.#end ??= new InternalError(`the thread that reads result files ended (${why})`);
+    for (const { reject } of this.#waiting.values()) reject(this.#end);
+    this.#waiting.clear();
+  }
+}
+
+function errorOf(problem: FileProblem): Error {
+  if ('crash' in problem) return new InternalError(problem.crash);
+  return new ServiceError(problem.failure, problem.message, { operation: problem.operation });
+}

@@ -1,0 +1,85 @@
+/**
+ * End offsets of the source's partitions, for lag: reported by each fetch, and queried for
+ * partitions of which nothing is fetched (paused, idle, or with an open transaction at the end).
+ */
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
+import type { ClusterAdmin } from '../../core/ports/kafka.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import type { WaitReasons } from '../limits/wait-reasons.ts';
+
+const INTERVAL_MS = 2_000;
+/** An end that was heard within this time is not queried. */
+const RECENT_MS = 1_000;
+/** A lag made of older ends is unknown. */
+export const FRESH_MS = 5_000;
+
+interface EndOffsetsDeps {
+  readonly admin: ClusterAdmin;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly waits: WaitReasons;
+  readonly topic: string;
+  /** Partitions of the owned shards, while the brokers can be queried. */
+  readonly owned: () => readonly number[];
+}
+
+export class EndOffsets {
+  readonly #deps: EndOffsetsDeps;
+  readonly #ends = new Map<number, { readonly offset: number; readonly heardMs: number }>();
+  readonly #leaderless: (who: readonly string[]) => void;
+  #cancel: (() => void) | undefined;
+  #stopped = false;
+
+  constructor(deps: EndOffsetsDeps) {
+    this.#deps = deps;
+    this.#leaderless = deps.waits.holding('kafka');
+  }
+
+  /** End of the log as last reported; undefined if unknown. */
+  of(partition: number): number | undefined {
+    return this.#ends.get(partition)?.offset;
+  }
+
+  /** Time of the last report of the end, monotonic, ms; -Infinity if there was none. */
+  heardMs(partition: number): number {
+    return this.#ends.get(partition)?.heardMs ?? -Infinity;
+  }
+
+  /** Takes the end that can be read; records of open transactions may follow it. */
+  fetched(partition: number, endOffset: number): void {
+    this.#set(partition, Math.max(endOffset, this.of(partition) ?? 0));
+  }
+
+  /** Starts to query, for all shards at once; a slow or failed answer blocks nothing. */
+  start(): void {
+    if (this.#stopped) return;
+    this.#cancel = this.#deps.clock.after(INTERVAL_MS, () => void this.#query());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+    this.#leaderless([]);
+  }
+
+  async #query(): Promise<void> {
+    const { admin, clock, logger, topic, owned } = this.#deps;
+    const sinceMs = clock.monotonic() - RECENT_MS;
+    const partitions = owned().filter((one) => this.heardMs(one) <= sinceMs);
+    try {
+      const ends = partitions.length === 0 ? new Map() : await admin.ends(topic, partitions);
+      for (const [partition, end] of ends) this.#set(partition, end);
+      const leaderless = partitions.filter((partition) => !ends.has(partition));
+      if (!this.#stopped)
+        this.#leaderless(leaderless.map((partition) => `partition ${partition} of ${topic}`));
+    } catch (error) {
+      if (!this.#stopped)
+        logger.debug({ error: String(error) }, 'could not query the end of the source; retrying');
+    }
+    this.start();
+  }
+
+  #set(partition: number, offset: number): void {
+    this.#ends.set(partition, { offset, heardMs: this.#deps.clock.monotonic() });
+  }
+}

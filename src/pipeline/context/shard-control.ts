@@ -1,0 +1,120 @@
+/**
+ * Commands of an operator as the owner of one shard obeys them (core/journal/control.ts, ADR 0030):
+ * whether intake takes records in, whether jobs begin, and what is acknowledged.
+ */
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import type { Clock } from '../../../packages/client/src/base/clock.ts';
+import {
+  type Acknowledgement,
+  type Control,
+  type Hold,
+  sameAnswer,
+} from '../../core/journal/control.ts';
+import type { ShardState } from '../../core/journal/shard-state.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import type { ShardWaits } from '../limits/shard-waits.ts';
+
+type ControlState = 'running' | 'paused' | 'draining' | 'drained';
+
+interface ControlDeps {
+  readonly clock: Clock;
+  readonly waits: ShardWaits;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+export class ShardControl {
+  readonly #deps: ControlDeps;
+  #control: Control;
+  #acknowledged: Acknowledgement | undefined;
+  #changed = Promise.withResolvers<void>();
+  #listener: () => void = () => {};
+  #endWait: (() => void) | undefined;
+
+  /** @param acknowledged the newest acknowledgement in the journal, also of an earlier owner */
+  constructor(deps: ControlDeps, control: Control, acknowledged: Acknowledgement | undefined) {
+    this.#deps = deps;
+    this.#control = control;
+    this.#acknowledged = acknowledged;
+    deps.signal.addEventListener('abort', () => this.#wake(), { once: true });
+    this.#wake();
+  }
+
+  /** @param listener called when another command is in force */
+  listen(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  apply(control: Control): void {
+    this.#control = control;
+    this.#deps.logger.info({ ...control }, 'read a command of the operator');
+    this.#wake();
+    this.#listener();
+  }
+
+  get revision(): number {
+    return this.#control.revision;
+  }
+
+  /** Command in force. */
+  get hold(): Hold | undefined {
+    return this.#control.hold;
+  }
+
+  get state(): ControlState {
+    const state = this.hold?.state ?? 'running';
+    const { revision, drained = false } = this.#acknowledged ?? {};
+    return state === 'draining' && drained && revision === this.revision ? 'drained' : state;
+  }
+
+  /** False while the pipeline is paused or drained. */
+  get takesIn(): boolean {
+    return this.hold === undefined;
+  }
+
+  /** False while the pipeline is paused. A drain awaits what was taken in. */
+  get submits(): boolean {
+    return this.hold?.state !== 'paused';
+  }
+
+  /** Resolves when a job may begin. @throws the signal's reason */
+  submitting(): Promise<void> {
+    return this.#until(() => this.submits);
+  }
+
+  /** Resolves when records are taken in. @throws the signal's reason */
+  takingIn(): Promise<void> {
+    return this.#until(() => this.takesIn);
+  }
+
+  /**
+   * Returns the acknowledgement to write, in the transaction that is being built.
+   * @param inHand records that intake has taken and that are in no job
+   * @returns undefined if the newest is the same
+   */
+  answer(state: ShardState, inHand: number): Acknowledgement | undefined {
+    if (this.revision === 0) return undefined;
+    const answer = {
+      ...this.#control,
+      atMs: this.#deps.clock.now(),
+      drained: this.hold?.state === 'draining' && inHand === 0 && state.isAtRest,
+    };
+    if (sameAnswer(this.#acknowledged, answer)) return undefined;
+    this.#acknowledged = answer;
+    return answer;
+  }
+
+  async #until(reached: () => boolean): Promise<void> {
+    while (!reached()) await abortable(this.#changed.promise, this.#deps.signal);
+  }
+
+  #wake(): void {
+    const { signal, waits } = this.#deps;
+    if (this.takesIn || signal.aborted) {
+      this.#endWait?.();
+      this.#endWait = undefined;
+    } else this.#endWait ??= waits.begin('paused');
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * Terminal writer of a shard: the only code that publishes decisions and dead letters.
+ *
+ * Every source record ends as exactly one of them (I2), because its terminal record goes out in one
+ * transaction with the journal records that account for it: what remains of its job or, for a
+ * record that is in no job, the progress of its partition. A crash leaves both or neither, and
+ * `ShardState` refuses to end a record twice.
+ *
+ * `Settlement` and `collect` fill chunks that one transaction takes (`ChunkSize`). A record whose
+ * decision the output topic does not take becomes a dead letter. A dead letter repeats the record if
+ * the topic takes that, and has only its coordinates otherwise.
+ */
+import { type Coordinates, fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
+import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
+import type { LiveJob } from '../../core/journal/job.ts';
+import type { Step, UnassignedRecord } from '../../core/journal/shard-state.ts';
+import { type DeadLetterStage, deadLetter } from '../../core/outcome/dead-letter.ts';
+import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
+import { attempt } from '../../core/outcome/internal-error.ts';
+import { TransactionError } from '../../core/ports/kafka.ts';
+import {
+  type OutgoingRecord,
+  type Poison,
+  placeOf,
+  type SourceCoordinate,
+  type SourceRecord,
+} from '../../core/record.ts';
+import type { InFlightRecords } from '../limits/in-flight.ts';
+import { step } from './batch-spans.ts';
+import type { PipelineOptions } from './options.ts';
+import type { ShardJournal, ShardLife } from './shard-context.ts';
+
+/**
+ * Size of the transactions of a shard, as its owners in this process have learnt it. It outlives
+ * each of them: a failed transaction ends its owner, and the next one must not repeat it.
+ */
+export class ChunkSize {
+  readonly #limits: PipelineOptions['chunk'];
+  #rows: number;
+  readonly #oversized = new Set<string>();
+
+  constructor(limits: PipelineOptions['chunk']) {
+    this.#limits = limits;
+    this.#rows = limits.maxRows;
+  }
+
+  /** Returns true if this much is enough for one transaction. */
+  isFull(rows: number, bytes: number): boolean {
+    return rows >= this.#rows || bytes >= this.#limits.maxBytes;
+  }
+
+  /** Returns true if Kafka refused the terminal record of this source record, alone in its transaction. */
+  isOversized(partition: number, offset: number): boolean {
+    // Mostly empty: then no row pays for its place as text.
+    return this.#oversized.size > 0 && this.#oversized.has(placeOf({ partition, offset }));
+  }
+
+  succeeded(): void {
+    this.#rows = Math.min(this.#limits.maxRows, this.#rows * 2);
+  }
+
+  /** Halves the next chunks: the failed one may have been too large, or too slow for its timeout. */
+  failed(records: Coordinates, error: unknown): void {
+    this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
+    const isTooLarge = error instanceof TransactionError && error.failure === 'too_large';
+    if (records.length !== 1 || !isTooLarge) return;
+    this.#oversized.add(placeOf({ partition: records.partition(0), offset: records.offset(0) }));
+  }
+}
+
+/** A source record that ends as a dead letter. */
+export interface DeadLetter extends UnassignedRecord {
+  readonly poison: Poison;
+  readonly stage: DeadLetterStage;
+  /** The record as it was read; without it the dead letter has only its coordinates. */
+  readonly record?: SourceRecord | undefined;
+  /** The records in flight that it belongs to while it is in no job. */
+  readonly inFlight?: InFlightRecords | undefined;
+}
+
+/** Encoded dead letters of one transaction. */
+export class DeadLetterChunk {
+  /** The job that the records are in, if any. */
+  readonly job: LiveJob | undefined;
+  terminal = new TerminalRecords();
+  ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
+
+  constructor(job?: LiveJob) {
+    this.job = job;
+  }
+
+  get bytes(): number {
+    return this.terminal.records.bytes;
+  }
+}
+
+export class TerminalWriter {
+  readonly #shard: ShardLife & ShardJournal;
+  readonly size: ChunkSize;
+  readonly #published: () => void;
+
+  /** @param published called after each commit: W may have moved, and fewer records are unsettled */
+  constructor(shard: ShardLife & ShardJournal, size: ChunkSize, published: () => void) {
+    this.#shard = shard;
+    this.size = size;
+    this.#published = published;
+  }
+
+  /**
+   * Publishes dead letters; one chunk of them is in memory at a time.
+   * @param job the job that the records are in, if any
+   * @throws TransactionError, or the error that ended the queue before
+   */
+  async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
+    const chunk = new DeadLetterChunk(job);
+    await this.collect(chunk, all);
+    await this.publish(chunk);
+  }
+
+  /**
+   * Encodes dead letters into a chunk, which is published whenever it is full.
+   * @throws as `deadLetters` does
+   */
+  async collect(chunk: DeadLetterChunk, all: Iterable<DeadLetter>): Promise<void> {
+    for (const dead of all) {
+      const { record, poison, ...at } = dead;
+      const { partition } = at;
+      const replay =
+        chunk.job?.replayOf(partition) ?? this.#shard.state.partition(partition).replay;
+      const { made, reason } = this.#render(dead, replay);
+      chunk.terminal.add(at, made);
+      chunk.ended.push({ ...at, reason });
+      if (this.size.isFull(chunk.terminal.length, chunk.bytes)) await this.publish(chunk);
+    }
+  }
+
+  /** Publishes a chunk in one transaction and empties it. @throws as `deadLetters` does */
+  async publish(chunk: DeadLetterChunk): Promise<void> {
+    const { job, ended, terminal } = chunk;
+    if (ended.length === 0) return;
+    const { ledger, options, state } = this.#shard;
+    const { topic } = options.deadLetters;
+    if (job === undefined) {
+      const oldestMs = Math.min(
+        ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Infinity),
+      );
+      await this.#commit(topic, terminal, oldestMs, () => {
+        for (const { inFlight } of ended) inFlight?.drop(1);
+        return state.deadLetter(ended);
+      });
+    } else await this.settle(job, topic, terminal);
+    ledger.deadLettered(ended);
+    // An idle shard keeps no memory for the next one.
+    chunk.terminal = new TerminalRecords();
+    chunk.ended = [];
+  }
+
+  /** Returns true if a dead letter may repeat the record, as far as is known before it is read. */
+  mayRepeat({ partition, offset }: SourceCoordinate, { reason }: Poison): boolean {
+    return reason !== 'internal_error' && !this.size.isOversized(partition, offset);
+  }
+
+  /** Publishes terminal records of a job in one transaction with what remains of the job. */
+  async settle(job: LiveJob, topic: string, chunk: TerminalRecords): Promise<void> {
+    const attributes = {
+      'messaging.system': 'kafka',
+      'messaging.operation.type': 'send',
+      'messaging.operation.name': 'send',
+      'messaging.destination.name': topic,
+      'messaging.batch.message_count': chunk.length,
+    };
+    const { spans } = this.#shard.report;
+    await spans.shrinking(job, () =>
+      step(
+        spans.of(job),
+        `send ${topic}`,
+        attributes,
+        () =>
+          this.#commit(topic, chunk, job.record.oldestEventMs, () =>
+            this.#shard.state.settle(job, chunk),
+          ),
+        { kind: 'producer' },
+      ),
+    );
+  }
+
+  async #commit(
+    topic: string,
+    chunk: TerminalRecords,
+    oldestEventMs: number,
+    end: () => Step | undefined,
+  ): Promise<void> {
+    const { inFlight, ledger, queue } = this.#shard;
+    let sent: InFlightRecords | undefined;
+    const committed = queue.run(() => {
+      const step = end();
+      sent = inFlight.committing.add(chunk.length, oldestEventMs);
+      return step && { ...step, outputs: [{ topic, records: chunk.records }] };
+    });
+    try {
+      await committed;
+    } catch (error) {
+      // Not among the records released by the loss of the shard: see ShardWorker.#end.
+      if (sent !== undefined) {
+        ledger.released(chunk.length);
+        sent.drop(chunk.length);
+        this.size.failed(chunk, error);
+      }
+      throw error;
+    }
+    this.size.succeeded();
+    sent?.drop(chunk.length);
+    this.#published();
+  }
+
+  /** Renders a dead letter: with the record if possible, otherwise with its coordinates. */
+  #render(dead: DeadLetter, replay: number): { made: OutgoingRecord; reason: DeadLetterReason } {
+    const { options, report, topics } = this.#shard;
+    const { partition, offset, record, stage } = dead;
+    const { topic } = options.source;
+    const about = { topic, stage, replay };
+    let { poison } = dead;
+    // Even key and headers alone may be more than the topic takes.
+    for (const maxValueBytes of [Infinity, 0]) {
+      if (record === undefined || !this.mayRepeat(dead, poison)) break;
+      const tried = attempt(() => {
+        const letter = deadLetter(record, dead.poison, { ...about, maxValueBytes });
+        return { letter, fits: fits(sizeOfRecord(letter), topics.maxDeadLetterBytes) };
+      });
+      if ('poison' in tried) poison = tried.poison;
+      else if (tried.made.fits) return { made: tried.made.letter, reason: poison.reason };
+    }
+    if (poison.crash !== undefined)
+      report.internal.report(stage, { topic, partition, offset }, poison.crash);
+    return { made: deadLetter({ partition, offset }, poison, about), reason: poison.reason };
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Pipeline kind behind a safety net: an unexpected exception about one record becomes the poison of
+ * that record, and one about a call to the service becomes an answer that violates the API contract.
+ * Neither ends a shard. Exceptions of a row sink are caught where an item is added to its batch.
+ */
+import { ServiceError } from '../../packages/client/src/base/service-error.ts';
+import type { ServiceCall } from '../core/outcome/failure-table.ts';
+import { attempt, classOf, crashOf, internalPoison } from '../core/outcome/internal-error.ts';
+import type { JobContext, PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { SourceRecord } from '../core/record.ts';
+import type { InternalErrors } from './context/errors.ts';
+
+export function guardedKind(kind: PipelineKind, internal: InternalErrors): PipelineKind {
+  /** Reports an error of a call. @returns what to throw */
+  function failed(operation: ServiceCall, where: object, signal: AbortSignal, error: unknown) {
+    if (signal.aborted || error instanceof ServiceError) return error;
+    internal.report(operation, where, crashOf(error));
+    const message = `the connector failed on an answer of the service (${classOf(error)}): its log shows where`;
+    return new ServiceError('protocol', message, {
+      operation,
+      mayHaveArrived: operation === 'upload',
+    });
+  }
+
+  async function call<T>(
+    operation: ServiceCall,
+    where: object,
+    signal: AbortSignal,
+    run: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw failed(operation, where, signal, error);
+    }
+  }
+
+  async function* stream<T>(
+    job: () => JobContext,
+    signal: AbortSignal,
+    open: () => AsyncIterable<T>,
+  ): AsyncGenerator<T, void, undefined> {
+    try {
+      yield* open();
+    } catch (error) {
+      const { jobId, remoteId } = job();
+      throw failed('results', { job: jobId, batch: remoteId }, signal, error);
+    }
+  }
+
+  const steps = {
+    name: kind.name,
+    ...(kind.prepare && { prepare: kind.prepare }),
+    ...(kind.decodeCost && {
+      decodeCost: (record: SourceRecord) => {
+        try {
+          return kind.decodeCost?.(record) ?? 0;
+        } catch {
+          // The exception comes again when the record is decoded.
+          return 0;
+        }
+      },
+    }),
+    decode: (...[record, ...rest]: Parameters<PipelineKind['decode']>) => {
+      try {
+        return kind.decode(record, ...rest);
+      } catch (error) {
+        return { poison: internalPoison(error) };
+      }
+    },
+    rows: (...of: Parameters<PipelineKind['rows']>) => kind.rows(...of),
+    failure: (...of: Parameters<PipelineKind['failure']>) => kind.failure(...of),
+    create: (type: string, signal: AbortSignal) =>
+      call('create', { type }, signal, () => kind.create(type, signal)),
+    upload: (...[job, body, signal]: Parameters<PipelineKind['upload']>) =>
+      call('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
+    status: (batch: string, signal: AbortSignal, type: string) =>
+      call('status', { batch, type }, signal, () => kind.status(batch, signal, type)),
+  };
+  if ('results' in kind)
+    return {
+      ...steps,
+      results: (status, job, signal, download) =>
+        stream(job, signal, () => kind.results(status, job, signal, download)),
+    };
+  return {
+    ...steps,
+    outcomes: (items, status, job, signal, isLast) =>
+      stream(job, signal, () => kind.outcomes(items, status, job, signal, isLast)),
+    outcomeOf: (at, status, job) => {
+      const outcome = attempt(() => kind.outcomeOf(at, status, job));
+      const { partition, offset } = at;
+      return 'made' in outcome ? outcome.made : { partition, offset, poison: outcome.poison };
+    },
+  };
+}

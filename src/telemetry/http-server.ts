@@ -1,0 +1,257 @@
+/**
+ * HTTP server for operators: /metrics for Prometheus, /livez and /readyz for the platform, and the
+ * console. Read-only; its responses hold no secrets (I6).
+ */
+
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { Health } from './health.ts';
+import { refusal } from './host-guard.ts';
+import type { PromMetrics } from './metrics.ts';
+
+/** Share of the time that rendering may take, as its inverse. */
+const TIMES_AS_LONG = 20;
+const MAX_AGE_MS = 1_000;
+
+interface Rendering {
+  readonly body: Promise<string>;
+  untilMs: number;
+}
+
+/** Text of /metrics, which all scrapers of a moment share: 120 of them kept the probes waiting. */
+export class MetricsPage {
+  readonly #metrics: Pick<PromMetrics, 'render' | 'contentType'>;
+  readonly #publish: () => void;
+  readonly #now: () => number;
+  /** By content type. */
+  readonly #renderings = new Map<string, Rendering>();
+
+  /** @param now monotonic clock, ms */
+  constructor(metrics: PromMetrics, health: Health, now: () => number) {
+    this.#metrics = metrics;
+    this.#publish = () => health.publish(metrics);
+    this.#now = now;
+  }
+
+  /** @param accept header of the request */
+  async text(
+    accept: string | undefined,
+  ): Promise<{ readonly type: string; readonly body: string }> {
+    const type = this.#metrics.contentType(accept);
+    const last = this.#renderings.get(type);
+    if (last !== undefined && this.#now() < last.untilMs) return { type, body: await last.body };
+    const startedMs = this.#now();
+    this.#publish();
+    const body = this.#metrics.render(accept);
+    const rendering: Rendering = { body, untilMs: startedMs + MAX_AGE_MS };
+    this.#renderings.set(type, rendering);
+    try {
+      return { type, body: await body };
+    } finally {
+      const tookMs = this.#now() - startedMs;
+      rendering.untilMs = startedMs + Math.min(MAX_AGE_MS, TIMES_AS_LONG * tookMs);
+    }
+  }
+}
+
+// An import would load Node's own undici for the exports that nothing here uses: 50 ms and 3 MiB.
+const { createServer } = process.getBuiltinModule('node:http');
+
+interface TelemetryServerOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly metrics: PromMetrics;
+  readonly health: Health;
+  readonly logger: Logger;
+  /** Pages for people, at all other paths. */
+  readonly pages?: Pages | undefined;
+}
+
+export interface PageRequest {
+  readonly path: string;
+  /** Part after the question mark. */
+  readonly query: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface PageResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | string;
+}
+
+export interface Pages {
+  /** @returns undefined for a path without a page */
+  answer(request: PageRequest): Promise<PageResponse | undefined>;
+}
+
+export interface TelemetryServer {
+  /** `http://host:port` with the actual port. */
+  readonly url: string;
+  readonly port: number;
+  /** Closes open connections and frees the port. Idempotent. */
+  close(): Promise<void>;
+}
+
+const PATHS = ['/metrics', '/livez', '/readyz'];
+const CLIENT_TIMEOUT_MS = 5_000;
+/** From the accepted connection to the last header of its first request. */
+const HEADERS_TIMEOUT_MS = 2_000;
+const CHECK_MS = 1_000;
+/** Longest silence of a connection, which a response that is not read keeps open. */
+const SILENCE_MS = 60_000;
+const MAX_CONNECTIONS = 128;
+
+/**
+ * Open connections, the oldest first. Every new one is accepted: when there are too many, the oldest
+ * without a request makes room, or else the oldest. Connections that others hold open therefore
+ * cannot keep a probe out.
+ */
+class Connections {
+  /** Requests that are being answered, by connection. */
+  readonly #open = new Map<Socket, number>();
+
+  add(socket: Socket): void {
+    if (this.#open.size >= MAX_CONNECTIONS) this.#dropOne();
+    this.#open.set(socket, 0);
+    socket.once('close', () => this.#open.delete(socket));
+  }
+
+  /**
+   * Counts a request until its response has been sent.
+   * @returns false, and drops the connection, if another one is being answered on it: Node reads
+   * thousands ahead, and would render a response for each
+   */
+  busy(socket: Socket, response: ServerResponse): boolean {
+    if (this.#open.get(socket) !== 0) {
+      socket.destroy();
+      return false;
+    }
+    this.#change(socket, 1);
+    response.once('close', () => this.#change(socket, -1));
+    return true;
+  }
+
+  #change(socket: Socket, by: 1 | -1): void {
+    const requests = this.#open.get(socket);
+    if (requests !== undefined) this.#open.set(socket, requests + by);
+  }
+
+  #dropOne(): void {
+    const all = [...this.#open];
+    const [socket] = all.find(([, requests]) => requests === 0) ?? all[0] ?? [];
+    if (socket === undefined) return;
+    this.#open.delete(socket);
+    socket.destroy();
+  }
+}
+
+/** @throws Error naming the setting to change if the address cannot be listened on */
+export async function startTelemetryServer(
+  options: TelemetryServerOptions,
+): Promise<TelemetryServer> {
+  const { host, logger, metrics, health } = options;
+  const metricsPage = new MetricsPage(metrics, health, () => performance.now());
+  const connections = new Connections();
+  const server = createServer(
+    {
+      requestTimeout: CLIENT_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: CLIENT_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_MS,
+    },
+    (request, response) => {
+      if (!connections.busy(request.socket, response)) return;
+      // The body is not read: the connection ends with the response instead.
+      request.resume();
+      const respond = async () => {
+        const { status, headers, body } = await answer(request, options, metricsPage, address);
+        response.writeHead(status, headers).end(body);
+      };
+      respond().catch((error: unknown) => {
+        logger.error({ error }, 'telemetry request failed');
+        fail(response);
+      });
+    },
+  );
+  server.timeout = SILENCE_MS;
+  server.on('connection', (socket) => connections.add(socket));
+  const { port, address } = await listen(server, host, options.port);
+  // Accepting may fail later (too many open files), which must not end the process.
+  server.on('error', (error) => logger.warn({ error }, 'telemetry server cannot accept'));
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(
+  { url = '/', method = '', headers }: IncomingMessage,
+  { host, health, pages }: TelemetryServerOptions,
+  metricsPage: MetricsPage,
+  bound: string,
+): Promise<PageResponse> {
+  const reason = refusal(host, bound, headers);
+  if (reason !== undefined) return json(403, { status: 'refused', reason });
+  const [path = '/', ...rest] = url.split('?');
+  const query = rest.join('?');
+  if (method !== 'GET' && method !== 'HEAD')
+    return json(405, { status: 'method not allowed' }, { allow: 'GET, HEAD' });
+  const isOwn = PATHS.includes(path);
+  const page = isOwn ? undefined : await pages?.answer({ path, query, headers });
+  if (!isOwn && page === undefined)
+    return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
+  if (page !== undefined) return page;
+
+  if (path === '/livez') {
+    const { ok, loops } = health.liveness();
+    return json(ok ? 200 : 503, { status: ok ? 'alive' : 'stuck', loops });
+  }
+  if (path === '/readyz') {
+    const { ok, conditions } = health.readiness();
+    return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
+  }
+  const { type, body } = await metricsPage.text(headers.accept);
+  return {
+    status: 200,
+    headers: { 'content-type': type, vary: 'accept', 'cache-control': 'no-store' },
+    body,
+  };
+}
+
+function json(status: number, body: object, headers: PageResponse['headers'] = {}): PageResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+    body: `${JSON.stringify(body, null, 2)}\n`,
+  };
+}
+
+function fail(response: ServerResponse): void {
+  const { status, headers, body } = json(500, { status: 'error', reason: 'see the log' });
+  if (response.headersSent) response.destroy();
+  else response.writeHead(status, headers).end(body);
+}
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException) => {
+      const cause =
+        error.code === 'EADDRINUSE' ? 'the port is in use' : (error.code ?? error.message);
+      const remedy = 'change http.host or http.port';
+      reject(new Error(`cannot listen on ${host}:${port} (${cause}): ${remedy}`, { cause: error }));
+    };
+    server.once('error', failed);
+    server.listen(port, host, () => {
+      server.off('error', failed);
+      resolve(server.address() as AddressInfo);
+    });
+  });
+}

@@ -1,0 +1,195 @@
+import { fstatSync } from 'node:fs';
+import { Socket } from 'node:net';
+import {
+  type DestinationStream,
+  destination,
+  type Logger as Pino,
+  pino,
+  stdTimeFunctions,
+} from 'pino';
+import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
+import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { redactFields, redactText } from './log-redaction.ts';
+
+// Format of log lines for people at a terminal: one line of text from one JSON log line.
+
+const MAX_VALUE = 300;
+
+interface LoggedError {
+  readonly name: string;
+  readonly message: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * Returns `12:03:44.120 WARN  message  key=value …` and a line break. A line that is not JSON is
+ * returned escaped likewise.
+ */
+export function formatLogLine(line: string): string {
+  let record: Record<string, unknown>;
+  try {
+    record = parseJson(line) as Record<string, unknown>;
+  } catch {
+    return `${escapeUnprintable(line.trimEnd())}\n`;
+  }
+  const { time, level, msg, ...fields } = record;
+  const clock = String(time ?? '').slice(11, 23);
+  const parts = [`${clock} ${String(level).toUpperCase().padEnd(5)} ${msg ?? ''}`];
+  for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${formatValue(value)}`);
+  // A value from outside must neither start a line nor control the terminal.
+  return `${escapeUnprintable(parts.join('  '))}\n`;
+}
+
+function formatValue(value: unknown): string {
+  if (isError(value)) return quote(errorChain(value));
+  if (typeof value !== 'string') return shorten(JSON.stringify(value) ?? 'undefined');
+  return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : quote(value);
+}
+
+function isError(value: unknown): value is LoggedError {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['name', 'message', 'stack'].every((member) => member in value)
+  );
+}
+
+/** The messages of an error and its causes; the stacks are in the JSON lines only. */
+function errorChain(value: unknown): string {
+  if (!isError(value)) return String(value);
+  const here = `${value.name}: ${value.message}`;
+  return value.cause === undefined ? here : `${here} <- ${errorChain(value.cause)}`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(shorten(text));
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
+}
+
+// Standard output for log lines. Container runtimes, systemd and shells make it a pipe or a socket,
+// whose reader may stop: a blocking write would then stop every loop, heartbeats included. So a
+// line is written at once while the reader keeps up, queued when it does not, and dropped when the
+// queue is full.
+
+const STANDARD_OUTPUT = 1;
+/** Limit of the queue, UTF-16 units. */
+const MAX_QUEUED = 1024 * 1024;
+
+/** @param onDropped is called for lines that cannot be written */
+function standardOutput(onDropped: (lines: number) => void): DestinationStream {
+  const stat = fstatSync(STANDARD_OUTPUT);
+  // Blocking writes to a file or a terminal end.
+  if (!stat.isFIFO() && !stat.isSocket()) return destination({ dest: STANDARD_OUTPUT, sync: true });
+  // The kernel takes a line at once if it has room: the lines before a crash are written.
+  const pipe = new Socket({ fd: STANDARD_OUTPUT, readable: false, writable: true });
+  let isOpen = true;
+  pipe.unref();
+  pipe.on('error', () => {
+    isOpen = false;
+  });
+  return {
+    write(line) {
+      if (isOpen && pipe.writableLength + line.length <= MAX_QUEUED) pipe.write(line);
+      else onDropped(1);
+    },
+  };
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+export type LogFormat = 'json' | 'text';
+export type LogFields = Readonly<Record<string, unknown>>;
+type OnProblem = (level: 'warn' | 'error', fields: LogFields, message: string) => void;
+
+interface LoggerOptions {
+  readonly level: LogLevel;
+  /** Default: the choice of `chooseLogFormat` for this process. */
+  readonly format?: LogFormat;
+  /** Destination of the lines, one per write. Default: standard output. */
+  readonly sink?: DestinationStream;
+  /** Called for lines that are dropped because standard output is not read. */
+  readonly onDropped?: (lines: number) => void;
+  /** Called for each warning and error, redacted, whatever the level. */
+  readonly onProblem?: OnProblem;
+}
+
+/** Logger of a process. Its children have the same level. */
+export interface LeveledLogger extends Logger {
+  readonly level: LogLevel;
+  setLevel(level: LogLevel): void;
+}
+
+/** Fields of every line. A caller's field of the same name gets a trailing underscore. */
+const RESERVED = new Set(['level', 'time', 'msg']);
+
+/** Returns `LOG_FORMAT` (json, text) if set, else text for a terminal and JSON otherwise. */
+export function chooseLogFormat(
+  env: NodeJS.ProcessEnv = process.env,
+  isTty: boolean = process.stdout.isTTY === true,
+): LogFormat {
+  if (env.LOG_FORMAT === 'text' || env.LOG_FORMAT === 'json') return env.LOG_FORMAT;
+  return isTty ? 'text' : 'json';
+}
+
+/**
+ * Creates a logger over pino. Every field and message is redacted (log-redaction.ts). Lines are written
+ * synchronously where possible, so that the lines before a crash are not lost.
+ */
+export function createLogger(options: LoggerOptions): LeveledLogger {
+  const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
+  const text = (options.format ?? chooseLogFormat()) === 'text';
+  const root = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // The fields are plain, redacted values already.
+      serializers: {},
+    },
+    { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
+  );
+  return {
+    ...loggerOver(root, {}, options.onProblem),
+    get level() {
+      return root.level as LogLevel;
+    },
+    setLevel(level) {
+      root.level = level;
+    },
+  };
+}
+
+/** Returns an equal line of JSON, in which no text of others controls a terminal. */
+const escaped = (line: string): string => `${escapeUnprintable(line.slice(0, -1))}\n`;
+
+/** @param bindings fields of every line: pino would print a name twice that a call repeats */
+function loggerOver(root: Pino, bindings: LogFields, onProblem: OnProblem | undefined): Logger {
+  const writer = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, text: string) => {
+    const report = level === 'warn' || level === 'error' ? onProblem : undefined;
+    if (report === undefined && !root.isLevelEnabled(level)) return;
+    const safe = { ...bindings, ...prepare(fields) };
+    const message = redactText(text);
+    if (level === 'warn' || level === 'error') report?.(level, safe, message);
+    root[level](safe, message);
+  };
+  return {
+    debug: writer('debug'),
+    info: writer('info'),
+    warn: writer('warn'),
+    error: writer('error'),
+    child: (fields) => loggerOver(root, { ...bindings, ...prepare(fields) }, onProblem),
+  };
+}
+
+function prepare(fields: object): LogFields {
+  return Object.fromEntries(
+    Object.entries(redactFields(fields)).map(([name, value]) => [
+      RESERVED.has(name) ? `${name}_` : name,
+      value,
+    ]),
+  );
+}

@@ -1,0 +1,231 @@
+/**
+ * List of all metrics. The code, the tests, the dashboard and docs/metrics.md are made from it.
+ *
+ * Names lack the prefix `content_review_`; units are base units (seconds, bytes). No label takes
+ * values from content, remote ids or error messages: LABELS names the source of each.
+ */
+import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
+
+export interface MetricDefinition {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly LabelName[];
+  /**
+   * Label values of a counter that start at 0 with the pipeline, because `increase()` misses the
+   * event that creates a series. Other values may follow.
+   */
+  readonly startsWith?: StartValues | undefined;
+  /** Upper bounds of a histogram's buckets, ascending, in base units. */
+  readonly buckets?: readonly number[];
+  /** True if a bucket names the trace of its newest observation (docs/tracing.md). */
+  readonly exemplars?: boolean;
+}
+
+type StartValues = Partial<Record<LabelName, readonly string[]>>;
+
+/** Source of the values of each label. Each set is small and closed. */
+export const LABELS = {
+  pipeline: 'Name of the pipeline, as configured.',
+  reason: 'Reason, from a closed list in the code.',
+  status: 'Status of a decision: SUCCESS or ERROR.',
+  result:
+    'Result as the service spells it; `other` beyond the first 20, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
+  kind: 'Kind of anomaly: duplicate, unknown, malformed, forged, missing, unreadable.',
+  outcome: 'Outcome: committed, owned, or the kind of failure.',
+  operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
+  target: 'Hosts with separate limits: api (calls to baseUrl) or storage (uploads, downloads).',
+  code: 'HTTP status, or the kind of failure if there was no response.',
+  stage:
+    'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). For an internal error, that of its dead letter, or the call.',
+  state:
+    'State of a batch (uploading, reviewing, settling, retrying), of a shard that an operator holds (paused, draining, drained), or of a loop (running, waiting, stuck).',
+  condition: 'Name of a readiness condition.',
+  certificate: 'Owner of the certificate: client, ca or broker.',
+  version: 'Version of the connector.',
+  node: 'Version of Node.js.',
+} as const;
+
+type LabelName = keyof typeof LABELS;
+
+const PIPELINE = ['pipeline'] as const;
+
+function counter(help: string, labels: readonly LabelName[] = PIPELINE, startsWith?: StartValues) {
+  return { kind: 'counter', help, labels, startsWith } as const;
+}
+
+function gauge(help: string, labels: readonly LabelName[] = PIPELINE) {
+  return { kind: 'gauge', help, labels } as const;
+}
+
+function histogram(
+  help: string,
+  buckets: readonly number[],
+  labels: readonly LabelName[] = PIPELINE,
+) {
+  return { kind: 'histogram', help, labels, buckets } as const;
+}
+
+/** One scale for all stages: a transfer takes milliseconds, a review up to a day. */
+const STAGE_SECONDS = [
+  0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 15, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400,
+];
+const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const TRANSACTION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
+const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000];
+const BODY_BYTES = [1, 16, 64, 256, 1_024, 2_048, 4_096, 8_192, 16_384, 65_536].map(
+  (kib) => kib * 1_024,
+);
+
+export const METRICS = {
+  // ── Input and output: the two sides of the balance ───────────────────────────────────────────
+  events_consumed_total: counter('Source records consumed: decoded, dead-lettered or skipped.'),
+  events_skipped_total: counter('Source records skipped by configuration.', ['pipeline', 'reason']),
+  decisions_total: counter('Decisions published, by status.', ['pipeline', 'status'], {
+    status: ['SUCCESS', 'ERROR'],
+  }),
+  decision_results_total: counter('Decisions published that have a result, by result.', [
+    'pipeline',
+    'result',
+  ]),
+  dead_lettered_total: counter(
+    'Source records published as dead letters.',
+    ['pipeline', 'reason'],
+    { reason: DEAD_LETTER_REASONS },
+  ),
+  event_to_decision_seconds: {
+    ...histogram(
+      "Time from the oldest source record of a batch to the commit of each decision: an upper bound of the event's latency.",
+      STAGE_SECONDS,
+    ),
+    exemplars: true,
+  },
+  decisions_late_total: counter(
+    'Decisions published later than `objective.age` after the oldest source record of their batch.',
+  ),
+  objective_age_seconds: gauge('`objective.age` of the pipeline.'),
+  objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
+  items_recovered_total: counter(
+    'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
+  ),
+  items_released_total: counter(
+    'Items in flight when a shard was released; the next owner recovers them.',
+  ),
+  items_in_flight: gauge('Items consumed or recovered and not yet settled.'),
+  items_buffered: gauge('Items in a buffer whose batch is not sealed yet.'),
+  balance_items: gauge(
+    'consumed + recovered - decided - dead-lettered - skipped - released - in flight: 0 when in balance.',
+  ),
+  consumer_lag: gauge(
+    'Source records of the owned shards that are not read yet; open transactions count. Up to 5 seconds old; absent while it is unknown, because a shard is being claimed or the brokers do not respond.',
+  ),
+  oldest_unsettled_timestamp_seconds: gauge(
+    'Timestamp of the oldest source record in flight; absent when there is none.',
+  ),
+  internal_errors_total: counter(
+    'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter), one result row or one call.',
+    ['pipeline', 'stage'],
+    { stage: ['decode', 'create', 'rewind', 'settle', 'upload', 'status', 'results'] },
+  ),
+  unread_records_lost_total: counter(
+    'Source records that retention removed before they were read.',
+  ),
+  reset_skipped_records_total: counter(
+    "Source records skipped because the group's offset was moved forward from outside.",
+  ),
+
+  // ── Batches ──────────────────────────────────────────────────────────────────────────────────
+  batches: gauge('Live batches, by state.', ['pipeline', 'state']),
+  oldest_batch_timestamp_seconds: gauge(
+    'Creation time of the oldest live batch in a state; absent when there is none.',
+    ['pipeline', 'state'],
+  ),
+  batches_created_total: counter('Batches created at the service.'),
+  batch_rows: histogram('Rows of a sealed batch.', ROWS),
+  batch_bytes: histogram('Size of the body of a sealed batch.', BODY_BYTES),
+  stage_duration_seconds: histogram('Time a batch spent in a stage.', STAGE_SECONDS, [
+    'pipeline',
+    'stage',
+  ]),
+  jobs_failed_total: counter('Attempts that ended without results, by code (docs/failures.md).', [
+    'pipeline',
+    'reason',
+  ]),
+  orphaned_jobs_total: counter(
+    'Creations with an unclear outcome: the service may have an empty batch with an unknown id.',
+    [],
+  ),
+  items_resubmitted_total: counter('Items submitted again in a new batch.'),
+  result_anomalies_total: counter(
+    'Result rows that did not match: counted, never published.',
+    ['pipeline', 'kind'],
+    { kind: ['duplicate', 'unknown', 'malformed', 'forged', 'missing', 'unreadable'] },
+  ),
+
+  // ── Kafka ────────────────────────────────────────────────────────────────────────────────────
+  rebalances_total: counter('Generations of the consumer group joined.'),
+  claims_total: counter('Claims of a shard, by outcome.', ['pipeline', 'outcome']),
+  shards_owned: gauge('Shards claimed by this instance.'),
+  shards_paused: gauge(
+    'Shards, partitions and content types that wait, by reason (docs/operating.md).',
+    ['pipeline', 'reason'],
+  ),
+  control: gauge(
+    'Owned shards of a pipeline that an operator has paused or drained: paused, draining, drained (docs/control.md).',
+    ['pipeline', 'state'],
+  ),
+  transactions_total: counter('Kafka transactions, by outcome.', ['pipeline', 'outcome']),
+  transaction_duration_seconds: histogram(
+    'Duration of a Kafka transaction, from its first send to its commit.',
+    TRANSACTION_SECONDS,
+  ),
+
+  // ── The Content Review Service ───────────────────────────────────────────────────────────────
+  http_requests_total: counter(
+    'Requests to the service and its storage; protocol: a success that violates the contract.',
+    ['operation', 'code'],
+  ),
+  http_retries_total: counter('Retried requests, by cause.', ['operation', 'reason']),
+  http_request_duration_seconds: histogram(
+    'Duration of one request with its body, without retries.',
+    REQUEST_SECONDS,
+    ['operation'],
+  ),
+  http_concurrency_limit: gauge(
+    'Current limit of concurrent requests: halved by 429, 503 and timeouts.',
+    ['target'],
+  ),
+
+  // ── The schema registry ──────────────────────────────────────────────────────────────────────
+  schema_registry_requests_total: counter(
+    'Requests to the schema registry, by HTTP status or cause of failure.',
+    ['operation', 'code'],
+  ),
+  schema_registry_request_duration_seconds: histogram(
+    'Duration of one request to the schema registry.',
+    REQUEST_SECONDS,
+    ['operation'],
+  ),
+
+  // ── The process ──────────────────────────────────────────────────────────────────────────────
+  memory_budget_bytes: gauge('Budget for buffers, sealed bodies and result chunks.', []),
+  memory_used_bytes: gauge('Used part of the budget.', []),
+  kafka_silent_seconds: gauge(
+    'Time since the first request that no Kafka broker has answered since; 0 while one responds.',
+    [],
+  ),
+  kafka_tls_certificate_expiry_timestamp_seconds: gauge(
+    'Expiry of the first certificate to expire on the connections to Kafka.',
+    ['certificate'],
+  ),
+  log_lines_dropped_total: counter(
+    'Log lines dropped because standard output was not read fast enough.',
+    [],
+  ),
+  loops: gauge('Loops of the engine by state; /livez names the stuck ones.', ['state']),
+  ready: gauge('1 while a readiness condition holds, else 0; /readyz has the reason.', [
+    'condition',
+  ]),
+  build_info: gauge('Always 1; the labels name the versions.', ['version', 'node']),
+} as const satisfies Record<string, MetricDefinition>;
+
+export type MetricName = keyof typeof METRICS;

@@ -1,0 +1,217 @@
+/** Balance of one source partition: each record in its range belongs to exactly one account. Pure. */
+import { OffsetSet } from '../../core/offset-set.ts';
+import { MAX_RESETS, type OutputGaps, type TerminalKind } from './outputs.ts';
+
+// Account of a source record: the one rule of `audit` and `explain`. Pure.
+
+export type Account =
+  | 'decided'
+  | 'deadLettered'
+  | 'skipped'
+  | 'passedOver'
+  | 'beforeStart'
+  | 'waiting'
+  | 'live'
+  | 'missing'
+  | 'unknown';
+
+/** Progress of a partition according to the journal, as it was read before the outputs. */
+export interface JournalEvidence {
+  /** Every offset below is settled or in a live job; 0 when the pipeline never claimed the partition. */
+  readonly watermark: number;
+  /** Offsets at or above the watermark that are settled or in a live job. */
+  readonly claimed: OffsetSet;
+  readonly live: OffsetSet;
+  /** First offset that the pipeline is responsible for. */
+  readonly start: number;
+  /** The start was an offset of the group before this journal existed. */
+  readonly isStartInherited: boolean;
+  /** Offsets that a reset of the group skipped. */
+  readonly passedOver: OffsetSet;
+  readonly hasForgottenResets: boolean;
+}
+
+/** Evidence of outputs and configuration. */
+interface OutputEvidence extends OutputGaps {
+  readonly skipsNullValues: boolean;
+  /** The record was missing in the previous reading too: only then it is called missing. */
+  readonly isSuspect: (offset: number) => boolean;
+}
+
+interface JudgedRecord {
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly hasValue: boolean;
+  /** Returns true if the filter excludes it, undefined if that cannot be determined here. Called only if it matters. */
+  readonly isFiltered?: (() => boolean | undefined) | undefined;
+}
+
+/** Reasons not to call a record without a terminal record missing. */
+type UnknownReason = 'retention' | 'compaction' | 'reset' | 'journal' | 'moving' | 'filter';
+
+export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
+  retention:
+    'retention has removed the beginning of an output topic: older records may have had their terminal record there',
+  compaction:
+    'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
+  reset: 'the group was reset, and the journal no longer shows which records that passed over',
+  journal:
+    'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
+  moving: 'the journal was rewritten while it was read: run the command again',
+  filter:
+    'source.filter may have skipped records: only the running connector can evaluate it for values in this format',
+};
+
+/**
+ * A terminal record overrides the journal, because the outputs were read after it: what was live
+ * then may have settled. A record is missing only if the journal calls it settled and no output has it.
+ * @param kind of the terminal record: a decision, if there are both
+ */
+function accountOf(
+  { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
+  kind: TerminalKind | undefined,
+  journal: JournalEvidence,
+  outputs: OutputEvidence,
+): { readonly account: Account; readonly reason?: UnknownReason } {
+  if (kind !== undefined) return { account: kind === 'decision' ? 'decided' : 'deadLettered' };
+  if (journal.live.has(offset)) return { account: 'live' };
+  if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
+  const beforeStart = offset < journal.start;
+  if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
+  if (journal.passedOver.has(offset)) return { account: 'passedOver' };
+  if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
+  const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
+  if (filtered === true) return { account: 'skipped' };
+
+  const doubts: readonly (readonly [UnknownReason, boolean])[] = [
+    ['filter', filtered === undefined],
+    ['reset', journal.hasForgottenResets],
+    ['compaction', outputs.compacted],
+    ['retention', timestampMs < outputs.completeSinceMs],
+    ['journal', beforeStart],
+    ['moving', !outputs.isSuspect(offset)],
+  ];
+  const reason = doubts.find(([, holds]) => holds)?.[0];
+  return reason === undefined ? { account: 'missing' } : { account: 'unknown', reason };
+}
+
+/**
+ * Records per account; `records` is their sum. `double`: further terminal records with the same
+ * event id. `withoutSource`: terminal records whose source record was never committed, or is gone
+ * from a compacted source. `replayed`: terminal records of reviews after a reset (event ids with #n).
+ */
+export type BalanceCounts = Readonly<
+  Record<Account | 'records' | 'double' | 'withoutSource' | 'replayed', number>
+>;
+
+/** Run of offsets; both ends are included. */
+export type OffsetRun = readonly [first: number, last: number];
+
+const runsOf = (offsets: OffsetSet): OffsetRun[] =>
+  Array.from(offsets.ranges(), ([from, to]) => [from, to - 1]);
+
+/** Offsets [from, to) of a source partition. */
+export interface SourceRange {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface PartitionBalance extends SourceRange, BalanceCounts {
+  /** First offset of the range that may still get a terminal record, or `to`. */
+  readonly settledTo: number;
+  readonly missingOffsets: readonly OffsetRun[];
+  readonly doubleOffsets: readonly OffsetRun[];
+  readonly withoutSourceOffsets: readonly OffsetRun[];
+}
+
+export const emptyCounts = (): Record<keyof BalanceCounts, number> => ({
+  records: 0,
+  decided: 0,
+  deadLettered: 0,
+  skipped: 0,
+  passedOver: 0,
+  beforeStart: 0,
+  waiting: 0,
+  live: 0,
+  missing: 0,
+  unknown: 0,
+  double: 0,
+  withoutSource: 0,
+  replayed: 0,
+});
+
+/** Collects the terminal records of one source partition, then its records. A few bits per offset of the range. */
+export class BalanceBuilder {
+  readonly range: SourceRange;
+  readonly missing = new OffsetSet();
+  readonly reasons = new Set<UnknownReason>();
+  readonly #journal: JournalEvidence;
+  readonly #counts = emptyCounts();
+  readonly #settled = { decision: new OffsetSet(), dead_letter: new OffsetSet() };
+  /** Offsets with a terminal record, by replay count. */
+  readonly #seen = new Map([[0, new OffsetSet()]]);
+  readonly #double = new OffsetSet();
+  readonly #committed = new OffsetSet();
+  #firstOpen: number | undefined;
+
+  constructor(range: SourceRange, journal: JournalEvidence) {
+    this.range = range;
+    this.#journal = journal;
+  }
+
+  addTerminal(kind: TerminalKind, offset: number, replay: number): void {
+    if (offset < this.range.from || offset >= this.range.to) return;
+    let seen = this.#seen.get(replay);
+    if (seen === undefined && this.#seen.size < MAX_RESETS) {
+      seen = new OffsetSet();
+      this.#seen.set(replay, seen);
+    }
+    if (seen?.add(offset) === false) {
+      this.#counts.double++;
+      this.#double.add(offset);
+      return;
+    }
+    if (replay > 0) this.#counts.replayed++;
+    this.#settled[kind].add(offset);
+  }
+
+  #kindOf(offset: number): TerminalKind | undefined {
+    if (this.#settled.decision.has(offset)) return 'decision';
+    return this.#settled.dead_letter.has(offset) ? 'dead_letter' : undefined;
+  }
+
+  /** Judges a record without counting it. */
+  judge(record: JudgedRecord, outputs: OutputEvidence): ReturnType<typeof accountOf> {
+    return accountOf(record, this.#kindOf(record.offset), this.#journal, outputs);
+  }
+
+  /** Counts the next committed record of the range. */
+  take(record: JudgedRecord, outputs: OutputEvidence): void {
+    this.#committed.add(record.offset);
+    const { account, reason } = this.judge(record, outputs);
+    if (account === 'waiting' || account === 'live' || reason === 'moving')
+      this.#firstOpen ??= record.offset;
+    this.#counts.records++;
+    this.#counts[account]++;
+    if (account === 'missing') this.missing.add(record.offset);
+    if (reason !== undefined) this.reasons.add(reason);
+  }
+
+  /** @param logStart first offset of the source now: retention may have removed records of the range meanwhile */
+  finish(logStart: number): PartitionBalance {
+    const withoutSource = new OffsetSet();
+    for (const offsets of Object.values(this.#settled))
+      for (const offset of offsets)
+        if (offset >= logStart && !this.#committed.has(offset)) withoutSource.add(offset);
+    return {
+      ...this.range,
+      ...this.#counts,
+      settledTo: this.#firstOpen ?? this.range.to,
+      withoutSource: withoutSource.size,
+      missingOffsets: runsOf(this.missing),
+      doubleOffsets: runsOf(this.#double),
+      withoutSourceOffsets: runsOf(withoutSource),
+    };
+  }
+}

@@ -1,0 +1,320 @@
+/** Publishes the originals of dead letters again, each once. */
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import {
+  BATCH_HEADER_BYTES,
+  EncodedRecords,
+  sizeInBatch,
+} from '../../core/bytes/encoded-records.ts';
+import { detached } from '../../core/detached.ts';
+import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../core/outcome/dead-letter.ts';
+import { type Transaction, TransactionError } from '../../core/ports/kafka.ts';
+import {
+  type OutgoingRecord,
+  placeOf,
+  type SourceCoordinate,
+  type SourceRecord,
+} from '../../core/record.ts';
+import { InspectError, type Inspection } from './context.ts';
+import {
+  type DeadLetterEntry,
+  type DeadLetterFilter,
+  matcherOf,
+  scanDeadLetters,
+} from './dead-letters.ts';
+import { type ChosenLetter, ReplayPositions } from './replay-positions.ts';
+
+/** Originals of one transaction, and bytes of their values. */
+const MAX_ROWS = 500;
+const MAX_BYTES = 4 * 1024 * 1024;
+const REPORT_EVERY_MS = 5_000;
+
+export type ReplayStatus =
+  /** Published again, or with a dry run: would be. */
+  | 'replayed'
+  | 'replayed_before'
+  /** Its source record was a replay already. */
+  | 'failed_again'
+  /** The dead letter has no value: it was gone from the source, too large, or null. */
+  | 'no_value'
+  /** Larger than max.message.bytes of the target. */
+  | 'too_large_for_target';
+
+export interface ReplayReport {
+  readonly dryRun: boolean;
+  readonly to: string;
+  readonly counts: Readonly<Record<ReplayStatus, number>>;
+  readonly deadLetters: readonly (DeadLetterEntry & { readonly status: ReplayStatus })[];
+  /** `counts` cover more than the list. */
+  readonly listCut: boolean;
+  /** Source records that were named, and have no dead letter; none after a stop. */
+  readonly unmatched: readonly SourceCoordinate[];
+  /** Stopped before the end; `counts` cover what was done. */
+  readonly interrupted: boolean;
+}
+
+/** Transactional producer of the replays of a pipeline. */
+export interface ReplayProducer {
+  /** Fences every earlier replay, and ends its transaction. */
+  fence(): Promise<void>;
+  /** Publishes records and commits offsets of the dead letters. @throws TransactionError */
+  commit(transaction: Omit<Transaction, 'journal'>): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export interface ReplayRequest {
+  readonly filter: DeadLetterFilter;
+  /** Topic: the pipeline's source, or one that it does not use. */
+  readonly to: string;
+  /** Largest number of listed dead letters. */
+  readonly listLimit: number;
+  /** Opens a producer that commits offsets of that group; undefined: a dry run. */
+  readonly open: ((group: string) => ReplayProducer) | undefined;
+  /** Includes dead letters of replayed records. */
+  readonly again?: boolean | undefined;
+  /** Records per second. */
+  readonly rate?: number | undefined;
+  /** Stops after the transaction under way. */
+  readonly stop?: AbortSignal | undefined;
+}
+
+/**
+ * Publishes originals and commits the positions after them in common transactions. A second replay
+ * at the same time fences the first; an interrupted one is continued by running it again.
+ * @throws InspectError
+ */
+export async function replayDeadLetters(
+  inspection: Inspection,
+  request: ReplayRequest,
+): Promise<ReplayReport> {
+  const replay = new Replay(inspection, request, await largestRecord(inspection, request.to));
+  try {
+    return await replay.run();
+  } finally {
+    await replay.close();
+  }
+}
+
+interface Replayable extends ChosenLetter {
+  readonly entry: ListedEntry;
+  readonly original: OutgoingRecord;
+}
+
+/** The status is undefined until the outcome is known. */
+type ListedEntry = DeadLetterEntry & { status?: ReplayStatus };
+
+class Replay {
+  readonly #inspection: Inspection;
+  readonly #request: ReplayRequest;
+  readonly #stop: AbortSignal;
+  readonly #positions: ReplayPositions;
+  readonly #matches: (entry: DeadLetterEntry) => boolean;
+  readonly #maxBytes: number;
+  readonly #counts: Record<ReplayStatus, number> = {
+    replayed: 0,
+    replayed_before: 0,
+    failed_again: 0,
+    no_value: 0,
+    too_large_for_target: 0,
+  };
+  readonly #matched = new Set<string>();
+  readonly #listed: ListedEntry[] = [];
+  #producer: ReplayProducer | undefined;
+  #chunk: Replayable[] = [];
+  #bytes = 0;
+  #writing: Promise<undefined> = Promise.resolve(undefined);
+  #reportedMs: number;
+
+  /** @param maxBytes of a record batch of the target */
+  constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
+    this.#inspection = inspection;
+    this.#request = request;
+    this.#stop = request.stop ?? new AbortController().signal;
+    this.#positions = new ReplayPositions(inspection);
+    this.#matches = matcherOf(request.filter);
+    this.#maxBytes = maxBytes;
+    this.#reportedMs = inspection.clock.now();
+  }
+
+  async run(): Promise<ReplayReport> {
+    const { to, open, filter } = this.#request;
+    const stop = this.#stop;
+    const signal = AbortSignal.any([this.#inspection.signal, stop]);
+    try {
+      if (open === undefined) await this.#positions.read();
+      else await abortable(this.#fence(open), signal);
+      await this.#begin();
+      // All of them: what a selection leaves, later replays need.
+      await scanDeadLetters({ ...this.#inspection, signal }, undefined, (entry, { record }) =>
+        this.#take(entry, record),
+      );
+      await this.#flush();
+    } catch (error) {
+      // Left open, the transaction under way would block all readers of its topics.
+      await this.#writing.catch(() => undefined);
+      if (!stop.aborted || error !== stop.reason) throw error;
+      await this.#writing;
+    }
+    const deadLetters = this.#listed.flatMap(({ status, ...entry }) =>
+      status === undefined ? [] : [{ ...entry, status }],
+    );
+    const all = Object.values(this.#counts).reduce((sum, count) => sum + count, 0);
+    return {
+      dryRun: open === undefined,
+      to,
+      counts: this.#counts,
+      deadLetters,
+      listCut: deadLetters.length < all,
+      unmatched: stop.aborted
+        ? []
+        : filter.sources.filter((source) => !this.#matched.has(placeOf(source))),
+      interrupted: stop.aborted,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#producer?.close();
+  }
+
+  /** Fences an earlier replay and settles what it left open; only then are the positions final. */
+  async #fence(open: NonNullable<ReplayRequest['open']>): Promise<void> {
+    this.#producer = open(this.#positions.group);
+    await this.#producer.fence().catch((error: unknown) => {
+      throw error instanceof TransactionError ? replayFailure(error) : error;
+    });
+    await this.#positions.readBehindFence();
+  }
+
+  /** Settles where the replay begins if no offset tells. @throws InspectError */
+  async #begin(): Promise<void> {
+    if (!this.#positions.isEmpty) return;
+    const { filter, open } = this.#request;
+    if (filter.sinceMs !== undefined) return await this.#positions.beginAt(filter.sinceMs);
+    const problem = `group ${this.#positions.group} has no offsets: this is the first replay, or the last one is longer ago than Kafka keeps offsets (offsets.retention.minutes, a week by default). Say with --since which dead letters have not been replayed yet: older ones count as replayed`;
+    if (open !== undefined) throw new InspectError('usage', problem);
+    this.#inspection.notice(problem);
+  }
+
+  #take(entry: DeadLetterEntry, record: SourceRecord): undefined | Promise<undefined> {
+    const isOpen = entry.valueBytes !== null && !this.#positions.isReplayed(entry);
+    if (!this.#matches(entry)) {
+      if (isOpen) this.#positions.leave(entry);
+      return undefined;
+    }
+    if (this.#request.filter.sources.length > 0) this.#matched.add(placeOf(entry));
+    const listed: ListedEntry = { ...entry };
+    if (this.#listed.length < this.#request.listLimit) this.#listed.push(listed);
+    const obstacle = this.#obstacle(entry, isOpen);
+    if (obstacle !== undefined) return this.#skip(listed, obstacle, isOpen);
+    const original = originalOf(record);
+    const bytes = BATCH_HEADER_BYTES + sizeInBatch(EncodedRecords.of([original]).size(0), 0);
+    if (bytes > this.#maxBytes) return this.#skip(listed, 'too_large_for_target', isOpen);
+    this.#chunk.push({ ...this.#positions.choose(listed), original });
+    this.#bytes += entry.valueBytes ?? 0;
+    return this.#chunk.length >= MAX_ROWS || this.#bytes >= MAX_BYTES ? this.#flush() : undefined;
+  }
+
+  #obstacle({ replays, valueBytes }: DeadLetterEntry, isOpen: boolean): ReplayStatus | undefined {
+    if (valueBytes === null) return 'no_value';
+    if (!isOpen) return 'replayed_before';
+    return replays > 0 && this.#request.again !== true ? 'failed_again' : undefined;
+  }
+
+  #skip(entry: ListedEntry, status: ReplayStatus, isOpen: boolean): undefined {
+    this.#count(entry, status);
+    if (isOpen) this.#positions.leave(entry);
+  }
+
+  #count(entry: ListedEntry, status: ReplayStatus): void {
+    entry.status = status;
+    this.#counts[status]++;
+  }
+
+  /** Several partitions are read at a time, but transactions of one producer must not overlap. */
+  #flush(): Promise<undefined> {
+    const full = this.#chunk;
+    this.#chunk = [];
+    this.#bytes = 0;
+    this.#writing = this.#writing.then(async () => {
+      await this.#publish(full);
+      return undefined;
+    });
+    return this.#writing;
+  }
+
+  /** Writes what the rate allows, then the rest. */
+  async #publish(chunk: Replayable[]): Promise<void> {
+    const { clock, signal } = this.#inspection;
+    const { rate, open } = this.#request;
+    while (chunk.length > 0 && !this.#stop.aborted) {
+      const part = chunk.splice(0, Math.min(MAX_ROWS, rate ?? MAX_ROWS));
+      await this.#write(part);
+      this.#report();
+      if (rate === undefined || open === undefined) continue;
+      const waitMs = (1_000 * part.length) / rate;
+      await clock.sleep(waitMs, this.#stop).catch(() => signal.throwIfAborted());
+    }
+  }
+
+  /** Writes in one transaction. */
+  async #write(chunk: readonly Replayable[]): Promise<void> {
+    if (this.#producer !== undefined) {
+      const records = EncodedRecords.of(chunk.map(({ original }) => original));
+      const offsets = this.#positions.add(chunk);
+      try {
+        await this.#producer.commit({ outputs: [{ topic: this.#request.to, records }], offsets });
+      } catch (error) {
+        throw error instanceof TransactionError ? replayFailure(error) : error;
+      }
+    }
+    for (const { entry } of chunk) this.#count(entry, 'replayed');
+  }
+
+  #report(): void {
+    const { clock, notice } = this.#inspection;
+    const { open, to } = this.#request;
+    if (open === undefined || clock.now() - this.#reportedMs < REPORT_EVERY_MS) return;
+    this.#reportedMs = clock.now();
+    notice(`${this.#counts.replayed.toLocaleString('en-US')} records published to ${to} so far`);
+  }
+}
+
+function replayFailure(cause: TransactionError): InspectError {
+  const again = 'Run it again: it continues here, and replays nothing twice.';
+  const { failure, message } = cause;
+  if (failure === 'fenced')
+    return new InspectError(
+      'refused',
+      `another replay of the same dead letters has started: this one ends. ${again}`,
+      { cause },
+    );
+  if (failure === 'rejected' || failure === 'too_large')
+    return new InspectError('refused', `Kafka refused the replayed records: ${message}`, { cause });
+  return new InspectError('unreachable', `${message}. ${again}`, { cause });
+}
+
+/**
+ * Key, value and headers of the source record, with the number of its replays. Copied: otherwise each
+ * would retain the fetched piece it was read from.
+ */
+export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
+  const { key, value, headers } = detached(deadLetter);
+  const own = headers.filter((header) => !isReasonHeader(header) && header[0] !== REPLAYS_HEADER);
+  const replays = Math.min(replaysOf(deadLetter) + 1, 999_999);
+  return { key, value, headers: [...own, [REPLAYS_HEADER, String(replays)]] };
+}
+
+/** Checks the target. @returns the most bytes of its record batches */
+async function largestRecord({ admin, pipeline }: Inspection, to: string): Promise<number> {
+  const { source, decisions, deadLetters, journal } = pipeline.topics;
+  const written = [decisions, deadLetters, journal, ...pipeline.reservedTopics];
+  if (to !== source && written.includes(to))
+    throw new InspectError(
+      'usage',
+      `the connector itself writes to ${to}: replay to the source, or to a retry topic`,
+    );
+  if (to.startsWith('__')) throw new InspectError('usage', `${to} is an internal topic of Kafka`);
+  const found = await admin.describeTopic(to);
+  if (found === undefined)
+    throw new InspectError('refused', `topic ${to} does not exist: create it, or correct its name`);
+  return Number(found.settings.get('max.message.bytes') ?? Infinity);
+}
