@@ -56,10 +56,10 @@ test('batch ERROR: the records are submitted again, and halved until the poison 
 test('batch CANCELLED: the records are submitted again', async () => {
   const cancelled = scene('cancelled');
   await cancelled.endsWell();
-  assert.deepEqual(
-    cancelled.batches.map(({ batch_status }) => batch_status),
-    ['CANCELLED', 'SUCCESS'],
-  );
+  // The events may have come in two fetches, and so in two batches.
+  const [first, ...later] = cancelled.batches.map(({ batch_status }) => batch_status);
+  assert.equal(first, 'CANCELLED');
+  assert.deepEqual(new Set(later), new Set(['SUCCESS']));
   assert.equal(await cancelled.metric('jobs_failed_total', { reason: 'batch_cancelled' }), 1);
 });
 

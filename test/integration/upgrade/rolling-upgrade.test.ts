@@ -46,7 +46,7 @@ function setup(kind: Kind): PipelineSetup {
       journal: { partitions: SHARDS },
       batch: { maxRows: 100, maxAge: '300ms' },
       output: { headers: [...RETURNED_HEADERS] },
-      review: { poll: '500ms', attempts: 20 },
+      review: { poll: '500ms', grace: '3s', attempts: 20 },
       kafka: { sessionTimeout: '1500ms' },
     },
   };
