@@ -5,7 +5,7 @@ import { InspectError, type Inspection } from './context.ts';
 import { decisionMembers } from './decision-value.ts';
 import { type ReadProgress, rangesBetween, scanTerminals } from './outputs.ts';
 
-/** Results that are told apart; longer ones are not. */
+/** Most results with a row of their own, and their longest name. The others share one row. */
 export const MAX_CLASSES = 50;
 const MAX_NAME = 200;
 

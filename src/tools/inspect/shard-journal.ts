@@ -153,7 +153,7 @@ export async function journalEvidence(
   };
 }
 
-/** What resets of a partition passed over, as far as compaction has left the records that show it. */
+/** Records of a partition that its resets passed over. Compaction may have removed the entries that show some of them. */
 export class ProgressHistory {
   /** Offsets that a forward reset skipped: they have no terminal record, as intended. */
   readonly passedOver = new OffsetSet();
