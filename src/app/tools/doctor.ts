@@ -172,7 +172,6 @@ function withParts<T>(
             clock: systemClock,
             signal,
             notice: () => {},
-            remoteBatch: undefined,
           },
           decoder: kindOf(
             pipeline,

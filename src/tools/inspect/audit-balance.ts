@@ -4,16 +4,12 @@ import { MAX_RESETS, type OutputGaps, type TerminalKind } from './outputs.ts';
 
 // Account of a source record: the one rule of `audit` and `explain`. Pure.
 
-export type Account =
-  | 'decided'
-  | 'deadLettered'
-  | 'skipped'
-  | 'passedOver'
-  | 'beforeStart'
-  | 'waiting'
-  | 'live'
-  | 'missing'
-  | 'unknown';
+const ACCOUNTS = [
+  ...(['decided', 'deadLettered', 'skipped', 'passedOver', 'beforeStart'] as const),
+  ...(['waiting', 'live', 'missing', 'unknown'] as const),
+] as const;
+
+export type Account = (typeof ACCOUNTS)[number];
 
 /** Progress of a partition according to the journal, as it was read before the outputs. */
 export interface JournalEvidence {
@@ -104,6 +100,10 @@ export type BalanceCounts = Readonly<
   Record<Account | 'records' | 'double' | 'withoutSource' | 'replayed', number>
 >;
 
+/** Returns the account of the only record of a range; undefined for a range without records. */
+export const onlyAccount = (counts: BalanceCounts): Account | undefined =>
+  ACCOUNTS.find((account) => counts[account] > 0);
+
 /** Run of offsets; both ends are included. */
 export type OffsetRun = readonly [first: number, last: number];
 
@@ -181,15 +181,11 @@ export class BalanceBuilder {
     return this.#settled.dead_letter.has(offset) ? 'dead_letter' : undefined;
   }
 
-  /** Judges a record without counting it. */
-  judge(record: JudgedRecord, outputs: OutputEvidence): ReturnType<typeof accountOf> {
-    return accountOf(record, this.#kindOf(record.offset), this.#journal, outputs);
-  }
-
   /** Counts the next committed record of the range. */
   take(record: JudgedRecord, outputs: OutputEvidence): void {
     this.#committed.add(record.offset);
-    const { account, reason } = this.judge(record, outputs);
+    const kind = this.#kindOf(record.offset);
+    const { account, reason } = accountOf(record, kind, this.#journal, outputs);
     if (account === 'waiting' || account === 'live' || reason === 'moving')
       this.#firstOpen ??= record.offset;
     this.#counts.records++;

@@ -116,7 +116,7 @@ export async function rangesBetween(
 }
 
 /** Called with each terminal record; may wait. `enough` ends the scan. */
-type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
+export type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
 
 /**
  * Reads the terminal records of the pipeline in these ranges, a few partitions at a time.

@@ -139,7 +139,6 @@ export class FakeWorld {
             clock,
             signal: new AbortController().signal,
             notice: () => {},
-            remoteBatch: undefined,
           },
           decoder: this.#decoder(),
           registryChecks: [],
