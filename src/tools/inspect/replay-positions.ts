@@ -110,7 +110,7 @@ export class ReplayPositions {
     this.#left.set(partition, left);
   }
 
-  choose<T extends Letter>(entry: T): ChosenLetter & { readonly entry: T } {
+  choose(entry: Letter): ChosenLetter {
     return { entry, from: this.#left.get(entry.at.partition)?.next.get(classOf(entry)) ?? 0 };
   }
 

@@ -61,8 +61,6 @@ test('whatever happens to replays and their commits, each original is finally pu
       const request = {
         filter: { reasons: [], sources: [], sinceMs: 0 },
         to,
-        rate: seed % 3 === 0 ? 1_000 : undefined,
-        listLimit: 10,
         open: (group: string) =>
           new KafkaClient(world.kafka, process, name, TOPICS).replayProducer(group, 'dead'),
       };
@@ -147,7 +145,6 @@ test('selections in any order replay each letter that they cover once', async ()
                 sources: offsets.map((offset) => ({ partition: 0, offset })),
               },
               to: 'retry',
-              listLimit: 1,
               again,
               open: (group) =>
                 new KafkaClient(world.kafka, process, process.name, TOPICS).replayProducer(

@@ -32,7 +32,6 @@ async function replay(world: World, more: Partial<ReplayRequest> = {}): Promise<
     replayDeadLetters(inspectionOf(world, { process }), {
       filter: ALL,
       to: 'retry',
-      listLimit: 10,
       open: (group) =>
         new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead'),
       ...more,
