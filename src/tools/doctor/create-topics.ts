@@ -58,7 +58,7 @@ async function handled(
   const found = await admin.describeTopic(topic);
   if (found !== undefined) {
     const { partitions, replicationFactor: replicas } = found;
-    const diagnosis = await topicDiagnosis(pipeline, kafka, role, topic);
+    const diagnosis = await topicDiagnosis(pipeline, role, topic);
     return { partitions, replicas, state: 'exists', settings: null, diagnosis };
   }
   const missing = { partitions: null, replicas: null, settings: null, state: 'missing' as const };
