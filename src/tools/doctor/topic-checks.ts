@@ -2,32 +2,34 @@
 
 import type { TopicDescription } from '../../core/ports/kafka.ts';
 import { CREATE_TOPICS, type TopicRole, topicsOf } from '../../pipeline/context/topics.ts';
-import { journalProblem, outputProblem } from '../../pipeline/shard/prepare-topics.ts';
+import { outputProblem } from '../../pipeline/shard/prepare-topics.ts';
 import type { PipelineParts } from './check.ts';
 import { counted, type Diagnosis, type DoctorCheck, failed, together, warning } from './check.ts';
 
 type Problems = readonly (Diagnosis | false | undefined)[];
 
-/** Names of the checks; `journal` has its own, which reads it. */
-const NAMES = {
+type CheckedRole = Exclude<TopicRole, 'journal'>;
+
+/** Names of the checks; the journal has its own, which reads it. */
+const NAMES: Readonly<Record<CheckedRole, string>> = {
   source: 'topic.source',
   output: 'topic.output',
   'dead-letter': 'topic.deadLetters',
-  journal: undefined,
-} as const satisfies Record<TopicRole, string | undefined>;
+};
 
 export function topicChecks(pipeline: PipelineParts): DoctorCheck[] {
   return [...topicsOf(pipeline.engine)].flatMap(([role, topic]) => {
-    const name = NAMES[role];
+    if (role === 'journal') return [];
     const run = () => topicDiagnosis(pipeline, role, topic);
-    return name ? [{ name, about: `${role} topic ${topic}`, needs: ['kafka.connect'], run }] : [];
+    const about = `${role} topic ${topic}`;
+    return [{ name: NAMES[role], about, needs: ['kafka.connect'], run }];
   });
 }
 
 /** Compares a topic with what its pipeline needs. */
-export async function topicDiagnosis(
+async function topicDiagnosis(
   pipeline: PipelineParts,
-  role: TopicRole,
+  role: CheckedRole,
   topic: string,
 ): Promise<Diagnosis> {
   const { admin } = pipeline.inspection;
@@ -39,9 +41,7 @@ export async function topicDiagnosis(
     ...replicaProblems(found, brokers, role !== 'source'),
     ...(role === 'source'
       ? sourceProblems(pipeline, found)
-      : role === 'journal'
-        ? [refused(journalProblem(pipeline.engine, found, brokers))]
-        : await outputProblems(pipeline, found, role)),
+      : await outputProblems(pipeline, found, role)),
   ]);
 }
 

@@ -68,7 +68,7 @@ export class FakeWorld {
 
   createTopics(options: Partial<CreateTopicsOptions> = {}): Promise<TopicReport[]> {
     const { pipelines, kafka } = this.#parts();
-    const defaults = { partitions: 6, replicationFactor: undefined, source: true, yes: false };
+    const defaults = { partitions: 6, replicationFactor: undefined, yes: false };
     return createTopics(pipelines, kafka, { ...defaults, ...options });
   }
 
