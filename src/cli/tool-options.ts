@@ -25,8 +25,10 @@ export interface ToolFlags {
 }
 
 /** Adds the option that names the configuration. */
-export const configOption = (command: Command): Command =>
-  command.requiredOption('-c, --config <file>', 'configuration file (YAML)');
+export const configOption = (
+  command: Command,
+  description = 'configuration file (YAML)',
+): Command => command.requiredOption('-c, --config <file>', description);
 
 /** Adds the options that every tool has. @param page describes its JSON document */
 export const toolOptions = (

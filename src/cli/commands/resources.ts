@@ -65,9 +65,4 @@ function importCommand(program: Command, io: Io): void {
     'of objects with exactly the fields type (a string) and data (an object) as one import';
   const submit = submitCommand(group, io, 'import', 'JSON Lines', rules);
   serviceOptions(submit, ['import submit users.jsonl --wait', 'import submit - < users.jsonl']);
-  for (const command of group.commands)
-    command.option(
-      '--import-path <path>',
-      'path of the status check of imports (default: /v1/import/{import_id})',
-    );
 }
