@@ -16,13 +16,7 @@ export function serviceOptions(command: Command, examples: readonly string[]): C
         .implies({ wait: true }),
     )
     .option('--json', 'print JSON (docs/cli.md)')
-    .addHelpText(
-      'after',
-      helpText(
-        examples,
-        'Ends with 0 when it is done, 5 when it failed or some rows have no decision, 6 when it is not finished.',
-      ),
-    );
+    .addHelpText('after', helpText(examples, '', 'ok', 'problems', 'unfinished'));
 }
 
 /** Adds the command of a resource with its `get`. */
