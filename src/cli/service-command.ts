@@ -30,7 +30,7 @@ export function resourceCommand(
   const group = program
     .command(kind)
     .description(summary)
-    .addHelpText('after', helpText([`${kind} get ${id}`]));
+    .addHelpText('after', helpText([`${kind} get ${id} -c service.yaml`]));
   const get = group
     .command('get')
     .description(`show the state of one ${kind}`)
@@ -39,7 +39,7 @@ export function resourceCommand(
       const { get, RESOURCES, serviceIo } = await serviceModules(io);
       await get(serviceIo, RESOURCES[kind], id, flags);
     });
-  serviceOptions(get, [`${kind} get ${id} --wait --timeout 1h --json`]);
+  serviceOptions(get, [`${kind} get ${id} --wait --timeout 1h --json -c service.yaml`]);
   return group;
 }
 

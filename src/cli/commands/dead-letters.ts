@@ -37,7 +37,6 @@ interface ListFlags extends LetterFlags {
 interface ReplayFlags extends LetterFlags {
   readonly to: string;
   readonly yes?: true;
-  readonly again?: true;
 }
 
 export function deadLettersCommand(program: Command, io: Io): void {
@@ -74,7 +73,6 @@ export function deadLettersCommand(program: Command, io: Io): void {
     )
     .requiredOption('--to <topic>', '`source`, or the name of a topic')
     .option('-y, --yes', 'replay, rather than a dry run')
-    .option('--again', 'include letters whose record was replayed before and failed again')
     .addHelpText(
       'after',
       helpText(
@@ -115,7 +113,6 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       filter: filterOf(flags, at),
       to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
       open: stop === undefined ? undefined : (group) => tools.openReplay(group),
-      again: flags.again,
       stop,
     });
   // An open transaction would block the readers of its topics, so the first signal only requests the stop.
@@ -161,7 +158,6 @@ function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: nu
 
 const SKIPPED = {
   replayed_before: 'replayed before',
-  failed_again: 'failed again after a replay (--again)',
   no_value: 'without a value',
   too_large_for_target: 'larger than max.message.bytes of the target',
 } as const satisfies Readonly<Record<Exclude<ReplayStatus, 'replayed'>, string>>;

@@ -27,8 +27,6 @@ export type ReplayStatus =
   /** Published again, or with a dry run: would be. */
   | 'replayed'
   | 'replayed_before'
-  /** Its source record was a replay already. */
-  | 'failed_again'
   /** The dead letter has no value: it was gone from the source, too large, or null. */
   | 'no_value'
   /** Larger than max.message.bytes of the target. */
@@ -57,8 +55,6 @@ export interface ReplayRequest {
   readonly to: string;
   /** Opens a producer that commits offsets of that group; undefined: a dry run. */
   readonly open: ((group: string) => ReplayProducer) | undefined;
-  /** Includes dead letters of replayed records. */
-  readonly again?: boolean | undefined;
   /** Stops after the transaction under way. */
   readonly stop?: AbortSignal | undefined;
 }
@@ -94,7 +90,6 @@ class Replay {
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
-    failed_again: 0,
     no_value: 0,
     too_large_for_target: 0,
   };
@@ -166,20 +161,14 @@ class Replay {
       if (isOpen) this.#positions.leave(entry);
       return undefined;
     }
-    const obstacle = this.#obstacle(entry, isOpen);
-    if (obstacle !== undefined) return this.#skip(entry, obstacle, isOpen);
+    if (!isOpen)
+      return this.#skip(entry, entry.valueBytes === null ? 'no_value' : 'replayed_before', isOpen);
     const original = originalOf(record);
     const bytes = BATCH_HEADER_BYTES + sizeInBatch(EncodedRecords.of([original]).size(0), 0);
     if (bytes > this.#maxBytes) return this.#skip(entry, 'too_large_for_target', isOpen);
     this.#chunk.push({ ...this.#positions.choose(entry), original });
     this.#bytes += entry.valueBytes ?? 0;
     return this.#chunk.length >= MAX_ROWS || this.#bytes >= MAX_BYTES ? this.#flush() : undefined;
-  }
-
-  #obstacle({ replays, valueBytes }: DeadLetterEntry, isOpen: boolean): ReplayStatus | undefined {
-    if (valueBytes === null) return 'no_value';
-    if (!isOpen) return 'replayed_before';
-    return replays > 0 && this.#request.again !== true ? 'failed_again' : undefined;
   }
 
   #skip(entry: DeadLetterEntry, status: ReplayStatus, isOpen: boolean): undefined {

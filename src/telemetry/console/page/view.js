@@ -49,7 +49,7 @@ export function pageOf(state, perSecond, heardMs) {
     return h('main', {}, verdict('bad', 'The connector does not respond', []));
   const { detail, nowMs } = state;
   const isSilent = heardMs !== undefined;
-  const { level, text, causes, normal } = detail.verdict;
+  const { level, text, causes } = detail.verdict;
   return h('div', { class: isSilent ? 'stale' : '' }, [
     header(state, isSilent),
     h('main', {}, [
@@ -59,7 +59,6 @@ export function pageOf(state, perSecond, heardMs) {
       isSilent
         ? h('p', { class: 'note' }, `The state below is ${age(Date.now() - heardMs)} old.`)
         : causes.map((cause) => attention(cause, state)),
-      normal.length > 0 && h('p', { class: 'note' }, `${normal.join('. ')}. This is normal.`),
       tiles(detail, perSecond, nowMs),
       batches(detail, nowMs),
       h('div', { class: 'pair' }, [outcomes(detail), problems(state)]),

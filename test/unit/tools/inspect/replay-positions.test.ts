@@ -137,7 +137,6 @@ test('a selection whose ranges do not fit the metadata of an offset is refused',
   const letter = (offset: number) => ({
     at: { partition: 0, offset },
     reason: 'no_type',
-    replays: 0,
   });
   const chosen = Array.from({ length: 2_000 }, (_, n) => {
     positions.leave(letter(1_000 * n));

@@ -118,7 +118,6 @@ test('an original that is too large for the target is reported and left, and all
   assert.deepEqual(counts, {
     replayed: 1_297,
     replayed_before: 0,
-    failed_again: 0,
     no_value: 0,
     too_large_for_target: 3,
   });
