@@ -86,6 +86,6 @@ describe('the command to continue with', () => {
     const id = `a\u001b]0;b\u0007'\n\\x41 \u202e`;
     const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], { config: 'c' });
     assert.match(line, /^[ -~]+$/);
-    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), id);
+    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), `${id}--configc`);
   });
 });
