@@ -5,7 +5,7 @@ import { MAX_RESETS, type OutputGaps, type TerminalKind } from './outputs.ts';
 // Account of a source record: the one rule of `audit` and `explain`. Pure.
 
 const ACCOUNTS = [
-  ...(['decided', 'deadLettered', 'skipped', 'passedOver', 'beforeStart'] as const),
+  ...(['decided', 'deadLettered', 'skipped', 'beforeStart'] as const),
   ...(['waiting', 'live', 'missing', 'unknown'] as const),
 ] as const;
 
@@ -22,9 +22,8 @@ export interface JournalEvidence {
   readonly start: number;
   /** The start was an offset of the group before this journal existed. */
   readonly isStartInherited: boolean;
-  /** Offsets that a reset of the group skipped. */
-  readonly passedOver: OffsetSet;
-  readonly hasForgottenResets: boolean;
+  /** The group was reset: records may have been passed over. The journal does not keep which. */
+  readonly wasReset: boolean;
 }
 
 /** Evidence of outputs and configuration. */
@@ -50,7 +49,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
     'retention has removed the beginning of an output topic: older records may have had their terminal record there',
   compaction:
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
-  reset: 'the group was reset, and the journal no longer shows which records that passed over',
+  reset: 'the group was reset, which may have passed over records',
   journal:
     'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: run the command again',
@@ -74,14 +73,13 @@ function accountOf(
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
   const beforeStart = offset < journal.start;
   if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
-  if (journal.passedOver.has(offset)) return { account: 'passedOver' };
   if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
   const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
   if (filtered === true) return { account: 'skipped' };
 
   const doubts: readonly (readonly [UnknownReason, boolean])[] = [
     ['filter', filtered === undefined],
-    ['reset', journal.hasForgottenResets],
+    ['reset', journal.wasReset],
     ['compaction', outputs.compacted],
     ['retention', timestampMs < outputs.completeSinceMs],
     ['journal', beforeStart],
@@ -130,7 +128,6 @@ export const emptyCounts = (): Record<keyof BalanceCounts, number> => ({
   decided: 0,
   deadLettered: 0,
   skipped: 0,
-  passedOver: 0,
   beforeStart: 0,
   waiting: 0,
   live: 0,
