@@ -63,14 +63,6 @@ export interface AuditProgress {
   readonly outputs: OutputPositions;
 }
 
-/** Audits a range. @throws InspectError */
-export async function audit(
-  inspection: Inspection,
-  request: AuditRequest = {},
-): Promise<AuditReport> {
-  return (await auditFrom(inspection, request)).report;
-}
-
 /**
  * Audits a range, or the rest of the topic after an earlier audit.
  * @param resumed progress of the earlier audit. Terminal records that came since then for records

@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import {
   type AuditProgress,
   type AuditReport,
-  audit,
   auditFrom,
 } from '../../../../src/tools/inspect/audit.ts';
 import {
+  audit,
   delayOutputMarkers,
   explain,
   inspectionOf,
