@@ -2,8 +2,7 @@
  * The Content Review Service of tests: the sandbox with a script of faults, in this process or, as
  * a program, in one of its own (main.ts), where `/sandbox/faults` reads and replaces the script.
  */
-import { jsonAnswer } from '../../../packages/sandbox/src/http-answer.ts';
-import { readJson, route } from '../../../packages/sandbox/src/http-server.ts';
+import { jsonAnswer, readJson, route } from '../../../packages/sandbox/src/server.ts';
 import type { PolicyInput } from '../../../packages/sandbox/src/policy.ts';
 import {
   type Sandbox,

@@ -44,31 +44,6 @@ test('metadata must be equal in every column named; numbers and booleans are com
   assert.equal(elsewhere('x').result, 'ok');
 });
 
-test('a rule needs all its kinds of condition; without any it always matches', () => {
-  const both = judge({
-    default: 'ok',
-    rules: [{ when: { contains: 'a', metadata: { lang: 'de' } }, result: 'bad' }],
-  });
-  assert.deepEqual(
-    [both('a', 'de').result, both('a', 'en').result, both('b', 'de').result],
-    ['bad', 'ok', 'ok'],
-  );
-  assert.equal(judge({ default: 'ok', rules: [{ when: {}, result: 'all' }] })('x').result, 'all');
-});
-
-test('a rule for other content types neither decides nor labels', () => {
-  const review = {
-    default: 'ok',
-    rules: [{ when: { type: ['image', 'video'] }, label: 'media', result: 'seen' }],
-  };
-  assert.deepEqual(judge(review, 'comment')('x'), {
-    status: 'SUCCESS',
-    result: 'ok',
-    labels: '[]',
-  });
-  assert.equal(judge(review, 'video')('x').result, 'seen');
-});
-
 test('labels have `applied` and an explanation', () => {
   const ask = judge({
     rules: [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FaultRates } from '../../src/faults.ts';
+import { faultRates } from '../../src/faults.ts';
 import { parsePolicy } from '../../src/policy.ts';
 
 test('a fault hits the share of its operation that its rate states, and others have their own chance', () => {
@@ -12,10 +12,10 @@ test('a fault hits the share of its operation that its rate states, and others h
     ],
   });
   const drawn = [0.4, 0.5, 0.2, 0.5, 0.25];
-  const rates = new FaultRates(faults, { next: () => drawn.shift() ?? 0 });
-  assert.equal(rates.take('upload')?.action, 'reset_after');
-  assert.equal(rates.take('upload')?.action, 'hang');
-  assert.equal(rates.take('upload'), undefined);
-  assert.equal(rates.take('download')?.action, 'hang', 'the default is every operation');
-  assert.equal(rates.take('get_batch'), undefined);
+  const rates = faultRates(faults, () => drawn.shift() ?? 0);
+  const isHit = (operation: 'upload' | 'download' | 'get_batch') =>
+    rates.ofRequest(operation, undefined) !== undefined;
+  assert.deepEqual([isHit('upload'), isHit('upload'), isHit('upload')], [true, true, false]);
+  assert.ok(isHit('download'), 'the default is every operation');
+  assert.ok(!isHit('get_batch'));
 });
