@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'client/http': ['client/base', 'p-limit', 'undici', 'node:*'],
   'client/service': ['client/base', 'client/http', 'valibot', 'node:*'],
-  'client/results': ['client/base', 'client/service', 'csv-parse', 'node:*'],
+  'client/results': ['client/base', 'client/service', 'node:*'],
   client: ['client/base', 'client/http', 'client/service', 'client/results', 'node:*'],
   'client/cli': ['client/base', 'client', 'node:*'],
   sandbox: [
