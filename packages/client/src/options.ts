@@ -48,13 +48,6 @@ export interface WaitOptions<View> extends ClientCallOptions {
   readonly firstDelayMs?: number;
   /** Longest delay between two requests, in ms. Default 30 s. */
   readonly maxDelayMs?: number;
-  /**
-   * Longest outage of the service to wait out, in ms, counted from its last response. Applies after a first response, or to
-   * a resource that this client created. Default 0: the first UnavailableError ends the wait.
-   */
-  readonly outageMs?: number;
   /** Called with every response. */
   readonly onAnswer?: (view: View) => void;
-  /** Called for each request that fails in an outage. */
-  readonly onOutage?: () => void;
 }

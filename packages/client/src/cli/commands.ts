@@ -212,8 +212,6 @@ function show({ io, flags }: Session, resource: Resource, view: ResourceView): E
 const FIRST_DELAY_MS = 250;
 /** Interval of the displayed time; polls are farther apart. */
 const TICK_MS = 1_000;
-/** Longest outage that is waited out. */
-const OUTAGE_MS = 10 * 60_000;
 
 /**
  * Waits until a resource is finished.
@@ -227,7 +225,6 @@ async function follow(
   const name = `${resource.kind} ${printable(id)}`;
   const startMs = performance.now();
   let state = 'no response yet';
-  let isAway = false;
   const showState = () =>
     progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
   const tick = setInterval(showState, TICK_MS);
@@ -236,15 +233,9 @@ async function follow(
       signal,
       timeoutMs: flags.timeout,
       firstDelayMs: FIRST_DELAY_MS,
-      outageMs: OUTAGE_MS,
       onAnswer: (view) => {
-        isAway = false;
         state = stateOf(resource, view);
         showState();
-      },
-      onOutage: () => {
-        if (!isAway) progress.note(`${name}: the service is unavailable, waiting for it`);
-        isAway = true;
       },
     });
   } catch (error) {

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { constants, createWriteStream, open as openCallback, rmSync, type Stats } from 'node:fs';
+import { constants, rmSync, type Stats } from 'node:fs';
 import { access, open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { Socket } from 'node:net';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { CommandFailed, EXIT, systemReason } from './exit-codes.ts';
-import { type Io, writeTo } from './io.ts';
+import type { Io } from './io.ts';
 import { printable, printableLines } from './text.ts';
 
 export const STANDARD_OUTPUT = '-';
@@ -59,11 +57,11 @@ export async function mustBeWritable(
   const there = await statOf(target);
   if (there?.isDirectory())
     throw new BadOutput(`${printable(target)} is a directory: name a file in it`);
-  if (there === undefined || there.isFile()) {
-    const directory = path.dirname(target);
-    await access(directory, constants.W_OK).catch((error) => unwritable(directory, error));
-  }
-  if (!there?.isFile()) return;
+  if (there?.isFile() === false)
+    throw new BadOutput(`${printable(target)} is no regular file: name one, or - for a pipe`);
+  const directory = path.dirname(target);
+  await access(directory, constants.W_OK).catch((error) => unwritable(directory, error));
+  if (there === undefined) return;
   const submitted = source === undefined ? undefined : await stat(source).catch(() => undefined);
   if (submitted?.dev === there.dev && submitted.ino === there.ino)
     throw new BadOutput(`${printable(target)} is the file that is submitted: name another one`);
@@ -76,7 +74,6 @@ export async function openOutput(io: Io, place: OutputPlace): Promise<Output> {
   if (target === STANDARD_OUTPUT) return standardOutput(io);
   await mustBeWritable(place);
   const there = await statOf(target);
-  if (there !== undefined && !there.isFile()) return await streamOutput(target, there.isFIFO());
   return await fileOutput(there === undefined ? target : await realpath(target), force, there);
 }
 
@@ -105,26 +102,6 @@ function standardOutput(io: Io): Output {
     write: (bytes) => writing('standard output', io.data(io.outIsTerminal ? shown(bytes) : bytes)),
     complete: async () => {},
     discard: async () => {},
-  };
-}
-
-/** Named pipe or device. A pipe without a reader is refused: to wait in `open` would block even the exit of the process. */
-async function streamOutput(target: string, isPipe: boolean): Promise<Output> {
-  const flags = constants.O_WRONLY | constants.O_NONBLOCK;
-  const fd = await promisify(openCallback)(target, flags).catch((error) =>
-    error.code === 'ENXIO'
-      ? unwritable(target, new Error('no process reads this pipe'))
-      : unwritable(target, error),
-  );
-  const stream = isPipe
-    ? new Socket({ fd, readable: false, writable: true })
-    : createWriteStream('', { fd });
-  return {
-    write: (bytes) => writing(target, writeTo(stream, bytes)),
-    complete: async () => void stream.end(),
-    discard: async () => {
-      if (!stream.writableEnded) stream.destroy();
-    },
   };
 }
 

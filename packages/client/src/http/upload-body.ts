@@ -6,8 +6,6 @@ export interface StreamBody {
   readonly length: number;
   /** Makes the body, from its beginning; called for each attempt and each redirect. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** False when `open` works only once (standard input): then nothing is retried. Default true. */
-  readonly repeatable?: boolean;
 }
 
 export type UploadBody = Buffer | StreamBody;
@@ -23,7 +21,6 @@ const COPIED_BYTES = 128 * 1024;
 /** Bodies of one upload's attempts, and the error of making one. */
 export class BodySource {
   readonly length: number;
-  readonly repeatable: boolean;
   readonly #body: UploadBody;
   #stream: Readable | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -35,12 +32,6 @@ export class BodySource {
     }
     this.#body = body;
     this.length = body.length;
-    this.repeatable = Buffer.isBuffer(body) || body.repeatable !== false;
-  }
-
-  /** True once a body that can be made only once was sent. */
-  get exhausted(): boolean {
-    return !this.repeatable && this.#stream !== undefined;
   }
 
   /**

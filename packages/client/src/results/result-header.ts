@@ -1,6 +1,5 @@
 /** Header of a result file: columns by name, in any order. */
 
-import { foreignHeader } from '../base/foreign-format.ts';
 import { ServiceError } from '../base/service-error.ts';
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../service/contract.ts';
 
@@ -88,12 +87,9 @@ export function readResultHeader(
       : [indexOf(resultColumn)];
   const [result = -1] = results;
   const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
-  const isMissing =
-    (referenceColumn !== undefined && reference === -1) ||
-    (resultColumn !== undefined && result === -1) ||
-    (status === -1 && result === -1);
-  const other = isMissing ? foreignHeader(names) : undefined;
-  if (other !== undefined) throw unreadable(`the result file ${other}`);
+  if (/^\s*[<[{]/.test(names[0] ?? '')) {
+    throw unreadable('the result file is not CSV, but HTML, XML or JSON');
+  }
   if (referenceColumn !== undefined && reference === -1) {
     throw unreadable(
       `the result file has no column "${referenceColumn}": the service must return uploaded columns`,

@@ -124,7 +124,7 @@ export class Transfer {
 
   /**
    * PUT of the whole body, with its Content-Length. The same PUT is harmless again, so unclear
-   * outcomes are retried, as long as the body can be made again.
+   * outcomes are retried.
    * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`,
    * `blocked`, `protocol`, with `mayHaveArrived`; the signal's reason when aborted; the error of a
    * streamed body's source, and RangeError when it has another length than announced
@@ -156,8 +156,7 @@ export class Transfer {
           source.throwIfFailed();
           if (sent.ok) return sent;
           mayHaveArrived ||= sent.error.mayHaveArrived === true;
-          const isLast = !source.repeatable && sent.error.failure === 'unavailable';
-          return err({ ...sent.error, mayHaveArrived, ...(isLast && ONLY_ONCE) });
+          return err({ ...sent.error, mayHaveArrived });
         } finally {
           source.close();
         }
@@ -256,11 +255,6 @@ export class Transfer {
         const what = `was not called: ${objection}`;
         return err({ failure: 'blocked', what, reason: 'blocked', address });
       }
-      if (source?.exhausted) {
-        const what = 'was not called: a redirect took the body, which can be made only once';
-        return err({ ...refused(what), address });
-      }
-
       let isSent = false;
       const sent: ServiceRequest = {
         ...request,
@@ -317,11 +311,6 @@ export class Transfer {
     return objection;
   }
 }
-
-const ONLY_ONCE = {
-  final: true,
-  advice: 'it was not retried, because its body can be made only once: start over',
-};
 
 function refused(what: string, status?: number): ServiceProblem {
   return { failure: 'protocol', what, reason: 'refused', status };

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { eventually } from '../../../../../test/support/eventually.ts';
 import { temporaryDirectory } from '../../../../../test/support/temporary-directory.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import {
@@ -12,6 +11,7 @@ import {
   OutputFailed,
   type OutputPlace,
   openOutput,
+  writing,
 } from '../../../src/cli/output.ts';
 
 const DIRECTORY = temporaryDirectory();
@@ -86,6 +86,7 @@ describe('an output file', () => {
     await refused(`${there}/results.csv`, /not a directory/);
     await refused(path.join(path.dirname(there), 'x'.repeat(256)), /name too long/);
     await refused(path.dirname(there), /is a directory/);
+    await refused('/dev/null', /is no regular file/);
     await refused(
       there,
       /is the file that is submitted/,
@@ -117,40 +118,15 @@ describe('standard output', () => {
   });
 });
 
-describe('a pipe', { timeout: 20_000 }, () => {
-  const pipe = () => {
-    const target = place();
-    execFileSync('mkfifo', [target]);
-    return { target, force: false };
-  };
-
-  it('carries the results to its reader', async () => {
-    const at = pipe();
-    const reader = execFile('cat', [at.target], { maxBuffer: 1_000_000 });
-    const read = reader.stdout?.setEncoding('utf8').toArray();
-    const output = await eventually('the pipe has a reader', () =>
-      opened(at).catch(() => undefined),
-    );
-    const text = 'x'.repeat(300_000);
-    assert.equal(await output.write(Buffer.from(text)), true);
-    await output.complete();
-    await output.discard();
-    assert.equal((await read)?.join(''), text);
-  });
-
-  it('that no process reads is refused', async () => {
-    await assert.rejects(
-      opened(pipe()),
-      /nothing can be written to .*: no process reads this pipe/,
-    );
-  });
-});
-
 it('a full disk is reported with the name of the file', async () => {
-  const output = await opened({ target: '/dev/full', force: false });
-  const failed = (error: unknown) =>
-    error instanceof OutputFailed &&
-    error.message === '/dev/full cannot be written: no space left on device';
-  await assert.rejects(output.write(Buffer.from('x')), failed);
-  await output.discard();
+  const full = Object.assign(new Error('ENOSPC'), {
+    errno: -constants.errno.ENOSPC,
+    syscall: 'write',
+  });
+  await assert.rejects(
+    writing('out.csv', Promise.reject(full)),
+    (error) =>
+      error instanceof OutputFailed &&
+      error.message === 'out.csv cannot be written: no space left on device',
+  );
 });
