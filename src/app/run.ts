@@ -202,7 +202,6 @@ function connectorService(
         if (service.transfer.hosts.length === 0)
           logger.info({ host }, 'first transfer to this host: service.transfer.hosts can limit it');
       },
-      limit: (target, limit) => metrics.set('http_concurrency_limit', { target }, limit),
       orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
     },
   });

@@ -190,10 +190,6 @@ export const METRICS = {
     REQUEST_SECONDS,
     ['operation'],
   ),
-  http_concurrency_limit: gauge(
-    'Current limit of concurrent requests: halved by 429, 503 and timeouts.',
-    ['target'],
-  ),
 
   // ── The schema registry ──────────────────────────────────────────────────────────────────────
   schema_registry_requests_total: counter(

@@ -22,9 +22,9 @@ export interface ContentReviewClientOptions extends Omit<NetworkOptions, 'proxy'
   readonly bodyTimeoutMs?: number;
   /** Slowest accepted upload, in bytes per second. Default 64 KiB. */
   readonly minUploadBytesPerSecond?: number;
-  /** Concurrent calls to the service. Default 16; lowered for a while under overload. */
+  /** Concurrent calls to the service. Default 16. */
   readonly maxConcurrentRequests?: number;
-  /** Concurrent uploads, and as many concurrent downloads. Default 8. */
+  /** Concurrent uploads to one host, and as many concurrent downloads. Default 8. */
   readonly maxConcurrentTransfers?: number;
   /** Largest result file in bytes, decompressed. Default 1 GiB. */
   readonly maxResultBytes?: number;

@@ -12,7 +12,6 @@ import {
 } from '../http/extra-headers.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError, networkError } from '../http/network-error.ts';
-import { Permits } from '../http/permits.ts';
 import { shownAddress } from '../http/redaction.ts';
 import { BodySource, type UploadBody } from '../http/upload-body.ts';
 import {
@@ -22,7 +21,6 @@ import {
   parseWebAddress,
   redirectTarget,
 } from '../http/web-address.ts';
-import { AdaptiveLimit } from './adaptive-limit.ts';
 import {
   downloadProblem,
   type ServiceAttempt,
@@ -96,6 +94,12 @@ interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
   readonly extra: Readonly<Record<string, string>>;
 }
 
+/** They connect to no address that the policy refuses. Neither can starve the other. */
+interface TransferPools {
+  readonly upload: HttpPool;
+  readonly download: HttpPool;
+}
+
 interface OpenedTransfer {
   readonly answer: HttpAnswer;
   readonly address: string;
@@ -103,23 +107,14 @@ interface OpenedTransfer {
 
 export class Transfer {
   readonly #context: ServiceContext;
-  readonly #pool: HttpPool;
+  readonly #pools: TransferPools;
   readonly #options: TransferOptions;
   readonly #hosts = new Set<string>();
-  readonly #uploads: Permits;
-  readonly #downloads: Permits;
-  readonly #limit: AdaptiveLimit;
 
-  /** @param pool connects to no address that the policy refuses */
-  constructor(context: ServiceContext, pool: HttpPool, options: TransferOptions) {
+  constructor(context: ServiceContext, pools: TransferPools, options: TransferOptions) {
     this.#context = context;
-    this.#pool = pool;
+    this.#pools = pools;
     this.#options = options;
-    const { maxConcurrentTransfers } = context.settings;
-    this.#uploads = new Permits(maxConcurrentTransfers);
-    this.#downloads = new Permits(maxConcurrentTransfers);
-    const lanes = [this.#uploads, this.#downloads];
-    this.#limit = new AdaptiveLimit(context, 'storage', maxConcurrentTransfers, lanes);
   }
 
   /**
@@ -148,20 +143,18 @@ export class Transfer {
         headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
     };
     let mayHaveArrived = false;
-    await withRetry(this.#context, 'upload', signal, (resends) =>
-      this.#uploads.run(signal, async () => {
-        try {
-          const sent = await this.#send(request, resends, signal);
-          if (sent.ok) sent.value.answer.discard();
-          source.throwIfFailed();
-          if (sent.ok) return sent;
-          mayHaveArrived ||= sent.error.mayHaveArrived === true;
-          return err({ ...sent.error, mayHaveArrived });
-        } finally {
-          source.close();
-        }
-      }),
-    );
+    await withRetry(this.#context, 'upload', signal, async (resends) => {
+      try {
+        const sent = await this.#send(request, resends, signal);
+        if (sent.ok) sent.value.answer.discard();
+        source.throwIfFailed();
+        if (sent.ok) return sent;
+        mayHaveArrived ||= sent.error.mayHaveArrived === true;
+        return err({ ...sent.error, mayHaveArrived });
+      } finally {
+        source.close();
+      }
+    });
   }
 
   /**
@@ -184,24 +177,18 @@ export class Transfer {
       extra: {},
     };
     const { clock, observer } = this.#context;
-    const release = await this.#downloads.acquire(signal);
+    const startedMs = clock.monotonic();
+    const { answer, address } = await withRetry(this.#context, 'download', signal, (resends) =>
+      this.#send(request, resends, signal),
+    );
     try {
-      const startedMs = clock.monotonic();
-      const { answer, address } = await withRetry(this.#context, 'download', signal, (resends) =>
-        this.#send(request, resends, signal),
-      );
-      try {
-        yield* this.#plain(answer);
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        const failure = networkError(error, 'body');
-        if (!(failure instanceof NetworkError)) throw failure;
-        if (failure.failure === 'body_timeout') this.#limit.overloaded(startedMs);
-        observer.request('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
-        throw serviceError('download', { ...downloadProblem(failure, answer.status), address });
-      }
-    } finally {
-      release();
+      yield* this.#plain(answer);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const failure = networkError(error, 'body');
+      if (!(failure instanceof NetworkError)) throw failure;
+      observer.request('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
+      throw serviceError('download', { ...downloadProblem(failure, answer.status), address });
     }
   }
 
@@ -234,10 +221,8 @@ export class Transfer {
       operation === 'upload' ? this.#options.uploadHeaders : {},
     );
     if (!configured.ok) return err({ ...noHeader(configured.error), address: shownAddress(url) });
-    const startedMs = this.#context.clock.monotonic();
     const extra = { ...configured.value, ...request.extra };
-    const attempt = await this.#follow({ ...request, extra }, resends, signal);
-    return this.#limit.learn(attempt, startedMs);
+    return await this.#follow({ ...request, extra }, resends, signal);
   }
 
   /** Follows redirects: method and body must stay, and every new host must be allowed. */
@@ -267,7 +252,13 @@ export class Transfer {
         },
       };
       const read = (answer: HttpAnswer) => this.#read(answer, url, redirects);
-      const attempt = await exchange(this.#context, this.#pool, sent, signal, read);
+      const attempt = await exchange(
+        this.#context,
+        this.#pools[request.operation],
+        sent,
+        signal,
+        read,
+      );
       if (!attempt.ok) {
         const { status } = attempt.error;
         const mayHaveArrived =
