@@ -85,13 +85,13 @@ export class Calls {
   async upload<T extends { readonly uploadUrl: string }>(
     source: UploadSource,
     contentType: string,
-    { signal, onProgress, extraHeaders = {} }: ClientUploadOptions,
+    { signal, onProgress }: ClientUploadOptions,
     create: () => Promise<T>,
   ): Promise<T> {
     const body = await uploadBodyOf(source, onProgress);
     const created = await create();
     await this.run({ signal }, (service, call) =>
-      service.upload(created.uploadUrl, body, { ...call, contentType, extraHeaders }),
+      service.upload(created.uploadUrl, body, { ...call, contentType }),
     );
     return created;
   }

@@ -1,21 +1,10 @@
 /** Routes of the interface: batches, imports and decisions, and the storage of their files. */
 import { createHash } from 'node:crypto';
 import { CONTENT_TYPES, PATHS } from '../../client/src/service/contract.ts';
+import { type Answer, apiError, jsonAnswer, RefusedRequest, storageError } from './answers.ts';
 import type { Decisions } from './decisions.ts';
 import { presign, verifyPresigned } from './presigned.ts';
-import {
-  type Answer,
-  apiError,
-  type Call,
-  jsonAnswer,
-  type Plan,
-  RefusedRequest,
-  type Route,
-  readBody,
-  readJson,
-  route,
-  storageError,
-} from './server.ts';
+import { type Call, type Plan, type Route, readBody, readJson, route } from './server.ts';
 import {
   WAITING,
   WORK_KINDS,

@@ -1,8 +1,9 @@
 /** Routes that only a sandbox has: its health, and a look inside for checkers. */
 import { CONTENT_TYPES } from '../../client/src/service/contract.ts';
+import { apiError, jsonAnswer, RefusedRequest } from './answers.ts';
 import type { SandboxContext } from './api-routes.ts';
 import type { MadeDecision } from './decisions.ts';
-import { apiError, jsonAnswer, RefusedRequest, type Route, readJson, route } from './server.ts';
+import { type Route, readJson, route } from './server.ts';
 import { InvalidSandboxInput } from './settings.ts';
 import type { Work } from './works.ts';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import * as v from 'valibot';
+import { type Answer, apiError, send, storageError } from './answers.ts';
 import { duration, share } from './settings.ts';
-import { type Answer, apiError, send, storageError } from './server.ts';
 
 export const REQUEST_OPERATIONS = [
   ...(['create_batch', 'get_batch', 'upload', 'download'] as const),

@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { RefusedRequest, storageError } from './server.ts';
+import { RefusedRequest, storageError } from './answers.ts';
 
 interface PresignedAddress {
   readonly method: 'PUT' | 'GET';

@@ -1,51 +1,8 @@
 /** HTTP of the sandbox: routes, API keys, bodies in memory, and errors as answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { parseJson } from '../../client/src/base/json/parse-json.ts';
+import { type Answer, apiError, RefusedRequest, send } from './answers.ts';
 import type { Exchange, Faults, RequestOperation } from './faults.ts';
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer;
-}
-
-type Headers = Readonly<Record<string, string>>;
-
-export function jsonAnswer(status: number, value: unknown, headers: Headers = {}): Answer {
-  return {
-    status,
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(value),
-  };
-}
-
-/** Error of the API. The format is the sandbox's own choice: the interface does not show one. */
-export function apiError(status: number, code: string, message: string, headers?: Headers): Answer {
-  return jsonAnswer(status, { error: { code, message } }, headers);
-}
-
-/** Error of the storage, in the form of S3. */
-export function storageError(
-  status: number,
-  code: string,
-  message: string,
-  headers: Headers = {},
-): Answer {
-  return {
-    status,
-    headers: { 'content-type': 'application/xml', ...headers },
-    body: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`,
-  };
-}
-
-/** Ends the handling of a request with this answer. Refused requests use up no fault. */
-export class RefusedRequest extends Error {
-  readonly answer: Answer;
-  constructor(answer: Answer) {
-    super(`refused with ${answer.status}`);
-    this.answer = answer;
-  }
-}
 
 /** Keys that callers may use. They may change while running. */
 export class ApiKeys {
@@ -162,10 +119,6 @@ async function serve(
   const exchange: Exchange = { operation, request, response, run: (body) => handled.run(body) };
   if (fault === undefined) send(response, await handled.run());
   else await fault(exchange);
-}
-
-export function send(response: ServerResponse, { status, headers, body }: Answer): void {
-  response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
 }
 
 function decoded(id: string): string {

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import * as v from 'valibot';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { type Answer, apiError, send } from '../../../packages/sandbox/src/answers.ts';
 import {
   type Exchange,
   onRequest,
@@ -14,7 +15,7 @@ import {
   type WorkOperation,
   workFault,
 } from '../../../packages/sandbox/src/faults.ts';
-import { type Answer, apiError, readBody, send } from '../../../packages/sandbox/src/server.ts';
+import { readBody } from '../../../packages/sandbox/src/server.ts';
 import { duration } from '../../../packages/sandbox/src/settings.ts';
 import { type SpoiltRows, spoilt } from './spoilt-results.ts';
 

@@ -5,11 +5,7 @@
  */
 import { err, ok, type Result } from '../base/result.ts';
 import { plainBytes } from '../http/decompression.ts';
-import {
-  currentHeaders,
-  type ExtraHeaders,
-  problemWithExtraHeader,
-} from '../http/extra-headers.ts';
+import { currentHeaders, type ExtraHeaders } from '../http/extra-headers.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError, networkError } from '../http/network-error.ts';
 import { shownAddress } from '../http/redaction.ts';
@@ -78,8 +74,6 @@ export interface TransferCall {
 export interface UploadCall extends TransferCall {
   /** Sent exactly so: it is part of the signature. */
   readonly contentType: string;
-  /** Headers for this upload; they replace the client's. */
-  readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
 interface TransferOptions {
@@ -90,8 +84,6 @@ interface TransferOptions {
 interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
   readonly operation: 'upload' | 'download';
   readonly source?: BodySource;
-  /** Headers for the origin that the service named, and no other. */
-  readonly extra: Readonly<Record<string, string>>;
 }
 
 /** They connect to no address that the policy refuses. Neither can starve the other. */
@@ -125,18 +117,14 @@ export class Transfer {
    * streamed body's source, and RangeError when it has another length than announced
    */
   async upload(uploadUrl: string, body: UploadBody, call: UploadCall): Promise<void> {
-    const { contentType, signal, extraHeaders = {} } = call;
+    const { contentType, signal } = call;
     const source = new BodySource(body);
-    const allowed = Object.entries(extraHeaders).filter(
-      ([name]) => problemWithExtraHeader(name) === undefined,
-    );
     const { headersTimeoutMs, minUploadBytesPerSecond } = this.#context.settings;
     const request: TransferRequest = {
       operation: 'upload',
       method: 'PUT',
       url: addressOf('upload', uploadUrl),
       headers: { 'content-type': contentType, 'content-length': String(source.length) },
-      extra: Object.fromEntries(allowed),
       source,
       // The pool's headers timeout starts with the first byte sent, so it includes the sending.
       headersTimeoutMs:
@@ -174,7 +162,6 @@ export class Transfer {
       method: 'GET',
       url: addressOf('download', downloadUrl),
       headers: {},
-      extra: {},
     };
     const { clock, observer } = this.#context;
     const startedMs = clock.monotonic();
@@ -221,13 +208,16 @@ export class Transfer {
       operation === 'upload' ? this.#options.uploadHeaders : {},
     );
     if (!configured.ok) return err({ ...noHeader(configured.error), address: shownAddress(url) });
-    const extra = { ...configured.value, ...request.extra };
-    return await this.#follow({ ...request, extra }, resends, signal);
+    return await this.#follow(request, configured.value, resends, signal);
   }
 
-  /** Follows redirects: method and body must stay, and every new host must be allowed. */
+  /**
+   * Follows redirects: method and body must stay, and every new host must be allowed.
+   * @param extra headers for the origin that the service named, and no other
+   */
   async #follow(
-    { source, extra, ...request }: TransferRequest,
+    { source, ...request }: TransferRequest,
+    extra: Readonly<Record<string, string>>,
     resends: number,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<OpenedTransfer>> {

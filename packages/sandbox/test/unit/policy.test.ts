@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { InvalidSandboxInput } from '../../src/settings.ts';
 import { parsePolicy, readPolicyFile } from '../../src/policy.ts';
+import { InvalidSandboxInput } from '../../src/settings.ts';
 
 function problems(input: unknown): string {
   try {
