@@ -33,7 +33,7 @@ export function serviceOptions(command: Command, examples: readonly string[]): C
       'after',
       helpText(
         examples,
-        'Ends with 0 when it is done, 8 when it failed, 9 when some rows have no decision, 10 when it is not finished.',
+        'Ends with 0 when it is done, 5 when it failed or some rows have no decision, 6 when it is not finished.',
       ),
     );
 }

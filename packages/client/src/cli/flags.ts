@@ -18,8 +18,6 @@ export type ServiceFlags = Readonly<
     /** In ms. */
     timeout: number;
     type: string;
-    output: string;
-    force: true;
     resultColumn: string;
   }>
 >;
