@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { type Answer, apiError, send, storageError } from './answers.ts';
 import { duration, share } from './settings.ts';
 
-export const REQUEST_OPERATIONS = [
+const REQUEST_OPERATIONS = [
   ...(['create_batch', 'get_batch', 'upload', 'download'] as const),
   ...(['create_import', 'get_import', 'upload_import', 'get_decision'] as const),
 ] as const;
