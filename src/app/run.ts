@@ -181,7 +181,7 @@ function connectorService(
   logger: Logger,
 ): ProbedService {
   const { service, pipelines } = config;
-  // With a client of its own: probes do not wait for permits, and have short timeouts.
+  // With a client of its own: probes do not wait for connections, and have short timeouts.
   const prober = toolService(config);
   const kind = pipelines[0]?.kind ?? 'review';
   const probe = new ServiceProbe({
