@@ -18,13 +18,7 @@ export const CONTENT_TYPES = {
   jsonl: 'application/jsonl',
 } as const;
 
-const BATCH_STATUSES = [
-  'WAITING_FOR_UPLOAD',
-  'PENDING',
-  'SUCCESS',
-  'CANCELLED',
-  'ERROR',
-] as const;
+const BATCH_STATUSES = ['WAITING_FOR_UPLOAD', 'PENDING', 'SUCCESS', 'CANCELLED', 'ERROR'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 const IMPORT_STATUSES = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'COMPLETE', 'FAILED'] as const;
