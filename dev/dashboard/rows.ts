@@ -237,12 +237,6 @@ const service: Row = {
         ['{{operation}} {{reason}}', orZero(rate('http_retries_total', 'operation, reason'))],
       ],
     },
-    {
-      title: 'Concurrency allowed',
-      about: 'Limit of concurrent requests: halved by 429, 503 and timeouts, then growing back.',
-      unit: 'short',
-      lines: [['{{target}}', gauge('http_concurrency_limit', 'target')]],
-    },
   ],
 };
 

@@ -1,11 +1,10 @@
-/** Keys of the demo: they stop, freeze and kill its parts, and parts that end are started again. */
+/** Keys of the demo: they freeze and kill its parts, and parts that end are started again. */
 import type { LocalKafka } from '../kafka/start.ts';
 import { type DemoRecord, POISON } from './events.ts';
 import type { Part } from './parts.ts';
 import type { Running } from './running.ts';
 import { type Screen, seconds } from './screen.ts';
 
-const STOP_MS = 2_000;
 /** Poison of one key press: each kind this many times. */
 const POISON_ROUNDS = 20;
 
@@ -23,6 +22,7 @@ export class Breaker {
   #recoveries: Recovery[] = [];
   #poison: DemoRecord[] = [];
   #frozenMs: number | undefined;
+  #serviceFrozen = false;
   /** One task at a time: a key may come while a part still starts. */
   #work: Promise<void> = Promise.resolve();
 
@@ -78,6 +78,7 @@ export class Breaker {
   async repair(): Promise<void> {
     await this.#work;
     if (this.#frozenMs !== undefined) await this.#thaw();
+    if (this.#serviceFrozen) this.#parts.sandbox.thaw();
     for (const part of [this.#parts.sandbox, this.#parts.connector])
       if (!part.running) await part.restart();
   }
@@ -85,7 +86,7 @@ export class Breaker {
   get states(): string {
     const { sandbox, connector } = this.#parts;
     return [
-      `service ${sandbox.running ? 'up' : 'stopped'}`,
+      `service ${!sandbox.running ? 'down' : this.#serviceFrozen ? 'frozen' : 'up'}`,
       `broker ${this.#frozenMs === undefined ? 'up' : 'frozen'}`,
       `connector ${connector.running ? 'up' : 'down'}`,
     ].join('  ');
@@ -94,12 +95,14 @@ export class Breaker {
   readonly #keys: Readonly<Record<string, () => Promise<void>>> = {
     s: async () => {
       const { sandbox } = this.#parts;
-      if (sandbox.running) {
-        await sandbox.stop(STOP_MS);
-        this.say('the service is stopped: e-mails wait, and none is lost');
+      if (!sandbox.running) return await sandbox.restart();
+      this.#serviceFrozen = !this.#serviceFrozen;
+      if (this.#serviceFrozen) {
+        sandbox.freeze();
+        this.say('the service is frozen: e-mails wait, and none is lost');
         return;
       }
-      await sandbox.restart();
+      sandbox.thaw();
       this.say('the service is up again');
       this.recovering('the service resumed');
     },
@@ -125,6 +128,7 @@ export class Breaker {
       const sinceMs = performance.now();
       this.say(this.#screen.paint('red', `the ${name} ended with ${how}, and is started again`));
       this.#queue(async () => {
+        if (part === this.#parts.sandbox) this.#serviceFrozen = false;
         if (!part.running) await part.restart();
         this.recovering(`the end of the ${name}`, sinceMs);
       });

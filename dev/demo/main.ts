@@ -22,7 +22,7 @@ const USAGE = `usage: npm run demo [-- --keep]
 Sends real e-mails through a local Kafka, the connector and a sandbox of the Content Review Service, and
 checks that each comes back exactly once.
 
-  --keep    e-mails keep coming afterwards, until Ctrl-C; keys stop the service, freeze the
+  --keep    e-mails keep coming afterwards, until Ctrl-C; keys freeze the service and the
             broker, kill the connector and write poison. Without a terminal: lines on standard
             input with the letters s, b, k and p
   --help    show this help

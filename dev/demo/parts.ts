@@ -32,6 +32,9 @@ export interface Part {
   stop(graceMs: number): Promise<string | undefined>;
   /** Ends it as a crash does. */
   kill(): Promise<void>;
+  /** Stops it without an end; it keeps its state. */
+  freeze(): void;
+  thaw(): void;
   /** Starts it again at its address, once it has ended. @throws Error with the end of its log */
   restart(): Promise<void>;
   /** Reports an unexpected end to `handler` from now on, instead of ending the demo. */
@@ -40,9 +43,8 @@ export interface Part {
 
 /** The reference Content Review Service. */
 export function startSandbox(context: PartContext): Promise<Part> {
-  const data = path.join(context.directory, 'sandbox');
   return startPart(context, 'sandbox', /^sandbox listening on (\S+)/, (port = '0') => ({
-    args: ['sandbox', '--port', port, '--policy', POLICY_FILE, '--data', data],
+    args: ['sandbox', '--port', port, '--policy', POLICY_FILE],
     env: { SANDBOX_API_KEYS: API_KEY },
   }));
 }
@@ -173,6 +175,8 @@ async function startPart(
       kept.kill('SIGKILL');
       await kept.exited;
     },
+    freeze: () => kept.kill('SIGSTOP'),
+    thaw: () => kept.kill('SIGCONT'),
     restart: async () => void (await start(new URL(url).port)),
     onEnd(handler) {
       ended = handler;

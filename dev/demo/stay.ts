@@ -29,7 +29,7 @@ export async function stay(
   onInterrupt(() => finish.abort());
   const ended = AbortSignal.any([finish.signal, over]);
   screen.print(`${screen.paint('bold', '  E-mails keep coming. Break something:')} press
-    s  to stop the service, and again to start it      b  to freeze the broker, and again to thaw it
+    s  to freeze the service, and again to thaw it     b  to freeze the broker, and again to thaw it
     k  to kill the connector                           p  to write records that cannot be submitted
   and see the console ${connector.url}/, the logs in ${context.directory}. Ctrl-C ends.
 `);

@@ -67,15 +67,14 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'service overloaded or unreachable',
-    connector:
-      'Retries indefinitely, with backoff and Retry-After; 429, 503 and timeouts halve the concurrency of API or storage.',
-    user: '`http_retries_total{operation,reason}`, `http_concurrency_limit{target}`, `shards_paused{reason="service"}`',
+    connector: 'Retries indefinitely, with backoff and Retry-After.',
+    user: '`http_retries_total{operation,reason}`, `shards_paused{reason="service"}`',
   },
   {
     event: 'storage overloaded during a download',
     connector:
       'Keeps what was settled; after the Retry-After, requests the batch again and repeats the download.',
-    user: '`http_retries_total{operation="download"}`, `http_concurrency_limit{target="storage"}`',
+    user: '`http_retries_total{operation="download"}`',
   },
   {
     event: 'response that violates the API contract',

@@ -177,7 +177,7 @@ function connectorService(
   logger: Logger,
 ): ProbedService {
   const { service, pipelines } = config;
-  // With a client of its own: probes do not wait for permits, and have short timeouts.
+  // With a client of its own: probes do not wait for connections, and have short timeouts.
   const prober = toolService(config);
   const kind = pipelines[0]?.kind ?? 'review';
   const probe = new ServiceProbe({
@@ -198,7 +198,6 @@ function connectorService(
         if (service.transfer.hosts.length === 0)
           logger.info({ host }, 'first transfer to this host: service.transfer.hosts can limit it');
       },
-      limit: (target, limit) => metrics.set('http_concurrency_limit', { target }, limit),
       orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
     },
   });

@@ -31,7 +31,6 @@ export const LABELS = {
   kind: 'Kind of anomaly: duplicate, unknown, malformed, forged, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
-  target: 'Hosts with separate limits: api (calls to baseUrl) or storage (uploads, downloads).',
   code: 'HTTP status, or the kind of failure if there was no response.',
   stage:
     'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). For an internal error, that of its dead letter, or the call.',
@@ -184,10 +183,6 @@ export const METRICS = {
     'Duration of one request with its body, without retries.',
     REQUEST_SECONDS,
     ['operation'],
-  ),
-  http_concurrency_limit: gauge(
-    'Current limit of concurrent requests: halved by 429, 503 and timeouts.',
-    ['target'],
   ),
 
   // ── The schema registry ──────────────────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { runChaos } from './harness/chaos.ts';
 import { reportText } from './harness/report.ts';
 
-const FAULTS = ['kill -9 of a replica', 'kill -9 of all replicas', 'kill -9 of the service'];
+const FAULTS = ['kill -9 of a replica', 'kill -9 of all replicas', 'service down'];
 /** Of each kind. */
 const LEAST_RECORDS = 20;
 

@@ -20,6 +20,8 @@ import { type ClientUploadOptions, type UploadSource, uploadBodyOf } from './upl
 const CREATED_MS = 30_000;
 /** Created resources that are remembered. */
 const MAX_CREATED = 1_000;
+/** Longest outage of the service that is waited out, in ms, counted from its last response. */
+const OUTAGE_MS = 10 * 60_000;
 /** Delay after a failed request in an outage, in ms, unless the service names one. */
 const OUTAGE_DELAY_MS = 1_000;
 
@@ -83,13 +85,13 @@ export class Calls {
   async upload<T extends { readonly uploadUrl: string }>(
     source: UploadSource,
     contentType: string,
-    { signal, onProgress, extraHeaders = {} }: ClientUploadOptions,
+    { signal, onProgress }: ClientUploadOptions,
     create: () => Promise<T>,
   ): Promise<T> {
     const body = await uploadBodyOf(source, onProgress);
     const created = await create();
     await this.run({ signal }, (service, call) =>
-      service.upload(created.uploadUrl, body, { ...call, contentType, extraHeaders }),
+      service.upload(created.uploadUrl, body, { ...call, contentType }),
     );
     return created;
   }
@@ -111,7 +113,7 @@ export class Calls {
     get: (options: ClientCallOptions) => Promise<View>,
     isFinished: (view: View) => boolean,
   ): Promise<View> {
-    const { timeoutMs, firstDelayMs = 1_000, maxDelayMs = 30_000, outageMs = 0 } = options;
+    const { timeoutMs, firstDelayMs = 1_000, maxDelayMs = 30_000 } = options;
     const caller = this.signal(options);
     const deadline = new AbortController();
     const signal = AbortSignal.any([caller, deadline.signal]);
@@ -127,8 +129,7 @@ export class Calls {
       if (error instanceof NotFoundError && ageMs < CREATED_MS) return delayMs;
       if (!(error instanceof UnavailableError) || answeredMs === undefined) throw error;
       const outageDelayMs = error.retryAfterMs ?? OUTAGE_DELAY_MS;
-      if (nowMs - answeredMs + outageDelayMs > outageMs) throw error;
-      options.onOutage?.();
+      if (nowMs - answeredMs + outageDelayMs > OUTAGE_MS) throw error;
       return outageDelayMs;
     };
 

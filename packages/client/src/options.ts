@@ -22,9 +22,9 @@ export interface ContentReviewClientOptions extends Omit<NetworkOptions, 'proxy'
   readonly bodyTimeoutMs?: number;
   /** Slowest accepted upload, in bytes per second. Default 64 KiB. */
   readonly minUploadBytesPerSecond?: number;
-  /** Concurrent calls to the service. Default 16; lowered for a while under overload. */
+  /** Concurrent calls to the service. Default 16. */
   readonly maxConcurrentRequests?: number;
-  /** Concurrent uploads, and as many concurrent downloads. Default 8. */
+  /** Concurrent uploads to one host, and as many concurrent downloads. Default 8. */
   readonly maxConcurrentTransfers?: number;
   /** Largest result file in bytes, decompressed. Default 1 GiB. */
   readonly maxResultBytes?: number;
@@ -48,13 +48,6 @@ export interface WaitOptions<View> extends ClientCallOptions {
   readonly firstDelayMs?: number;
   /** Longest delay between two requests, in ms. Default 30 s. */
   readonly maxDelayMs?: number;
-  /**
-   * Longest outage of the service to wait out, in ms, counted from its last response. Applies after a first response, or to
-   * a resource that this client created. Default 0: the first UnavailableError ends the wait.
-   */
-  readonly outageMs?: number;
   /** Called with every response. */
   readonly onAnswer?: (view: View) => void;
-  /** Called for each request that fails in an outage. */
-  readonly onOutage?: () => void;
 }

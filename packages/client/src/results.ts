@@ -1,15 +1,14 @@
-import { foreignFormat } from './base/foreign-format.ts';
+import { isUtf8 } from 'node:buffer';
 import { parseJson } from './base/json/parse-json.ts';
 import type { ClientCallOptions } from './options.ts';
-import { CsvParser } from './results/csv-parser.ts';
 import { readLabels } from './results/labels.ts';
 import {
   knownStatus,
-  type RowShape,
+  type ResultHeader,
   readResultHeader,
-  shapeOf,
   unreadable,
 } from './results/result-header.ts';
+import { NOT_WHOLE, RowScanner } from './results/row-scanner.ts';
 
 /** Label of a reviewed row. */
 export interface ResultLabel {
@@ -32,7 +31,7 @@ export interface ReviewedRow {
   /** `labels` as JSON; numbers keep all of their digits. */
   readonly labelsJson: string;
   readonly labelsText: string;
-  /** Other columns by header, uploaded columns with a name of the service's included. */
+  /** Other columns by header, later ones with a name of the service's included. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -45,7 +44,7 @@ export interface RaggedRow {
 
 /** Options of `results`. */
 export interface ResultsOptions extends ClientCallOptions {
-  /** Header of the result. Default: the header that ends in ` result` and is not `Expected result`; of several the first after `Status`. */
+  /** Header of the result. Default: the header that ends in ` result` and is not `Expected result`; of several the first. */
   readonly resultColumn?: string | undefined;
   /** Called with each ragged row, which is then left out. Default: a ragged row is a ProtocolError. */
   readonly onMalformedRow?: (row: RaggedRow) => void;
@@ -56,8 +55,7 @@ export interface ResultsOptions extends ClientCallOptions {
 }
 
 const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
-const SLICE_BYTES = 64 * 1024;
-const LINE_FEED = 0x0a;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /**
  * Parses a result file.
@@ -69,79 +67,86 @@ export async function* resultRows(
   expectedRows: () => number | undefined,
   options: ResultsOptions,
 ): AsyncGenerator<ReviewedRow, void, undefined> {
-  const records: string[][] = [];
-  // csv-parse would put U+FFFD in the place of other bytes.
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const parser = new CsvParser(records, options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES);
-  let names: readonly string[] | undefined;
-  let shape: RowShape | undefined;
+  const { maxRowBytes = DEFAULT_MAX_ROW_BYTES } = options;
+  const scanner = new RowScanner();
+  let names: readonly string[] = [];
+  let header: ResultHeader | undefined;
   let rows = 0;
 
-  function* taken(): Generator<ReviewedRow, void, undefined> {
-    for (const record of records.splice(0)) {
-      if (names === undefined) {
-        readResultHeader(record, options);
-        names = record;
-        continue;
-      }
-      shape ??= shapeOf(names, record, options.resultColumn);
-      const row = rowOf(shape, record, ++rows, options.onMalformedRow);
-      if (row !== undefined) yield row;
+  function* taken(cells: readonly string[]): Generator<ReviewedRow, void, undefined> {
+    if (cells.length === 0) return;
+    if (header === undefined) {
+      header = readResultHeader(cells, options);
+      names = cells;
+      return;
     }
+    const row = rowOf(header, names, cells, ++rows, options.onMalformedRow);
+    if (row !== undefined) yield row;
   }
-
-  try {
-    let lastByte: number | undefined;
-    for await (const chunk of bytes) {
-      await options.onChunk?.(chunk);
-      const foreign = lastByte === undefined ? foreignFormat(chunk) : undefined;
-      if (foreign !== undefined) throw unreadable(`the result file ${foreign.what}`);
-      try {
-        decoder.decode(chunk, { stream: true });
-      } catch {
+  /** @returns the start of the rest */
+  function* wholeRows(text: Buffer): Generator<ReviewedRow, number, undefined> {
+    let at = 0;
+    while (at < text.length) {
+      const next = scanner.scan(text, at);
+      if (next === NOT_WHOLE) break;
+      if (!isUtf8(text.subarray(at, next)))
         throw unreadable('the result file is not UTF-8 (Windows-1252 or Latin-1, perhaps)');
-      }
-      lastByte = chunk.at(-1) ?? lastByte;
-      for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
-        const problem = await parser.feed(chunk.subarray(start, start + SLICE_BYTES));
-        yield* taken();
-        if (problem !== undefined) throw problem;
-      }
+      yield* taken(scanner.texts());
+      at = next;
     }
-    const problem = await parser.finish();
+    return at;
+  }
+
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  /** A long row is scanned again only when it has doubled. */
+  let scanFrom = BYTE_ORDER_MARK.length;
+  /** Empty lines take time as well. */
+  let bytesSinceRow = 0;
+  let isBegun = false;
+  const rest = (): Buffer => {
+    const text = Buffer.concat(held);
+    const hasMark = !isBegun && text.indexOf(BYTE_ORDER_MARK) === 0;
+    isBegun = true;
+    return hasMark ? text.subarray(BYTE_ORDER_MARK.length) : text;
+  };
+  for await (const chunk of bytes) {
+    await options.onChunk?.(chunk);
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes < Math.min(scanFrom, maxRowBytes)) continue;
+    const before = rows;
+    const text = rest();
+    const end = yield* wholeRows(text);
+    held = [text.subarray(end)];
+    heldBytes = text.length - end;
+    scanFrom = 2 * heldBytes;
+    bytesSinceRow = rows > before ? 0 : bytesSinceRow + end;
+    if (heldBytes + bytesSinceRow > maxRowBytes)
+      throw unreadable('the result file has a row that is larger than allowed, or is not CSV');
+  }
+
+  let text = rest();
+  text = text.subarray(yield* wholeRows(text));
+  const expected = expectedRows() ?? 0;
+  let isCut = false;
+  if (text.length > 0) {
     // Without a line end the last row may be a piece of one.
-    const last = lastByte === LINE_FEED ? undefined : records.at(-1);
-    const isPiece = (row: readonly string[]) =>
-      row.length < (names?.length ?? 0) || endsWithinCharacter(decoder);
-    const isCut = last !== undefined && names !== undefined && isPiece(last);
-    const expected = expectedRows() ?? 0;
-    const isShort = rows + records.length - (names === undefined ? 1 : 0) < expected;
-    if (isCut || (isShort && last !== undefined && names !== undefined)) records.pop();
-    yield* taken();
-
-    if (problem !== undefined) throw problem;
-    if (names === undefined) throw unreadable('the result file is empty: it has no header');
-    if (isShort)
-      throw unreadable(
-        `the result file has ${rows} whole rows, but the service counted ${expected}`,
-      );
-    if (isCut) throw unreadable('the result file ends within a row');
-  } finally {
-    parser.destroy();
+    if (scanner.scan(Buffer.concat([text, Buffer.from('\n')]), 0) === NOT_WHOLE)
+      throw unreadable('the result file is truncated: it ends inside a quoted cell');
+    const cells = scanner.texts();
+    isCut = cells.length < names.length || !isUtf8(text);
+    if (!isCut && rows + 1 >= expected) yield* taken(cells);
   }
-}
-
-function endsWithinCharacter(decoder: TextDecoder): boolean {
-  try {
-    decoder.decode();
-    return false;
-  } catch {
-    return true;
-  }
+  if (header === undefined) throw unreadable('the result file is empty: it has no header');
+  if (rows < expected)
+    throw unreadable(`the result file has ${rows} whole rows, but the service counted ${expected}`);
+  if (isCut) throw unreadable('the result file ends within a row');
 }
 
 function rowOf(
-  { header, metadata }: RowShape,
+  header: ResultHeader,
+  names: readonly string[],
   cells: readonly string[],
   row: number,
   onMalformedRow: ResultsOptions['onMalformedRow'],
@@ -165,6 +170,20 @@ function rowOf(
     labels: parseJson(labelsJson) as ResultLabel[],
     labelsJson,
     labelsText,
-    metadata: Object.fromEntries(metadata.map(({ name, index }) => [name, cells[index] ?? ''])),
+    metadata: metadataOf(header, names, cells),
   };
+}
+
+/** Columns that are not the service's own. Of two with one name the first counts. */
+function metadataOf(
+  { content, status, result, expected, labels }: ResultHeader,
+  names: readonly string[],
+  cells: readonly string[],
+): Readonly<Record<string, string>> {
+  const own = new Set([content, status, result, expected, labels]);
+  const metadata = new Map<string, string>();
+  for (const [column, name] of names.entries()) {
+    if (!own.has(column) && !metadata.has(name)) metadata.set(name, cells[column] ?? '');
+  }
+  return Object.fromEntries(metadata);
 }

@@ -10,8 +10,6 @@ export type UploadSource = Uint8Array | { readonly path: string } | StreamBody;
 
 /** Options of `upload` and `submit`. */
 export interface ClientUploadOptions extends ClientCallOptions {
-  /** Further headers that the storage requires, such as `x-ms-blob-type: BlockBlob` (Azure). */
-  readonly extraHeaders?: Readonly<Record<string, string>>;
   /** Called with the bytes sent so far; starts at 0 again with each retry. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }

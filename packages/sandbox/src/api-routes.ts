@@ -1,177 +1,95 @@
-/** Routes of the interface: batches, imports and decisions. */
-import { buffer } from 'node:stream/consumers';
-import { PATHS } from '../../client/src/service/contract.ts';
+/** Routes of the interface: batches, imports and decisions, and the storage of their files. */
+import { createHash } from 'node:crypto';
+import { CONTENT_TYPES, PATHS } from '../../client/src/service/contract.ts';
+import { type Answer, apiError, jsonAnswer, RefusedRequest, storageError } from './answers.ts';
+import type { Decisions } from './decisions.ts';
+import { presign, verifyPresigned } from './presigned.ts';
+import { type Call, type Plan, type Route, readBody, readJson, route } from './server.ts';
 import {
-  resultName,
   WAITING,
   WORK_KINDS,
   type Work,
   type WorkKind,
-} from './batches-and-imports.ts';
-import type { SandboxContext } from './context.ts';
-import type { Fault } from './faults.ts';
-import { apiError, apiRefusal, jsonAnswer, type PlannedAnswer } from './http-answer.ts';
-import { readJson, route, type SandboxCall, type SandboxRoute } from './http-server.ts';
-import { presign } from './object-store.ts';
-import { STORAGE_PREFIX } from './storage-routes.ts';
+  type Works,
+  type WorksParts,
+} from './works.ts';
 
-/** Longest part of an upload that a `quote` fault repeats. */
-const QUOTED_BYTES = 4096;
+/** Parts of a running sandbox that its routes share. */
+export interface SandboxContext extends Pick<WorksParts, 'policy' | 'clock'> {
+  readonly works: Works;
+  readonly decisions: Decisions;
+  /** Signs presigned addresses. */
+  readonly secret: string;
+}
 
-export function apiRoutes(context: SandboxContext): SandboxRoute[] {
+const ID = '/([^/]+)';
+
+export function apiRoutes(context: SandboxContext): Route[] {
+  const { works, decisions } = context;
   const { types } = context.policy.service;
-  const id = '/([^/]+)';
   return [
     route('POST', PATHS.batches, 'all', async (call) => {
-      return createPlan('batch', contentType(await readJson(call), types), call, context);
+      return creation('batch', contentType(await readJson(call), types), call, context);
     }),
-    route('GET', PATHS.batches + id, 'all', (call, batchId) => {
-      return retrievePlan('batch', batchId, call, context);
+    route('GET', PATHS.batches + ID, 'all', (call, id) => {
+      const batch = works.get('batch', id) ?? missing('batch');
+      const run = async () => jsonAnswer(200, batchView(batch, call, context));
+      return { operation: 'get_batch', type: batch.type, run };
     }),
     route('POST', PATHS.imports, 'all', async (call) => {
-      const { length } = await buffer(call.request);
-      if (length > 0) throw apiRefusal(400, 'bad_request', 'send no body here');
-      return createPlan('import', undefined, call, context);
+      if ((await readBody(call.request, 0)) === undefined) {
+        throw new RefusedRequest(apiError(400, 'bad_request', 'send no body here'));
+      }
+      return creation('import', undefined, call, context);
     }),
-    route('GET', PATHS.imports + id, 'all', (call, importId) => {
-      return retrievePlan('import', importId, call, context);
+    route('GET', PATHS.imports + ID, 'all', (_, id) => {
+      const work = works.get('import', id) ?? missing('import');
+      const run = async () =>
+        jsonAnswer(200, { import_id: id, import_status: work.status, record_count: work.rows });
+      return { operation: 'get_import', type: undefined, run };
     }),
-    route('GET', PATHS.decision('').slice(0, -1) + id, 'all', (_, decisionId) => {
-      return decisionPlan(decisionId, context);
+    route('GET', PATHS.decision('').slice(0, -1) + ID, 'all', (_, id) => {
+      const { type } = decisions.get(id) ?? missing('decision');
+      const run = async () => {
+        const { metadata, result, labels, status } = decisions.get(id) ?? missing('decision');
+        const made = status === 'SUCCESS' ? { result, labels } : { result: null, labels: null };
+        return jsonAnswer(200, { decision_id: id, decision_status: status, metadata, ...made });
+      };
+      return { operation: 'get_decision', type, run };
     }),
   ];
 }
 
-function createPlan(
-  kind: WorkKind,
-  type: string | undefined,
-  { origin, request }: SandboxCall,
-  context: SandboxContext,
-): PlannedAnswer {
-  const { works, policy } = context;
-  const traceparent = request.headers.traceparent?.toString();
-  return {
-    operation: `create_${kind}`,
-    type,
-    async run(fault) {
-      const isAlike = (work: Work) => work.type === type;
-      const repeated =
-        fault?.action === 'repeat_id' ? works.all(kind).findLast(isAlike) : undefined;
-      const { id } = repeated ?? works.create(kind, type, traceparent);
-      const { policyId, teamId, teamName } = policy.service;
-      return jsonAnswer(200, {
-        [`${kind}_id`]: id,
-        [`${kind}_status`]: fault?.action === 'state' ? fault.state : WAITING,
-        upload_url: presign(context.secret, {
-          method: 'PUT',
-          origin,
-          path: STORAGE_PREFIX + WORK_KINDS[kind].objectName(id),
-          contentType: WORK_KINDS[kind].contentType,
-          parameters: {
-            [`x-amz-meta-${kind}_id`]: id,
-            'x-amz-meta-policy_id': policyId,
-            'x-amz-meta-team_id': teamId,
-            'x-amz-meta-team_name': teamName,
-          },
-          ...validity(policy.timing.uploadUrlValidity, fault, context),
-        }),
-        ...(kind === 'batch' && { download_url: null, type }),
-      });
-    },
+function missing(what: string): never {
+  throw new RefusedRequest(apiError(404, 'not_found', `there is no ${what} with this id`));
+}
+
+function creation(kind: WorkKind, type: string | undefined, call: Call, context: SandboxContext) {
+  const { works, policy, clock, secret } = context;
+  const { contentType } = WORK_KINDS[kind];
+  const run = async (): Promise<Answer> => {
+    const { id } = works.create(kind, type, call.request.headers.traceparent?.toString());
+    return jsonAnswer(200, {
+      [`${kind}_id`]: id,
+      [`${kind}_status`]: WAITING,
+      upload_url: presign(secret, {
+        method: 'PUT',
+        origin: call.origin,
+        path: `${STORAGE}/${kind}/${id}`,
+        contentType,
+        parameters: {
+          [`x-amz-meta-${kind}_id`]: id,
+          'x-amz-meta-policy_id': 'policy-sandbox',
+          'x-amz-meta-team_id': 'team-sandbox',
+          'x-amz-meta-team_name': 'Sandbox Team',
+        },
+        signedAtMs: clock.now(),
+        validForMs: policy.timing.uploadUrlValidity,
+      }),
+      ...(kind === 'batch' && { download_url: null, type }),
+    });
   };
-}
-
-function retrievePlan(
-  kind: WorkKind,
-  id: string,
-  { origin }: SandboxCall,
-  context: SandboxContext,
-): PlannedAnswer {
-  const { works, policy } = context;
-  const known = works.get(kind, id);
-  if (known === undefined) throw apiRefusal(404, 'not_found', `there is no ${kind} with this id`);
-  return {
-    operation: `get_${kind}`,
-    type: known.type,
-    async run(fault) {
-      const work = works.get(kind, id) ?? known;
-      let status = fault?.action === 'state' ? fault.state : work.status;
-      if (fault?.action === 'quote') {
-        status = await firstRows(work, context);
-        const message = `batch row 1 cannot be reviewed: ${status}`;
-        if (fault.in === 'message') return apiError(fault.status, 'bad_row', message);
-      }
-      const named = { [`${kind}_id`]: id, [`${kind}_status`]: status };
-      if (kind === 'import') {
-        return jsonAnswer(200, { ...named, record_count: work.outcome?.rows ?? 0 });
-      }
-      const download = () =>
-        presign(context.secret, {
-          method: 'GET',
-          origin,
-          path: STORAGE_PREFIX + resultName(id),
-          ...validity(policy.timing.downloadUrlValidity, fault, context),
-        });
-      return jsonAnswer(200, {
-        ...named,
-        type: work.type,
-        upload_url: null,
-        download_url: status === 'SUCCESS' ? download() : null,
-        ...countsOf(work),
-      });
-    },
-  };
-}
-
-function decisionPlan(id: string, { decisions }: SandboxContext): PlannedAnswer {
-  const known = decisions.get(id);
-  if (known === undefined) {
-    throw apiRefusal(404, 'not_found', 'there is no decision with this id');
-  }
-  return {
-    operation: 'get_decision',
-    type: known.type,
-    async run(fault) {
-      const { metadata, result, labels, status } = decisions.get(id) ?? known;
-      const shown = fault?.action === 'state' ? fault.state : status;
-      const isMade = shown === 'SUCCESS';
-      return jsonAnswer(200, {
-        decision_id: id,
-        decision_status: shown,
-        metadata,
-        result: isMade ? result : null,
-        labels: isMade ? labels : null,
-      });
-    },
-  };
-}
-
-/** Numbers of decisions by state: all in one, since a batch moves as a whole. */
-function countsOf({ status, outcome }: Work) {
-  const { rows = 0, errorRows = 0 } = outcome ?? {};
-  const isDone = status === WORK_KINDS.batch.done;
-  const isError = status === WORK_KINDS.batch.failed;
-  return {
-    batch_count: rows,
-    success_count: isDone ? rows - errorRows : 0,
-    pending_count: status === WAITING || status === WORK_KINDS.batch.busy ? rows : 0,
-    error_count: isError ? rows : isDone ? errorRows : 0,
-    cancelled_count: status === 'CANCELLED' ? rows : 0,
-  };
-}
-
-/** An expired address is a valid one that was signed too long ago. */
-function validity(validForMs: number, fault: Fault | undefined, { clock }: SandboxContext) {
-  const ageMs = fault?.action === 'expired_url' ? validForMs + 60_000 : 0;
-  return { signedAtMs: clock.now() - ageMs, validForMs };
-}
-
-/** Beginning of the upload, without its header. */
-async function firstRows({ id }: Work, { objects }: SandboxContext): Promise<string> {
-  const name = WORK_KINDS.batch.objectName(id);
-  if (objects.size(name) === undefined) return '';
-  const text = await buffer(objects.read(name));
-  return text.subarray(text.indexOf('\n') + 1, QUOTED_BYTES).toString();
+  return { operation: `create_${kind}`, type, run } as const;
 }
 
 /** @throws RefusedRequest with 400 unless the body is an object with an allowed type. */
@@ -179,12 +97,94 @@ function contentType(body: unknown, allowed: readonly string[] | undefined): str
   const { type } = Object(body);
   if (typeof type !== 'string' || type === '') {
     const message = 'the body must be a JSON object with a field type, a text that is not empty';
-    throw apiRefusal(400, 'bad_request', message);
+    throw new RefusedRequest(apiError(400, 'bad_request', message));
   }
   if (allowed?.includes(type) === false) {
-    const known = allowed.join(', ');
-    const message = `this type of content is not reviewed here; known are ${known}`;
-    throw apiRefusal(400, 'unknown_type', message);
+    const message = `this type of content is not reviewed here; known are ${allowed.join(', ')}`;
+    throw new RefusedRequest(apiError(400, 'unknown_type', message));
   }
   return type;
+}
+
+/** Numbers of decisions by state are all in one, since a batch moves as a whole. */
+function batchView(batch: Work, { origin }: Call, { secret, policy, clock }: SandboxContext) {
+  const { id, type, status, rows, errorRows } = batch;
+  const { busy, done, failed } = WORK_KINDS.batch;
+  const download = () =>
+    presign(secret, {
+      ...{ method: 'GET', origin, path: `${STORAGE}/results/${id}` },
+      signedAtMs: clock.now(),
+      validForMs: policy.timing.downloadUrlValidity,
+    });
+  return {
+    batch_id: id,
+    batch_status: status,
+    type,
+    upload_url: null,
+    download_url: status === done ? download() : null,
+    batch_count: rows,
+    success_count: status === done ? rows - errorRows : 0,
+    pending_count: status === WAITING || status === busy ? rows : 0,
+    error_count: status === failed ? rows : status === done ? errorRows : 0,
+    cancelled_count: status === 'CANCELLED' ? rows : 0,
+  };
+}
+
+const STORAGE = '/storage';
+
+/** The storage behind presigned addresses. It answers as S3 does. */
+export function storageRoutes({ works, clock, secret, policy }: SandboxContext): Route[] {
+  const verify = (method: string, { request: { headers }, path, query }: Call) =>
+    verifyPresigned(secret, { method, path, query, headers }, clock.now());
+  const upload = (kind: WorkKind) =>
+    route('PUT', `${STORAGE}/${kind}${ID}`, 'none', (call, id) => {
+      verify('PUT', call);
+      return uploadPlan(works, works.get(kind, id) ?? noSuchKey(), call, policy.storage);
+    });
+  return [
+    upload('batch'),
+    upload('import'),
+    route('GET', `${STORAGE}/results${ID}`, 'none', (call, id) => {
+      verify('GET', call);
+      const { type, results = noSuchKey() } = works.get('batch', id) ?? noSuchKey();
+      const headers = { 'content-type': CONTENT_TYPES.csv };
+      const run = async () => ({ status: 200, headers, body: results });
+      return { operation: 'download', type, run };
+    }),
+    route('PUT', `${STORAGE}.*`, 'none', (call) => verify('PUT', call) ?? noSuchKey()),
+    route('GET', `${STORAGE}.*`, 'none', (call) => verify('GET', call) ?? noSuchKey()),
+  ];
+}
+
+function noSuchKey(): never {
+  const message = 'The specified key does not exist.';
+  throw new RefusedRequest(storageError(404, 'NoSuchKey', message));
+}
+
+function uploadPlan(
+  works: Works,
+  work: Work,
+  { request }: Call,
+  { maxUploadBytes }: { readonly maxUploadBytes: number },
+): Plan {
+  const declared = request.headers['content-length'];
+  if (declared === undefined) {
+    const message = 'You must provide the Content-Length HTTP header.';
+    throw new RefusedRequest(storageError(411, 'MissingContentLength', message));
+  }
+  if (Number(declared) > maxUploadBytes) {
+    const message = 'Your proposed upload exceeds the maximum allowed size';
+    throw new RefusedRequest(storageError(400, 'EntityTooLarge', message));
+  }
+  return {
+    operation: WORK_KINDS[work.kind].upload,
+    type: work.type,
+    async run(read) {
+      // Node ends a body that is cut with an error.
+      const body = read ?? (await readBody(request, maxUploadBytes)) ?? Buffer.alloc(0);
+      works.uploaded(work, body);
+      const etag = `"${createHash('sha256').update(body).digest('hex')}"`;
+      return { status: 200, headers: { etag }, body: '' };
+    },
+  };
 }

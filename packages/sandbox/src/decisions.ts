@@ -4,13 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
+import { isObject } from '../../client/src/base/json/json-values.ts';
 import { parseJson } from '../../client/src/base/json/parse-json.ts';
 import { CONTENT_COLUMN, type Label } from '../../client/src/service/contract.ts';
-import type { WorksParts } from './batches-and-imports.ts';
-import { duration, mappingOf, number, oneOf, settings, validate } from './input.ts';
 import { judgeFor } from './policy.ts';
-
-const KIND = 'decision';
+import { duration, validate } from './settings.ts';
+import type { WorksParts } from './works.ts';
 
 /** Decision as it will be once it is made. */
 interface SandboxDecision {
@@ -20,25 +19,22 @@ interface SandboxDecision {
   readonly result: string | null;
   readonly labels: readonly Label[] | null;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Time at which it is made, ms; null: never. */
-  readonly dueMs: number | null;
+  /** Time at which it is made, ms; Infinity: never. */
+  readonly dueMs: number;
 }
 
-const json: v.GenericSchema = v.lazy(() =>
-  v.union([v.string(), number, v.boolean(), v.null(), v.array(json), mappingOf(json)], 'JSON'),
-);
-const label = settings({ name: v.string(), applied: v.boolean(), explanation: v.string() });
+const label = v.strictObject({ name: v.string(), applied: v.boolean(), explanation: v.string() });
 
-const madeDecision = settings({
+const madeDecision = v.strictObject({
   decision_id: v.optional(v.pipe(v.string(), v.minLength(1))),
   type: v.optional(v.string(), 'text'),
   /** Judged by the policy, together with the metadata. */
   content: v.optional(v.string(), ''),
-  metadata: v.optional(mappingOf(json), {}),
+  metadata: v.optional(v.custom<Readonly<Record<string, unknown>>>(isObject), {}),
   /** Time for which it is PENDING. Default: the policy's time. */
-  pending: v.optional(v.union([v.literal('always'), duration], 'a length of time, or always')),
+  pending: v.optional(v.union([v.literal('always'), duration])),
   /** Replaces the policy's verdict, as the next two do. */
-  decision_status: v.optional(oneOf(['SUCCESS', 'ERROR'])),
+  decision_status: v.optional(v.picklist(['SUCCESS', 'ERROR'])),
   result: v.optional(v.nullable(v.string())),
   labels: v.optional(v.nullable(v.array(label))),
 });
@@ -47,23 +43,23 @@ const madeDecisions = v.array(madeDecision);
 export type MadeDecision = v.InferInput<typeof madeDecision>;
 
 export class Decisions {
-  readonly #parts: WorksParts;
+  readonly #parts: Pick<WorksParts, 'policy' | 'clock'>;
+  readonly #decisions = new Map<string, SandboxDecision>();
 
-  constructor(parts: WorksParts) {
+  constructor(parts: Pick<WorksParts, 'policy' | 'clock'>) {
     this.#parts = parts;
   }
 
   /** The decision as it stands now; undefined for an unknown id. */
   get(id: string): SandboxDecision | undefined {
-    const { documents, clock } = this.#parts;
-    const decision = documents.get<SandboxDecision>(KIND, id);
-    const isDue = decision && decision.dueMs !== null && clock.now() >= decision.dueMs;
+    const decision = this.#decisions.get(id);
+    const isDue = decision && this.#parts.clock.now() >= decision.dueMs;
     return decision && (isDue ? decision : { ...decision, status: 'PENDING' });
   }
 
   /** Makes decisions, and returns their ids in the order given. @throws InvalidSandboxInput */
   make(input: readonly MadeDecision[]): string[] {
-    const { documents, policy, clock } = this.#parts;
+    const { policy, clock } = this.#parts;
     return validate(madeDecisions, input, 'list of decisions').map((given) => {
       const { decision_id: id = randomUUID(), type, content, metadata } = given;
       const { pending = policy.timing.decisionTime } = given;
@@ -76,9 +72,9 @@ export class Decisions {
           : { result: verdict.result, labels: parseJson(verdict.labels) as Label[] };
       const { decision_status: status = verdict.status } = given;
       const { result = judged.result, labels = judged.labels } = given;
-      const dueMs = pending === 'always' ? null : clock.now() + pending;
+      const dueMs = pending === 'always' ? Infinity : clock.now() + pending;
       const decision: SandboxDecision = { type, status, result, labels, metadata, dueMs };
-      documents.put(KIND, id, decision);
+      this.#decisions.set(id, decision);
       return id;
     });
   }

@@ -1,115 +1,149 @@
-/** Faults, as the policy file writes them (packages/sandbox/README.md). */
+/** Faults of the sandbox: on exchanges with a client, and on the work on an upload. */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import * as v from 'valibot';
-import type { Random } from '../../client/src/base/clock.ts';
-import { duration, mappingOf, number, oneOf, settings, whole } from './input.ts';
+import { type Answer, apiError, send, storageError } from './answers.ts';
+import { duration, share } from './settings.ts';
 
-const UPLOADS = ['upload', 'upload_import'] as const;
-const TRANSFERS = [...UPLOADS, 'download'] as const;
-const API = ['create_batch', 'get_batch', 'create_import', 'get_import', 'get_decision'] as const;
-const REQUESTS = [
-  ...(['create_batch', 'get_batch', 'upload', 'download', 'create_import', 'get_import'] as const),
-  ...(['upload_import', 'get_decision'] as const),
+const REQUEST_OPERATIONS = [
+  ...(['create_batch', 'get_batch', 'upload', 'download'] as const),
+  ...(['create_import', 'get_import', 'upload_import', 'get_decision'] as const),
 ] as const;
-const count = whole(0);
+export type RequestOperation = (typeof REQUEST_OPERATIONS)[number];
+/** Operations of the service on a file that was uploaded. */
+export type WorkOperation = 'review' | 'ingest';
 
-/** Share of the operations that it hits. */
-const rate = v.optional(v.pipe(number, v.minValue(0), v.maxValue(1)), 1);
-
-function fault<
-  const Action extends string,
-  const Operation extends string,
-  Settings extends v.ObjectEntries,
->(action: Action, operations: readonly Operation[], others: Settings) {
-  const kind = { action: v.literal(action), operation: oneOf(operations) };
-  return settings({ ...kind, rate, ...others });
+/** A request that was accepted, with its effect still to come. */
+export interface Exchange {
+  readonly operation: RequestOperation;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Has the effect. @param body of an upload that was read already */
+  run(body?: Buffer): Promise<Answer>;
 }
 
-/** Every fault of an HTTP request may also delay it. */
-const LATE = { delay: v.optional(duration, 0) };
+/** Answers an exchange in another way, or leaves it without an answer. */
+export type RequestFault = (exchange: Exchange) => Promise<void>;
 
-const faultSchemas = [
-  fault('latency', REQUESTS, { delay: duration }),
-  fault('answer', REQUESTS, {
-    ...LATE,
-    status: whole(200, 599),
-    /** Sent in whole seconds, rounded up. */
-    retryAfter: v.optional(duration),
-    headers: v.optional(mappingOf(v.string()), {}),
-    body: v.optional(v.string()),
-    code: v.optional(v.string(), 'SandboxFault'),
-    message: v.optional(v.string(), 'A fault of the sandbox.'),
-  }),
-  fault('reset_before', REQUESTS, LATE),
-  fault('reset_after', REQUESTS, LATE),
-  fault('hang', REQUESTS, LATE),
-  fault('slow', TRANSFERS, { ...LATE, bytesPerSecond: whole(1) }),
-  fault('state', API, { ...LATE, state: v.string() }),
-  fault('quote', ['get_batch'], {
-    ...LATE,
-    in: v.optional(oneOf(['message', 'state']), 'message'),
-    status: v.optional(whole(400, 599), 400),
-  }),
-  fault('expired_url', ['create_batch', 'get_batch', 'create_import'], LATE),
-  fault('repeat_id', ['create_batch', 'create_import'], LATE),
-  fault('late_event', UPLOADS, { ...LATE, by: duration }),
-  fault('cut', ['download'], { ...LATE, afterBytes: count }),
-  fault('short', ['download'], { ...LATE, bytes: count }),
-  fault('stuck', ['review', 'ingest'], { for: v.optional(duration) }),
-  fault('batch_error', ['review'], {}),
-  fault('batch_cancelled', ['review'], {}),
-  fault('import_failed', ['ingest'], {}),
-  fault('rows', ['review'], {
-    missing: v.optional(count, 0),
-    duplicated: v.optional(count, 0),
-    malformed: v.optional(count, 0),
-    /** Rows of the connector whose reference has another key and timestamp. */
-    forged: v.optional(count, 0),
-    unknown: v.optional(count, 0),
-    shuffled: v.optional(v.boolean(), false),
-    /** Column that `malformed` breaks, and `forged` and `unknown` change. Default: the last of the upload. */
-    refColumn: v.optional(v.string()),
-    /** Additional columns, with one value for all rows. */
-    columns: v.optional(mappingOf(v.string()), {}),
-    /** Headers of result columns that are left out. */
-    dropped: v.optional(v.array(v.string()), []),
-    /** A row with this text in its content begins with a quote that never closes. */
-    unclosed: v.optional(v.pipe(v.string(), v.minLength(1))),
-  }),
-  fault('file', ['review'], {
-    as: oneOf(['html', 'header_only', 'commas']),
-    /** Length of the row of commas. */
-    bytes: v.optional(whole(1), 2 ** 20),
-  }),
-] as const;
-
-const ACTIONS = faultSchemas.map((schema) => schema.entries.action.literal);
-
-const faultSchema = v.variant('action', faultSchemas, `one of ${ACTIONS.join(', ')}`);
-export const faultList = v.array(faultSchema);
-
-export type FaultSetting = v.InferInput<typeof faultSchema>;
-export type Fault = v.InferOutput<typeof faultSchema>;
-export type FaultOperation = Fault['operation'];
+export interface WorkFault {
+  /** Shown with the work at `/sandbox/`. */
+  readonly action: string;
+  /** Time that the work takes longer, ms; Infinity: it never ends. */
+  readonly longerMs?: number;
+  /** Final status, in place of the right one. */
+  readonly ends?: string;
+  /** Makes another result file. @param rows of the right one, header first */
+  readonly rewrite?: (rows: readonly (readonly string[])[]) => string;
+}
 
 /** Choice of the fault that hits an operation. */
-export interface FaultSource {
+export interface Faults {
   /** @param type content type of the batch or decision; undefined for imports */
-  take(operation: FaultOperation, type: string | undefined): Fault | undefined;
+  ofRequest(operation: RequestOperation, type: string | undefined): RequestFault | undefined;
+  ofWork(operation: WorkOperation, type: string | undefined): WorkFault | undefined;
 }
 
-/** Faults by chance: an operation is hit by at most one, and each has its own rate. */
-export class FaultRates implements FaultSource {
-  readonly #faults: readonly Fault[];
-  readonly #random: Pick<Random, 'next'>;
+/** Share of the operations that it hits. */
+const rate = v.optional(share, 1);
+const operation = v.picklist(REQUEST_OPERATIONS);
 
-  constructor(faults: readonly Fault[], random: Pick<Random, 'next'>) {
-    this.#faults = faults;
-    this.#random = random;
-  }
+export const requestFault = v.variant('action', [
+  v.strictObject({ action: v.literal('latency'), operation, rate, delay: duration }),
+  v.strictObject({
+    ...{ action: v.literal('answer'), operation, rate },
+    status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599)),
+    code: v.optional(v.string(), 'SandboxFault'),
+    /** Sent in whole seconds, rounded up. */
+    retryAfter: v.optional(duration),
+    body: v.optional(v.string()),
+  }),
+  v.strictObject({ action: v.picklist(['reset_before', 'reset_after', 'hang']), operation, rate }),
+]);
+export const workFault = v.variant('action', [
+  v.strictObject({
+    ...{ action: v.literal('stuck'), operation: v.picklist(['review', 'ingest']), rate },
+    /** Default: permanently. */
+    for: v.optional(duration),
+  }),
+  v.strictObject({
+    action: v.picklist(['batch_error', 'batch_cancelled']),
+    ...{ operation: v.literal('review'), rate },
+  }),
+  v.strictObject({
+    action: v.literal('import_failed'),
+    ...{ operation: v.literal('ingest'), rate },
+  }),
+]);
 
-  take(operation: FaultOperation): Fault | undefined {
-    return this.#faults.find(
-      (fault) => fault.operation === operation && this.#random.next() < fault.rate,
-    );
-  }
+type RequestSetting = v.InferOutput<typeof requestFault>;
+type WorkSetting = v.InferOutput<typeof workFault>;
+
+/** Faults of a policy file: an operation is hit by at most one, and each has its own rate. */
+export function faultRates(
+  settings: readonly (RequestSetting | WorkSetting)[],
+  random: () => number,
+): Faults {
+  const take = (wanted: string) =>
+    settings.find((one) => one.operation === wanted && random() < one.rate);
+  return {
+    ofRequest(wanted) {
+      const setting = take(wanted);
+      return setting && onRequest(setting as RequestSetting);
+    },
+    ofWork(wanted) {
+      const setting = take(wanted);
+      return setting && onWork(setting as WorkSetting);
+    },
+  };
+}
+
+export function onRequest(setting: RequestSetting): RequestFault {
+  return async ({ response, run }) => {
+    switch (setting.action) {
+      case 'latency':
+        await pause(setting.delay, response);
+        return send(response, await run());
+      case 'answer':
+        return send(response, givenAnswer(setting));
+      case 'hang':
+        // Until the client gives up, or the sandbox stops.
+        if (!response.destroyed) await once(response, 'close');
+        return;
+      case 'reset_after':
+        await run();
+    }
+    response.req.socket.resetAndDestroy();
+  };
+}
+
+function givenAnswer({
+  operation,
+  status,
+  code,
+  retryAfter,
+  body,
+}: Extract<RequestSetting, { action: 'answer' }>): Answer {
+  const errorOf = /load/.test(operation) ? storageError : apiError;
+  const answer = errorOf(status, code, 'A fault of the sandbox.', {
+    ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter / 1_000)) }),
+  });
+  return { ...answer, body: body ?? answer.body };
+}
+
+const ENDS = { batch_error: 'ERROR', batch_cancelled: 'CANCELLED', import_failed: 'FAILED' };
+
+export function onWork(setting: WorkSetting): WorkFault {
+  const { action } = setting;
+  return action === 'stuck'
+    ? { action, longerMs: setting.for ?? Infinity }
+    : { action, ends: ENDS[action] };
+}
+
+/** Resolves after `ms`, or when the client is gone. */
+export async function pause(ms: number, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  if (response.destroyed) gone.abort();
+  await setTimeout(ms, undefined, { signal: gone.signal }).catch(() => {});
 }

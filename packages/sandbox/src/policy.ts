@@ -3,69 +3,51 @@ import { readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { parseDocument } from 'yaml';
 import type { Label } from '../../client/src/service/contract.ts';
-import { faultList } from './faults.ts';
-import {
-  byteSize,
-  duration,
-  InvalidSandboxInput,
-  mappingOf,
-  number,
-  oneOf,
-  section,
-  settings,
-  validate,
-} from './input.ts';
+import { requestFault, workFault } from './faults.ts';
+import { byteSize, duration, InvalidSandboxInput, validate } from './settings.ts';
 
-/** Contents of the columns of a result file. */
-const RESULT_FIELDS = ['content', 'status', 'result', 'expected', 'labels', 'metadata'] as const;
+const text = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
+const regExp = v.pipe(text, v.check(isRegExp, 'must be a JavaScript regular expression'));
 
-const text = v.pipe(v.string(), v.minLength(1, 'text that is not empty'));
-const texts = v.pipe(v.array(text), v.minLength(1));
-
-const listed = (single: string) => [single];
 /** One value or a list of them; a list once parsed. */
-const oneOrMore = (item: v.GenericSchema<string>, what: string) => {
-  const options = [v.pipe(item, v.transform(listed)), v.pipe(v.array(item), v.minLength(1))];
-  return v.optional(v.union(options, `${what}, or a list of at least one`));
+const oneOrMore = (item: v.GenericSchema<string>) => {
+  const list = v.union([v.pipe(v.array(item), v.minLength(1)), item]);
+  return v.optional(
+    v.pipe(
+      list,
+      v.transform((value) => [value].flat()),
+    ),
+  );
 };
-
-const REGULAR = 'a JavaScript regular expression';
 const conditions = {
-  type: oneOrMore(text, 'a type'),
-  contains: oneOrMore(text, 'a text'),
-  matches: oneOrMore(v.pipe(text, v.check(isRegExp, REGULAR)), REGULAR),
+  type: oneOrMore(text),
+  contains: oneOrMore(text),
+  matches: oneOrMore(regExp),
 };
-const textCondition = settings(conditions);
+const scalar = v.union([v.string(), v.number(), v.boolean()]);
 
-const scalar = v.union([v.string(), number, v.boolean()], 'text, a number, or true or false');
-
-const rule = settings({
-  when: settings({ ...conditions, metadata: v.optional(mappingOf(scalar)) }),
+const rule = v.strictObject({
+  when: v.strictObject({ ...conditions, metadata: v.optional(v.record(v.string(), scalar)) }),
   label: v.optional(text),
   explanation: v.optional(v.string(), 'The rule matches.'),
   otherwise: v.optional(v.string(), 'The rule does not match.'),
-  score: v.optional(number, 0),
+  score: v.optional(v.number(), 0),
   result: v.optional(text),
   error: v.optional(v.boolean(), false),
   /** The whole batch that holds such a row ends in ERROR. */
   failsBatch: v.optional(v.boolean(), false),
 });
 
-const columns = v.pipe(
-  v.array(oneOf(RESULT_FIELDS)),
-  v.check(
-    (fields) => fields.toSorted().join() === RESULT_FIELDS.toSorted().join(),
-    `each of ${RESULT_FIELDS.join(', ')} once, in any order`,
-  ),
-);
+/** Settings of which none is needed. */
+const section = <const Entries extends v.ObjectEntries>(entries: Entries) => {
+  const schema = v.strictObject(entries);
+  return v.optional(schema, {} as v.InferInput<typeof schema>);
+};
 
-const policySchema = settings({
+const policySchema = v.strictObject({
   service: section({
     name: v.optional(text, 'Sandbox'),
-    types: v.optional(texts),
-    policyId: v.optional(text, 'policy-sandbox'),
-    teamId: v.optional(text, 'team-sandbox'),
-    teamName: v.optional(text, 'Sandbox Team'),
+    types: v.optional(v.pipe(v.array(text), v.minLength(1))),
   }),
   timing: section({
     uploadUrlValidity: v.optional(duration, '1h'),
@@ -75,30 +57,26 @@ const policySchema = settings({
     importTime: v.optional(duration, 0),
     decisionTime: v.optional(duration, 0),
   }),
-  storage: section({ maxUploadBytes: v.optional(byteSize, '5GiB') }),
-  results: section({ columns: v.optional(columns, [...RESULT_FIELDS]) }),
+  storage: section({ maxUploadBytes: v.optional(byteSize, '256MiB') }),
   review: section({
     default: v.optional(text, 'approved'),
-    thresholds: v.optional(v.array(settings({ score: number, result: text })), []),
+    thresholds: v.optional(v.array(v.strictObject({ score: v.number(), result: text })), []),
     rules: v.optional(
-      v.pipe(v.array(rule), v.check(hasUniqueLabels, 'each label in one rule only')),
+      v.pipe(v.array(rule), v.check(hasUniqueLabels, 'must have each label in one rule only')),
       [],
     ),
   }),
-  imports: section({
-    types: v.optional(texts),
-    /** An import with a record that one of these fits ends in FAILED. */
-    fail: v.optional(v.array(textCondition), []),
-  }),
-  faults: v.optional(faultList, []),
+  /** An import with a record that one of these fits ends in FAILED. */
+  imports: section({ fail: v.optional(v.array(v.strictObject(conditions)), []) }),
+  faults: v.optional(v.array(v.variant('action', [requestFault, workFault])), []),
 });
 
 /** A policy as it is written: everything has a default. */
 export type PolicyInput = v.InferInput<typeof policySchema>;
 /** A policy as it is used: defaults filled in, durations in ms, sizes in bytes. */
 export type SandboxPolicy = v.InferOutput<typeof policySchema>;
-export type ReviewPolicy = SandboxPolicy['review'];
-export type TextCondition = v.InferOutput<typeof textCondition>;
+type ReviewPolicy = SandboxPolicy['review'];
+type TextCondition = SandboxPolicy['imports']['fail'][number];
 
 /** @throws InvalidSandboxInput naming every wrong setting. */
 export function parsePolicy(input: unknown, source = 'sandbox policy'): SandboxPolicy {
@@ -139,11 +117,6 @@ function hasUniqueLabels(rules: v.InferOutput<typeof rule>[]): boolean {
   return new Set(labels).size === labels.length;
 }
 
-/**
- * Policy engine. Every rule is evaluated; those that match apply their label and add their score.
- * The first matching rule with `error` or `result` decides; otherwise the highest threshold that
- * the score reaches; otherwise the default.
- */
 export interface Verdict {
   readonly status: 'SUCCESS' | 'ERROR';
   /** Empty when the status is ERROR. */
@@ -160,7 +133,11 @@ export type Judge = (cells: readonly string[]) => Verdict;
 const ROW_ERROR: Verdict = { status: 'ERROR', result: '', labels: '' };
 const BATCH_ERROR: Verdict = { ...ROW_ERROR, failsBatch: true };
 
-/** Judge for files of one content type with this header: columns are found once. */
+/**
+ * Returns the judge for files of one content type with this header. Every rule is evaluated; those
+ * that match apply their label and add their score. The first matching rule with `error` or
+ * `result` decides; otherwise the highest threshold that the score reaches; otherwise the default.
+ */
 export function judgeFor(
   policy: ReviewPolicy,
   type: string,

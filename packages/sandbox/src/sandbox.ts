@@ -1,13 +1,9 @@
 /** Reference Content Review Service in this process. packages/sandbox/README.md describes it for users. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { systemClock, systemRandom } from '../../client/src/base/clock.ts';
-import { apiRoutes } from './api-routes.ts';
-import { type SandboxClock, STORAGE_FOLDERS, Works } from './batches-and-imports.ts';
+import { systemClock } from '../../client/src/base/clock.ts';
+import { apiRoutes, storageRoutes } from './api-routes.ts';
 import {
   type BatchSummary,
   batchSummary,
@@ -16,32 +12,25 @@ import {
   importSummary,
 } from './control-routes.ts';
 import { Decisions, type MadeDecision } from './decisions.ts';
-import { Documents } from './documents.ts';
-import { FaultRates, type FaultSource } from './faults.ts';
-import { ApiKeys, type SandboxRoute, sandboxServer } from './http-server.ts';
-import { ObjectStore } from './object-store.ts';
+import { type Faults, faultRates } from './faults.ts';
 import { type PolicyInput, parsePolicy } from './policy.ts';
-import { storageRoutes } from './storage-routes.ts';
+import { ApiKeys, type Route, sandboxServer } from './server.ts';
+import { Works, type WorksParts } from './works.ts';
 
 export interface SandboxOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /**
-   * Keeps everything over restarts. Default: a temporary directory, removed by `stop`. One sandbox
-   * at a time.
-   */
-  readonly dataDir?: string;
   /** As written in a policy file (see readPolicyFile). Default: everything is approved at once. */
   readonly policy?: PolicyInput;
   /** Keys that callers may use; at least one. */
   readonly apiKeys: readonly string[];
   /** Default: by the rates of the policy. */
-  readonly faults?: FaultSource;
+  readonly faults?: Faults;
   /** Routes in addition to the sandbox's own. */
-  readonly routes?: readonly SandboxRoute[];
-  readonly clock?: SandboxClock;
+  readonly routes?: readonly Route[];
+  readonly clock?: WorksParts['clock'];
   /** Receives failures of the sandbox itself. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
 }
@@ -63,67 +52,36 @@ export interface Sandbox {
 }
 
 /**
- * Starts the sandbox and resumes unfinished batches and imports of an earlier process.
- * @throws InvalidSandboxInput for a wrong policy; Error for no API key, a port or a data directory
- * in use.
+ * Starts the sandbox. It keeps everything in memory.
+ * @throws InvalidSandboxInput for a wrong policy; Error for no API key, or a port in use.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { host = '127.0.0.1', clock = systemClock, onError = warn } = options;
+  const { host = '127.0.0.1', port: wanted = 0, clock = systemClock, onError = warn } = options;
   const policy = parsePolicy(options.policy);
   if (options.apiKeys.length === 0) {
     throw new Error('the sandbox needs at least one API key for its callers');
   }
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'content-review-sandbox-'));
-  mkdirSync(dataDir, { recursive: true });
-
-  const documents = new Documents(join(dataDir, 'sandbox.sqlite'));
-  const objects = new ObjectStore(dataDir, STORAGE_FOLDERS);
-  const faults = options.faults ?? new FaultRates(policy.faults, systemRandom);
+  const faults = options.faults ?? faultRates(policy.faults, Math.random);
   const apiKeys = new ApiKeys(options.apiKeys);
-  const parts = { documents, objects, policy, faults, clock, onError };
-  const works = new Works(parts);
-  const decisions = new Decisions(parts);
-  const closing = new AbortController();
-  const secret = documents.get<string>('setting', 'secret') ?? randomBytes(32).toString('base64');
-  documents.put('setting', 'secret', secret);
-  const { signal } = closing;
-  const context = { ...parts, works, decisions, secret, apiKeys, closing: signal };
-  const routes = [
+  const works = new Works({ policy, faults, clock, onError });
+  const decisions = new Decisions({ policy, clock });
+  const context = { policy, clock, works, decisions, secret: randomBytes(32).toString('base64') };
+  const server = sandboxServer({ apiKeys, faults, onError }, [
     ...apiRoutes(context),
     ...storageRoutes(context),
     ...controlRoutes(context),
     ...(options.routes ?? []),
-  ];
-  const { server, idle } = sandboxServer(context, routes);
-  const free = async () => {
-    closing.abort();
-    await idle();
-    await works.stop();
-    documents.close();
-    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
-  };
-
-  const wanted = options.port ?? 0;
+  ]);
   try {
     await once(server.listen(wanted, host), 'listening');
   } catch (cause) {
-    await free();
     const reason = cause instanceof Error ? cause.message : String(cause);
     const advice = 'choose another --port, or 0 for a free one';
     const message = `the sandbox cannot listen on ${host}:${wanted} (${reason}); ${advice}`;
     throw new Error(message, { cause });
   }
   const { port } = server.address() as AddressInfo;
-  works.resume();
-
-  let stopped: Promise<void> | undefined;
-  const stop = async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-    await free();
-  };
+  const closed = once(server, 'close');
   return {
     baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
@@ -131,9 +89,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     batches: () => works.all('batch').map(batchSummary),
     imports: () => works.all('import').map(importSummary),
     makeDecisions: (list) => decisions.make(list),
-    stop: () => {
-      stopped ??= stop();
-      return stopped;
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+      await closed;
     },
   };
 }

@@ -15,33 +15,24 @@ export function resourceCommands(program: Command, io: Io): void {
   resourceCommand(program, io, 'decision', 'show a single decision');
 }
 
-const FORCE_OPTION = ['-f, --force', 'replace the output file when it exists'] as const;
-
 function batchCommand(program: Command, io: Io): void {
   const summary = 'submit a CSV file for review, follow it, fetch its results';
   const batch = resourceCommand(program, io, 'batch', summary);
   const rules = 'with a column Content as one batch; every other column is metadata';
-  const submit = submitCommand(batch, io, 'batch', 'CSV', rules)
-    .requiredOption('-t, --type <type>', 'content type, as the service knows it')
-    .addOption(
-      new Option(
-        '-o, --output <file>',
-        'wait, and fetch the results; - is standard output',
-      ).implies({ wait: true }),
-    )
-    .option(...FORCE_OPTION);
+  const submit = submitCommand(batch, io, 'batch', 'CSV', rules).requiredOption(
+    '-t, --type <type>',
+    'content type, as the service knows it',
+  );
   serviceOptions(submit, [
-    'batch submit posts.csv --type post --wait --output results.csv -c service.yaml',
-    'batch submit - --type post --wait --output - -c service.yaml < posts.csv > results.csv',
+    'batch submit posts.csv --type post --wait -c service.yaml',
+    'batch submit - --type post -c service.yaml < posts.csv',
   ]);
   const results = batch
     .command('results')
     .description(
-      "Fetches the service's result file, or with --json a document for each row. A file has its name only when it is whole.",
+      "Writes the service's result file to standard output, or with --json a document for each row.",
     )
     .argument('<id>', 'id of the batch')
-    .option('-o, --output <file>', 'output file; - is standard output', '-')
-    .option(...FORCE_OPTION)
     .addOption(
       new Option(
         '--result-column <name>',
@@ -53,7 +44,7 @@ function batchCommand(program: Command, io: Io): void {
       await results(serviceIo, id, flags);
     });
   serviceOptions(results, [
-    'batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --output results.csv -c service.yaml',
+    'batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --wait -c service.yaml > results.csv',
     `batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --json -c service.yaml | jq 'select(.status == "ERROR").row'`,
   ]);
 }

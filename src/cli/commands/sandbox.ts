@@ -10,7 +10,6 @@ interface SandboxFlags {
   readonly host: string;
   readonly port: number;
   readonly policy?: string;
-  readonly data?: string;
   readonly apiKey?: readonly string[];
 }
 
@@ -19,7 +18,7 @@ export function sandboxCommand(program: Command, io: Io): void {
     .command('sandbox')
     .summary('run a reference Content Review Service for trials and tests')
     .description(
-      'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions by a policy file, faults on demand.',
+      'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions by a policy file, faults by chance. It keeps everything in memory.',
     )
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option(
@@ -29,7 +28,6 @@ export function sandboxCommand(program: Command, io: Io): void {
       8080,
     )
     .option('--policy <file>', 'policy (YAML); default: everything is approved at once')
-    .option('--data <dir>', 'directory that keeps batches over restarts; default: a temporary one')
     .option(
       '--api-key <key...>',
       `accepted keys; also SANDBOX_API_KEYS, separated by commas (default: "${DEFAULT_KEY}")`,
@@ -38,14 +36,14 @@ export function sandboxCommand(program: Command, io: Io): void {
       'after',
       helpText([
         'sandbox --policy config/sandbox-policy.yaml',
-        'sandbox --port 0 --data ./sandbox-data --api-key one two',
+        'sandbox --port 0 --api-key one two',
       ]),
     )
-    .action(async ({ host, port, policy, data, apiKey }: SandboxFlags) => {
+    .action(async ({ host, port, policy, apiKey }: SandboxFlags) => {
       const [{ startSandbox }, { readPolicyFile }, { InvalidSandboxInput }] = await Promise.all([
         import('../../../packages/sandbox/src/sandbox.ts'),
         import('../../../packages/sandbox/src/policy.ts'),
-        import('../../../packages/sandbox/src/input.ts'),
+        import('../../../packages/sandbox/src/settings.ts'),
       ]);
       await interruptible(async (_, interrupted) => {
         const sandbox = await startSandbox({
@@ -53,7 +51,6 @@ export function sandboxCommand(program: Command, io: Io): void {
           port,
           apiKeys: apiKey ?? keysIn(io.env.SANDBOX_API_KEYS),
           ...(policy && { policy: await readPolicyFile(policy) }),
-          ...(data && { dataDir: data }),
           onError: (error) => io.err(`sandbox: ${inspect(error)}\n`),
         });
         io.out(`sandbox listening on ${sandbox.baseUrl}\n`);

@@ -76,13 +76,10 @@ export const serviceOptions = group('The Content Review Service.', {
     '10ms',
     '1h',
   ),
-  concurrency: group(
-    'Maximum concurrency over all pipelines; 429, 503 and timeouts halve it for a while.',
-    {
-      requests: integer('Calls to baseUrl.', 16, 1, 1_000),
-      transfers: integer('Uploads, and as many downloads.', 4, 1, 1_000),
-    },
-  ),
+  concurrency: group('Maximum concurrency over all pipelines.', {
+    requests: integer('Calls to baseUrl.', 16, 1, 1_000),
+    transfers: integer('Uploads, and as many downloads.', 4, 1, 1_000),
+  }),
   allowHttp: several(
     text({
       help: 'Further hosts that may be called by http, which sends API key, content and signed addresses unencrypted.',

@@ -1,5 +1,5 @@
-/** The sandbox as a process that can be killed and started again on the same data. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+/** The sandbox as a process. */
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
@@ -17,18 +17,14 @@ export interface FaultEntry {
 }
 
 export class SandboxServer {
-  readonly #directory: string;
+  readonly #policyFile: string;
   readonly #apiKey: string;
-  readonly #started: (port: number) => void;
   #process: Kept | undefined;
   #url = '';
 
-  /** @param started told the port after each start */
-  constructor(directory: string, apiKey: string, policy: object, started: (port: number) => void) {
-    this.#directory = directory;
+  constructor(directory: string, apiKey: string, policy: object) {
+    this.#policyFile = path.join(directory, 'policy.yaml');
     this.#apiKey = apiKey;
-    this.#started = started;
-    mkdirSync(this.#data, { recursive: true });
     writeFileSync(this.#policyFile, stringify(policy));
   }
 
@@ -42,7 +38,7 @@ export class SandboxServer {
     const lines: string[] = [];
     const kept = await spawnKept({
       command: process.execPath,
-      args: [SERVICE, this.#data, this.#policyFile, this.#apiKey],
+      args: [SERVICE, this.#policyFile, this.#apiKey],
       onLine: (line) => {
         lines.push(line);
         const url = /listening on (\S+)/.exec(line)?.[1];
@@ -54,15 +50,9 @@ export class SandboxServer {
     );
     this.#process = kept;
     this.#url = await listening.promise;
-    this.#started(Number(new URL(this.#url).port));
   }
 
-  async kill(): Promise<void> {
-    this.process.kill('SIGKILL');
-    await this.process.exited;
-  }
-
-  /** Present base URL of its checkers' routes. */
+  /** Base URL of its checkers' routes. */
   get url(): string {
     return this.#url;
   }
@@ -99,14 +89,6 @@ export class SandboxServer {
   /** Returns the hits of each entry of the script. */
   async faults(): Promise<readonly FaultEntry[]> {
     return ((await this.#ask('/sandbox/faults')) as { faults: readonly FaultEntry[] }).faults;
-  }
-
-  get #data(): string {
-    return path.join(this.#directory, 'sandbox');
-  }
-
-  get #policyFile(): string {
-    return path.join(this.#directory, 'policy.yaml');
   }
 
   async #ask(route: string, init: RequestInit = {}): Promise<unknown> {

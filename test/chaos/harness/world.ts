@@ -42,7 +42,7 @@ export interface WorldOptions {
   readonly rate: number;
   /** True if review events are written with the schemas of a registry. */
   readonly registered: boolean;
-  /** For the sandbox's data and the configuration; removed by its creator. */
+  /** For the policy of the sandbox and the configuration; removed by its creator. */
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly onProgress: (message: string) => void;
@@ -141,10 +141,9 @@ export class World {
       }
       const kafka = new TestKafka(cluster.brokers);
       begun.push(() => kafka.close());
-      const sandbox = new SandboxServer(options.directory, API_KEY, POLICY, (port) => {
-        service.targetPort = port;
-      });
+      const sandbox = new SandboxServer(options.directory, API_KEY, POLICY);
       await sandbox.start();
+      service.targetPort = Number(new URL(sandbox.url).port);
       begun.push(() => sandbox.process.stop(0));
       const registry = options.registered
         ? await ChaosRegistry.start(options.onProgress)

@@ -1,6 +1,5 @@
 /** `batch submit` against the sandbox: uploads, output and exit codes. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
@@ -51,38 +50,9 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.deepEqual([batch?.batch_id, batch?.type, batch?.uploaded !== null], [id, 'post', true]);
   });
 
-  it('with --wait and --output shows the final state, and saves the whole result file under its name', async (t) => {
-    const service = await bench(t, nextDirectory(), POLICY);
-    const results = service.path('results.csv');
-    const file = service.file('posts.csv', CSV);
-    const { code, out, err } = await service.run(
-      'batch',
-      'submit',
-      file,
-      '-t',
-      'post',
-      '--wait',
-      '--output',
-      results,
-    );
-    assert.equal(code, EXIT.ok, err);
-    assert.match(out, /^batch {4}\S{36}\ntype {5}post\nstatus {3}SUCCESS\nrows {5}2: 2 decided\n$/);
-    assert.match(err, /results of batch \S+: 2 rows in \S+results\.csv\n$/);
-    assert.match(
-      readFileSync(results, 'utf8'),
-      /^Content,Status,Sandbox result,Expected result,Labels,author\n"Buy now, ""cheap""!\r\nReally\.",SUCCESS,rejected,.*,u-7\nGood morning,/s,
-    );
-    assert.deepEqual(readdirSync(path.dirname(results)).sort(), [
-      'posts.csv',
-      'results.csv',
-      'service.yaml',
-    ]);
-  });
-
-  it('refuses unusable files, options and outputs before anything is sent', async (t) => {
+  it('refuses unusable files and options before anything is sent', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', CSV);
-    const there = service.file('there.csv', 'precious');
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [
         [service.path('none.csv'), '-t', 'post'],
@@ -93,69 +63,39 @@ describe('batch submit', { timeout: 600_000 }, () => {
       [[file], /required option '-t, --type <type>' not specified/],
       [[file, '-t', ' '], /--type needs a type/],
       [[file, '-t', 'post', '--wait', '--timeout', '5'], /has a unit/],
-      [
-        [file, '-t', 'post', '--wait', '--output', there],
-        /there\.csv exists already: name another file, or add --force/,
-      ],
-      [
-        [file, '-t', 'post', '--wait', '--output', service.path('no/such/x.csv')],
-        /nothing can be written to \S+no\/such: no such file or directory/,
-      ],
-      [
-        [file, '-t', 'post', '--wait', '--output', service.path('.')],
-        /is a directory: name a file in it/,
-      ],
-      [[file, '-t', 'post', '--wait', '--output', '-', '--json'], /both write to standard output/],
     ];
     for (const [args, message] of cases) {
       const { code, err } = await service.run('batch', 'submit', ...args);
       assert.equal(code, EXIT.usage, err);
       assert.match(err, message);
     }
-    assert.equal(readFileSync(there, 'utf8'), 'precious');
     assertNothingSent(service);
   });
 
-  it('ends with 9 when rows have no decision, with 8 when the batch failed, each with the counts', async (t) => {
+  it('ends with 5 when rows have no decision, or the batch failed, with the counts', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const file = service.file('posts.csv', 'Content\nfail this row\nfine\n');
-    const results = service.path('results.csv');
-    const partly = await service.run(
-      'batch',
-      'submit',
-      file,
-      '-t',
-      'post',
-      '--wait',
-      '--output',
-      results,
-    );
+    const args = ['batch', 'submit', file, '-t', 'post', '--wait'];
+    const partly = await service.run(...args);
     assert.equal(partly.code, EXIT.problems);
     assert.match(partly.out, /rows {5}2: 1 decided, 1 failed\n/);
-    assert.match(partly.err, /2 rows, 1 without a decision in/);
-    assert.match(readFileSync(results, 'utf8'), /fail this row,ERROR/);
+    const [batch] = service.sandbox.batches();
+    const results = await service.run('batch', 'results', batch?.batch_id ?? '');
+    assert.equal(results.code, EXIT.problems);
+    assert.match(results.err, /2 rows, 1 without a decision/);
+    assert.match(results.out, /fail this row,ERROR/);
     for (const action of ['batch_error', 'batch_cancelled'] as const) {
       service.faults({ operation: 'review', action });
-      const failed = await service.run(
-        'batch',
-        'submit',
-        file,
-        '-t',
-        'post',
-        '--wait',
-        '--output',
-        service.path('never.csv'),
-      );
+      const failed = await service.run(...args);
       assert.equal(failed.code, EXIT.problems);
       assert.match(
         failed.out,
         action === 'batch_error' ? /status {3}ERROR/ : /status {3}CANCELLED/,
       );
     }
-    assert.equal(existsSync(service.path('never.csv')), false);
   });
 
-  it('ends with 10 at --timeout, with the command to continue with', async (t) => {
+  it('ends with 6 at --timeout, with the command to continue with', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'review', action: 'stuck' });
     const { code, err } = await service.run(

@@ -118,8 +118,6 @@ describe('sandbox as a process', TIMEOUT, () => {
         'sandbox',
         '--port',
         '0',
-        '--data',
-        join(directory, signal),
         '--api-key',
         'k-1',
         'k-2',

@@ -75,7 +75,7 @@ describe('import', { timeout: 600_000 }, () => {
     service.faults({ operation: 'get_import', action: 'answer', status: 503, times: 6 });
     const away = await service.run('import', 'submit', file, '--wait');
     assert.equal(away.code, EXIT.ok, away.err);
-    assert.match(away.err, /the service is unavailable, waiting for it/);
+    assert.match(away.err, /get_import: 503, trying again/);
     const unknown = await service.run('import', 'get', 'nope', '--wait');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /^There is no import with this id at .* service\.importPath/);

@@ -16,7 +16,7 @@ test('the demo can be broken by every key, recovers, verifies that each e-mail c
   assert.ok(Number(agreed) > 85, demo.output);
 
   demo.press('s');
-  await demo.says(/the service is stopped/);
+  await demo.says(/the service is frozen/);
   demo.press('b');
   await demo.says(/the broker is frozen/);
   // Lines of several keys, and in upper case, do the same.

@@ -24,7 +24,7 @@ const { scene } = await run(
     },
     reset: { events: long('reset'), faults: [{ operation: 'download', action: 'reset_after' }] },
     missing: {
-      faults: [{ operation: 'review', action: 'rows', missing: 3 }],
+      faults: [{ operation: 'review', action: 'rows', missing: 3, reversed: true }],
     },
     malformed: {
       events: 2,
@@ -48,6 +48,7 @@ const { scene } = await run(
           forged: 1,
           unknown: 2,
           shuffled: true,
+          reversed: true,
           refColumn: 'connector_ref',
         },
       ],
@@ -70,7 +71,6 @@ const { scene } = await run(
   },
   {
     policy: {
-      results: { columns: ['metadata', 'status', 'expected', 'labels', 'result', 'content'] },
       review: { rules: [{ when: { contains: 'make this row fail' }, error: true }] },
     },
   },

@@ -2,14 +2,15 @@
  * The Content Review Service of tests: the sandbox with a script of faults, in this process or, as
  * a program, in one of its own (main.ts), where `/sandbox/faults` reads and replaces the script.
  */
-import { jsonAnswer } from '../../../packages/sandbox/src/http-answer.ts';
-import { readJson, route } from '../../../packages/sandbox/src/http-server.ts';
+
+import { jsonAnswer } from '../../../packages/sandbox/src/answers.ts';
 import type { PolicyInput } from '../../../packages/sandbox/src/policy.ts';
 import {
   type Sandbox,
   type SandboxOptions,
   startSandbox,
 } from '../../../packages/sandbox/src/sandbox.ts';
+import { readJson, route } from '../../../packages/sandbox/src/server.ts';
 import { type FaultInput, FaultScript } from './fault-script.ts';
 
 export type ServicePolicy = Omit<PolicyInput, 'faults'> & {

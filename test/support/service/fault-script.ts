@@ -3,12 +3,13 @@
  * matches it and has hits left; one operation takes at most one fault.
  */
 import type {
-  Fault,
-  FaultOperation,
-  FaultSetting,
-  FaultSource,
+  Faults,
+  RequestFault,
+  RequestOperation,
+  WorkFault,
+  WorkOperation,
 } from '../../../packages/sandbox/src/faults.ts';
-import { parsePolicy } from '../../../packages/sandbox/src/policy.ts';
+import { type FaultSetting, isOfWork, ScriptedFaults } from './scripted-faults.ts';
 
 interface Hits {
   /** Only for batches, and decisions, of this content type. */
@@ -29,37 +30,49 @@ export interface ScriptEntry {
 }
 
 interface Entry extends ScriptEntry {
-  readonly fault: Fault;
+  readonly setting: FaultSetting;
   /** Matching operations that are still left to later entries. */
   skip: number;
   fired: number;
 }
 
-export class FaultScript implements FaultSource {
+export class FaultScript implements Faults {
+  readonly #faults = new ScriptedFaults();
   #entries: Entry[] = [];
 
   constructor(faults: readonly FaultInput[]) {
     this.replace(faults);
   }
 
+  ofRequest(operation: RequestOperation, type: string | undefined): RequestFault {
+    const setting = this.#take(operation, type);
+    return setting === undefined ? this.#faults.usual(type) : this.#faults.ofRequest(setting, type);
+  }
+
+  ofWork(operation: WorkOperation, type: string | undefined): WorkFault | undefined {
+    const setting = this.#take(operation, type);
+    return setting && this.#faults.ofWork(setting);
+  }
+
   /** Uses up one hit of the first entry for this operation on this content type. */
-  take(operation: FaultOperation, type: string | undefined): Fault | undefined {
+  #take(operation: string, type: string | undefined): FaultSetting | undefined {
     for (const entry of this.#entries) {
-      if (entry.fault.operation !== operation || (entry.type ?? type) !== type) continue;
+      if (entry.setting.operation !== operation || (entry.type ?? type) !== type) continue;
       if (entry.fired >= entry.times || entry.skip-- > 0) continue;
       entry.fired++;
-      return entry.fault;
+      return entry.setting;
     }
     return undefined;
   }
 
-  /** Replaces the whole script, counters included. @throws InvalidSandboxInput */
+  /** Replaces the whole script, counters included. @throws ValiError for a wrong setting */
   replace(faults: readonly FaultInput[]): void {
-    const { faults: settings } = parsePolicy({
-      faults: faults.map(({ match: _, times: __, skip: ___, ...setting }) => setting),
-    });
-    this.#entries = faults.map(({ match, times = 1, skip = 0 }, index) => ({
-      fault: settings[index] as Fault,
+    for (const { match: _, times: __, skip: ___, ...setting } of faults) {
+      if (isOfWork(setting.operation)) this.#faults.ofWork(setting as FaultSetting);
+      else this.#faults.ofRequest(setting as FaultSetting, undefined);
+    }
+    this.#entries = faults.map(({ match, times = 1, skip = 0, ...setting }) => ({
+      setting: setting as FaultSetting,
       type: match?.type,
       times: times === 'always' ? Infinity : times,
       skip,

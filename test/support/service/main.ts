@@ -1,13 +1,12 @@
-/** The fake service as a process: node main.ts <directory of its data> <policy file> <API key>. */
+/** The fake service as a process: node main.ts <policy file> <API key>. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { startFakeService } from './fake-service.ts';
 
-const [dataDir, policyFile, apiKey] = process.argv.slice(2);
-if (dataDir === undefined || policyFile === undefined || apiKey === undefined)
-  throw new Error('usage: node main.ts <directory> <policy file> <API key>');
+const [policyFile, apiKey] = process.argv.slice(2);
+if (policyFile === undefined || apiKey === undefined)
+  throw new Error('usage: node main.ts <policy file> <API key>');
 const service = await startFakeService({
-  dataDir,
   policy: parse(readFileSync(policyFile, 'utf8')) ?? {},
   apiKeys: [apiKey],
 });

@@ -2,7 +2,7 @@
  * The whole product as real processes, for tests that run it, kill it and judge it: topics on a real broker, the sandbox,
  * and any number of connector replicas.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
@@ -240,7 +240,7 @@ export interface SandboxProcess {
   readonly url: string;
 }
 
-/** Creates the topics and starts the sandbox; `directory` holds its data and the configuration. */
+/** Creates the topics and starts the sandbox; `directory` holds its policy and the configuration. */
 export async function startStack(
   kafka: TestKafka,
   directory: string,
@@ -299,20 +299,18 @@ async function preparePipeline(
   return { name: String(config.name), topics, group, config };
 }
 
-/** `directory` holds its data and its policy. */
+/** `directory` holds its policy. */
 export async function startSandboxProcess(
   directory: string,
   policy: Readonly<Record<string, unknown>>,
 ): Promise<SandboxProcess> {
-  const data = path.join(directory, 'sandbox');
-  mkdirSync(data);
   const policyFile = path.join(directory, 'policy.yaml');
   writeFileSync(policyFile, stringify(policy));
   const listening = Promise.withResolvers<string>();
   const lines: string[] = [];
   const sandbox = await spawnKept({
     command: process.execPath,
-    args: [SERVICE, data, policyFile, API_KEY],
+    args: [SERVICE, policyFile, API_KEY],
     onLine: (line) => {
       lines.push(line);
       const url = /listening on (\S+)/.exec(line)?.[1];

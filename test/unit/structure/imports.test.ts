@@ -19,9 +19,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['node:async_hooks', 'node:buffer', 'node:fs', 'node:fs/promises', 'node:module'],
     'node:timers/promises',
   ],
-  'client/http': ['client/base', 'p-limit', 'undici', 'node:*'],
+  'client/http': ['client/base', 'undici', 'node:*'],
   'client/service': ['client/base', 'client/http', 'valibot', 'node:*'],
-  'client/results': ['client/base', 'client/service', 'csv-parse', 'node:*'],
+  'client/results': ['client/base', 'client/service', 'node:*'],
   client: ['client/base', 'client/http', 'client/service', 'client/results', 'node:*'],
   'client/cli': ['client/base', 'client', 'node:*'],
   sandbox: [

@@ -51,7 +51,6 @@ const PUBLISHED = [
   'http_requests_total{operation,code}',
   'http_retries_total{operation,reason}',
   'http_request_duration_seconds{operation}',
-  'http_concurrency_limit{target}',
   'schema_registry_requests_total{operation,code}',
   'schema_registry_request_duration_seconds{operation}',
   'memory_budget_bytes{}',

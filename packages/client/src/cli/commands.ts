@@ -3,13 +3,7 @@ import { type ReviewedRow, WaitTimeoutError } from '../index.ts';
 import { CommandFailed, EXIT, type ExitCode, Interrupted } from './exit-codes.ts';
 import { commandLine, type ServiceFlags, type ServiceIo } from './flags.ts';
 import type { Io } from './io.ts';
-import {
-  mustBeWritable,
-  type Output,
-  type OutputPlace,
-  openOutput,
-  STANDARD_OUTPUT,
-} from './output.ts';
+import { standardOutput } from './output.ts';
 import { bar } from './progress.ts';
 import {
   BATCH,
@@ -29,55 +23,21 @@ const SLICE = 64 * 1024;
 
 class ReaderGone extends Error {}
 
-/** Results of a batch. */
-export interface Results {
-  readonly id: string;
-  /** Exit code of the batch. */
-  readonly code: ExitCode;
-  /** Number of rows, if the service has counted them. */
-  readonly rows: number | undefined;
-}
-
 /**
- * Saves the results of a batch: the service's own file, or with --json a document for each row.
- * @returns the exit code of the batch, or another one when some rows have no decision.
+ * Writes the results of a batch to standard output: the service's own file, or with --json a document for each row.
+ * @param expected rows that the service has counted
+ * @returns the number of rows without a decision; undefined when the reader is gone.
  */
-async function saveResults(
-  session: Session,
-  results: Results,
-  place: OutputPlace,
-): Promise<ExitCode> {
-  const { io, progress } = session;
-  const { id, code } = results;
-  const name = `results of batch ${printable(id)}`;
-  let output: Output | undefined;
-  try {
-    output = await openOutput(io, place);
-    const { rows, errors } = await fetchResults(session, results, output);
-    await output.complete();
-    const failed = errors === 0 ? '' : `, ${grouped(errors)} without a decision`;
-    const where = place.target === STANDARD_OUTPUT ? '' : ` in ${printable(place.target)}`;
-    progress.note(`${name}: ${counted(rows, 'row')}${failed}${where}`);
-    return errors > 0 ? EXIT.problems : code;
-  } catch (error) {
-    if (!(error instanceof ReaderGone)) throw error;
-    return code;
-  } finally {
-    await output?.discard();
-    progress.clear();
-  }
-}
-
-/** Copies the results of a batch to an output. @throws ReaderGone; OutputFailed; ContentReviewError; the signal's reason */
-export async function fetchResults(
-  { client, flags, progress, signal }: Session,
-  { id, rows: expected }: Pick<Results, 'id' | 'rows'>,
-  output: Output,
-): Promise<{ readonly rows: number; readonly errors: number }> {
+async function writeResults(
+  { io, client, flags, progress, signal }: Session,
+  id: string,
+  expected: number | undefined,
+): Promise<number | undefined> {
   const { json = false, resultColumn } = flags;
+  const output = standardOutput(io);
   // A reader that stops reading must not delay an interrupt.
   const write = async (bytes: Uint8Array) => {
-    if (!(await abortable(output.write(bytes), signal))) throw new ReaderGone();
+    if (!(await abortable(output(bytes), signal))) throw new ReaderGone();
   };
   let rows = 0;
   let errors = 0;
@@ -91,59 +51,55 @@ export async function fetchResults(
     rows += 1;
   };
   const options = json ? { resultColumn } : { onChunk: write, onMalformedRow };
-  for await (const row of client.batches.results(id, { signal, ...options })) {
-    rows += 1;
-    if (row.status === 'ERROR') errors += 1;
-    if (json) lines += rowJson(row);
-    await flush(SLICE);
-    progress.show(() =>
-      expected === undefined
-        ? `downloading  ${counted(rows, 'row')}`
-        : `downloading  ${bar(rows, expected)}  ${grouped(rows)} of ${counted(expected, 'row')}`,
-    );
+  try {
+    for await (const row of client.batches.results(id, { signal, ...options })) {
+      rows += 1;
+      if (row.status === 'ERROR') errors += 1;
+      if (json) lines += rowJson(row);
+      await flush(SLICE);
+      progress.show(() =>
+        expected === undefined
+          ? `downloading  ${counted(rows, 'row')}`
+          : `downloading  ${bar(rows, expected)}  ${grouped(rows)} of ${counted(expected, 'row')}`,
+      );
+    }
+    await flush(0);
+  } catch (error) {
+    if (error instanceof ReaderGone) return undefined;
+    throw error;
+  } finally {
+    progress.clear();
   }
-  await flush(0);
-  return { rows, errors };
+  const failed = errors === 0 ? '' : `, ${grouped(errors)} without a decision`;
+  progress.note(`results of batch ${printable(id)}: ${counted(rows, 'row')}${failed}`);
+  return errors;
 }
 
 function rowJson({ labels: _, labelsJson, ...row }: ReviewedRow): string {
   return `${jsonText(row, { labels: labelsJson })}\n`;
 }
 
-/** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended, with --output fetches the results. */
+/** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended. */
 export async function submit(
   io: ServiceIo,
   resource: FileResource,
   file: string,
   flags: ServiceFlags,
 ): Promise<void> {
-  const { json, ...others } = flags;
   if (flags.type?.trim() === '') throw new CommandFailed('--type needs a type of content');
-  if (flags.output === STANDARD_OUTPUT && json)
-    throw new CommandFailed(
-      '--json and --output - both write to standard output: name a file for --output',
-    );
-  const place = flags.output === undefined ? undefined : placeOf(flags);
   await runSession(io, flags, async (session) => {
-    if (place !== undefined) await mustBeWritable(place, file);
     const id = await submitFile(session, resource, file);
     const get = getCommand(io, resource.kind, id, flags);
     if (flags.wait !== true) {
       const document = printableJson(JSON.stringify({ [`${resource.kind}Id`]: id }));
-      io.out(`${json ? document : printable(id)}\n`);
+      io.out(`${flags.json ? document : printable(id)}\n`);
       session.progress.note(`follow it with: ${get}`);
       return EXIT.ok;
     }
 
     session.sent = `${resource.kind} ${printable(id)}`;
-    session.next = place === undefined ? get : resultsCommand(io, id, others);
-    const view = await follow(session, resource, id);
-    if (place === undefined || view.status !== 'SUCCESS') return show(session, resource, view);
-    const code = exitCodeOf(resource, view);
-    const batch = { id, code, rows: resource.rows?.(view) };
-    const saved = await saveResults({ ...session, flags: others }, batch, place);
-    if (place.target !== STANDARD_OUTPUT) show(session, resource, view);
-    return saved;
+    session.next = get;
+    return show(session, resource, await follow(session, resource, id));
   });
 }
 
@@ -162,31 +118,23 @@ export async function get(
 
 /** `batch results`. */
 export async function results(io: ServiceIo, id: string, flags: ServiceFlags): Promise<void> {
-  const place = placeOf(flags);
   await runSession(io, flags, async (session) => {
-    await mustBeWritable(place);
     const command = resultsCommand(io, id, flags);
     const resource: Resource = BATCH;
     const view = await viewOf(session, resource, id, command);
     session.next = command;
-    const batch = { id, code: exitCodeOf(resource, view), rows: resource.rows?.(view) };
-    return await saveResults(session, batch, place);
+    const errors = await writeResults(session, id, resource.rows?.(view));
+    return (errors ?? 0) > 0 ? EXIT.problems : exitCodeOf(resource, view);
   });
 }
-
-const placeOf = ({ output = STANDARD_OUTPUT, force }: ServiceFlags): OutputPlace => ({
-  target: output,
-  force: force === true,
-});
 
 const getCommand = (io: Io, kind: string, id: string, flags: ServiceFlags) =>
   commandLine(io, [kind, 'get', id, '--wait', flags.json && '--json'], flags);
 
 function resultsCommand(io: Io, id: string, flags: ServiceFlags): string {
-  const { output = STANDARD_OUTPUT, force, json, resultColumn } = flags;
-  const file = output === STANDARD_OUTPUT ? [] : ['--output', output];
+  const { json, resultColumn } = flags;
   const column = resultColumn === undefined ? [] : ['--result-column', resultColumn];
-  const rest = ['--wait', ...file, force && '--force', json && '--json', ...column];
+  const rest = ['--wait', json && '--json', ...column];
   return commandLine(io, ['batch', 'results', id, ...rest], flags);
 }
 
@@ -212,8 +160,6 @@ function show({ io, flags }: Session, resource: Resource, view: ResourceView): E
 const FIRST_DELAY_MS = 250;
 /** Interval of the displayed time; polls are farther apart. */
 const TICK_MS = 1_000;
-/** Longest outage that is waited out. */
-const OUTAGE_MS = 10 * 60_000;
 
 /**
  * Waits until a resource is finished.
@@ -227,7 +173,6 @@ async function follow(
   const name = `${resource.kind} ${printable(id)}`;
   const startMs = performance.now();
   let state = 'no response yet';
-  let isAway = false;
   const showState = () =>
     progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
   const tick = setInterval(showState, TICK_MS);
@@ -236,15 +181,9 @@ async function follow(
       signal,
       timeoutMs: flags.timeout,
       firstDelayMs: FIRST_DELAY_MS,
-      outageMs: OUTAGE_MS,
       onAnswer: (view) => {
-        isAway = false;
         state = stateOf(resource, view);
         showState();
-      },
-      onOutage: () => {
-        if (!isAway) progress.note(`${name}: the service is unavailable, waiting for it`);
-        isAway = true;
       },
     });
   } catch (error) {

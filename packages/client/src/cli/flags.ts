@@ -10,8 +10,6 @@ export type ServiceFlags = Readonly<
     /** In ms. */
     timeout: number;
     type: string;
-    output: string;
-    force: true;
     resultColumn: string;
   }>
 >;

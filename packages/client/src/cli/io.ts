@@ -72,7 +72,7 @@ const ignored = () => {};
 const READER_GONE: readonly unknown[] = ['EPIPE', 'ERR_STREAM_DESTROYED'];
 
 /** Writes to a stream. @returns false when the reader is gone (`| head`), which does not change the exit code of a command. */
-export function writeTo(stream: Writable, text: string | Uint8Array): Promise<boolean> {
+function writeTo(stream: Writable, text: string | Uint8Array): Promise<boolean> {
   // Errors come to the callback; without a listener they would also be thrown.
   if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored);
   return new Promise((resolve, reject) => {

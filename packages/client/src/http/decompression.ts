@@ -28,7 +28,7 @@ const DECOMPRESSORS: Readonly<Record<string, () => Decompressor>> = {
 const PLAIN = new Set(['', 'identity', 'aws-chunked', 'utf-8']);
 
 /** Returns the codings of a body in lower case. */
-export function encodingsOf(header = ''): string[] {
+function encodingsOf(header = ''): string[] {
   return header
     .split(',')
     .map((one) => one.trim().toLowerCase())

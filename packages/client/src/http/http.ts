@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { abortable } from '../base/abortable.ts';
 import { USER_AGENT } from '../base/version.ts';
-import { encodingsOf, plainBytes } from './decompression.ts';
+import { plainBytes } from './decompression.ts';
 import { dialer, type HttpNetwork, proxyHeaders } from './dialer.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { ProxyFor } from './proxy.ts';
@@ -127,10 +127,7 @@ export class HttpPool {
         body,
         text: () => {
           const encoding = headers['content-encoding']?.toString();
-          const maxMs = this.#timeouts.bodyTimeoutMs;
-          return encodingsOf(encoding).length === 0
-            ? readText(body, signal, maxMs)
-            : readEncoded(body, encoding, signal, maxMs);
+          return readText(body, encoding, signal, this.#timeouts.bodyTimeoutMs);
         },
         discard: () => {
           const timeout = AbortSignal.timeout(this.#timeouts.bodyTimeoutMs);
@@ -198,8 +195,8 @@ function dropBody({ body }: { readonly body: Readable }): void {
   body.on('error', () => {}).destroy();
 }
 
-/** Text of a body that is compressed although no coding was accepted. @param maxMs bounds the whole */
-async function readEncoded(
+/** Text of a body, decompressed although no coding was accepted. @param maxMs bounds the whole */
+async function readText(
   body: Readable,
   encoding: string | undefined,
   signal: AbortSignal,
@@ -218,32 +215,4 @@ async function readEncoded(
     throw isTooLarge ? new NetworkError('bad_answer', 'BODY_TOO_LARGE') : known;
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-/** `maxMs` bounds the whole: the pool ends a silence, the check at each chunk a body that drips. */
-async function readText(body: Readable, signal: AbortSignal, maxMs: number): Promise<string> {
-  const startedMs = performance.now();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const ended = Promise.withResolvers<void>();
-  body
-    .on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes > MAX_TEXT_BYTES) body.destroy(new NetworkError('bad_answer', 'BODY_TOO_LARGE'));
-      else if (performance.now() - startedMs > maxMs)
-        body.destroy(new NetworkError('body_timeout', 'BODY_TOO_SLOW'));
-    })
-    .on('end', ended.resolve)
-    .on('error', ended.reject)
-    .on('close', () => {
-      if (!body.readableEnded)
-        ended.reject(new NetworkError('reset', 'ERR_STREAM_PREMATURE_CLOSE'));
-    });
-  try {
-    await ended.promise;
-  } catch (error) {
-    throw signal.aborted ? signal.reason : networkError(error, 'body');
-  }
-  return Buffer.concat(chunks, bytes).toString('utf8');
 }

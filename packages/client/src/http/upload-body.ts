@@ -6,8 +6,6 @@ export interface StreamBody {
   readonly length: number;
   /** Makes the body, from its beginning; called for each attempt and each redirect. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** False when `open` works only once (standard input): then nothing is retried. Default true. */
-  readonly repeatable?: boolean;
 }
 
 export type UploadBody = Buffer | StreamBody;
@@ -15,7 +13,7 @@ export type UploadBody = Buffer | StreamBody;
 /** Last part of a longer body that is copied. */
 const TAIL_BYTES = 16 * 1024;
 /**
- * A body up to this size is copied as a whole. The part before the tail of a longer one is above a
+ * A body up to this size is copied as a whole, when its connection is there. The part before the tail of a longer one is above a
  * socket's high watermark (64 KiB), so that the tail waits until it is sent.
  */
 const COPIED_BYTES = 128 * 1024;
@@ -23,7 +21,6 @@ const COPIED_BYTES = 128 * 1024;
 /** Bodies of one upload's attempts, and the error of making one. */
 export class BodySource {
   readonly length: number;
-  readonly repeatable: boolean;
   readonly #body: UploadBody;
   #stream: Readable | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -35,12 +32,6 @@ export class BodySource {
     }
     this.#body = body;
     this.length = body.length;
-    this.repeatable = Buffer.isBuffer(body) || body.repeatable !== false;
-  }
-
-  /** True once a body that can be made only once was sent. */
-  get exhausted(): boolean {
-    return !this.repeatable && this.#stream !== undefined;
   }
 
   /**
@@ -50,10 +41,9 @@ export class BodySource {
    * would go on sending a Buffer. It drops a stream that is not at its end; what it may still hold
    * of one that is, is a copy.
    */
-  open(): Buffer | Readable {
+  open(): Readable {
     this.close();
     const body = this.#body;
-    if (Buffer.isBuffer(body) && body.length <= COPIED_BYTES) return Buffer.from(body);
     const chunks = Buffer.isBuffer(body) ? withOwnTail(body) : this.#counted(body.open);
     this.#stream = Readable.from(chunks, { objectMode: false });
     // Errors are thrown by throwIfFailed; a stream without a listener would throw them, too.
@@ -93,7 +83,7 @@ export class BodySource {
 }
 
 function* withOwnTail(body: Buffer): Generator<Buffer, void, void> {
-  const tail = body.length - TAIL_BYTES;
-  yield body.subarray(0, tail);
+  const tail = body.length <= COPIED_BYTES ? 0 : body.length - TAIL_BYTES;
+  if (tail > 0) yield body.subarray(0, tail);
   yield Buffer.from(body.subarray(tail));
 }

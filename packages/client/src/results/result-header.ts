@@ -1,6 +1,5 @@
 /** Header of a result file: columns by name, in any order. */
 
-import { foreignHeader } from '../base/foreign-format.ts';
 import { ServiceError } from '../base/service-error.ts';
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../service/contract.ts';
 
@@ -88,12 +87,9 @@ export function readResultHeader(
       : [indexOf(resultColumn)];
   const [result = -1] = results;
   const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
-  const isMissing =
-    (referenceColumn !== undefined && reference === -1) ||
-    (resultColumn !== undefined && result === -1) ||
-    (status === -1 && result === -1);
-  const other = isMissing ? foreignHeader(names) : undefined;
-  if (other !== undefined) throw unreadable(`the result file ${other}`);
+  if (/^\s*[<[{]/.test(names[0] ?? '')) {
+    throw unreadable('the result file is not CSV, but HTML, XML or JSON');
+  }
   if (referenceColumn !== undefined && reference === -1) {
     throw unreadable(
       `the result file has no column "${referenceColumn}": the service must return uploaded columns`,
@@ -124,51 +120,6 @@ export function readResultHeader(
 /** Returns the error for a file that violates the interface. It never quotes the file (I6). */
 export function unreadable(message: string): ServiceError {
   return new ServiceError('protocol', message, { operation: 'download' });
-}
-
-/** Columns of a result file. Columns of the upload may have the same names as the service's. */
-export interface RowShape {
-  readonly header: ResultHeader;
-  readonly metadata: readonly { readonly name: string; readonly index: number }[];
-}
-
-/**
- * Distinguishes the service's columns from the uploaded ones. Of several columns named Status the service's is the first that
- * holds a status; its other columns follow that one.
- * @param row the first below the header.
- * @throws ServiceError `protocol` for a header without an indispensable column.
- */
-export function shapeOf(
-  names: readonly string[],
-  row: readonly string[],
-  resultColumn: string | undefined,
-): RowShape {
-  const header = readResultHeader(names, { resultColumn });
-  const places = (isWanted: (name: string) => boolean) =>
-    names.flatMap((name, index) => (isWanted(name) ? [index] : []));
-  const named = (wanted: string) => places((name) => foldName(name) === foldName(wanted));
-
-  const statuses = named(RESULT_COLUMNS.status);
-  const status =
-    statuses.find((index) => statuses.length > 1 && knownStatus(row[index] ?? '') !== undefined) ??
-    header.status;
-  const following = (candidates: readonly number[], first: number) =>
-    candidates.length > 1 ? (candidates.find((index) => index > status) ?? first) : first;
-  const result = following(
-    resultColumn === undefined ? places(isResultColumn) : named(resultColumn),
-    header.result,
-  );
-  const labels = following(named(RESULT_COLUMNS.labels), header.labels);
-
-  const standard = new Set([header.content, status, result, header.expected, labels]);
-  const seen = new Set<string>();
-  const metadata = names.flatMap((name, index) => {
-    // Of two columns with one name the first counts.
-    if (standard.has(index) || seen.has(name)) return [];
-    seen.add(name);
-    return [{ name, index }];
-  });
-  return { header: { ...header, status, result, labels }, metadata };
 }
 
 /** Returns SUCCESS or ERROR, spelled in any case; undefined for any other text. */

@@ -149,6 +149,6 @@ function quoteFrom(bytes: Buffer, start: number): number {
   return at === -1 ? bytes.length : at;
 }
 
-export function tooWide(): ServiceError {
+function tooWide(): ServiceError {
   return unreadable(`the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`);
 }

@@ -1,4 +1,4 @@
-/** Calls to baseUrl: key, permit, exchange, meaning of the answer, retry. */
+/** Calls to baseUrl: key, exchange, meaning of the answer, retry. */
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
 import { isDeeperThan } from '../base/json/json-values.ts';
@@ -6,9 +6,7 @@ import { parseJson } from '../base/json/parse-json.ts';
 import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../base/service-error.ts';
 import type { HttpPool } from '../http/http.ts';
-import { Permits } from '../http/permits.ts';
 import { shownAddress } from '../http/redaction.ts';
-import { AdaptiveLimit } from './adaptive-limit.ts';
 import { isPathSegment, NO_PATH_SEGMENT, ProtocolViolation } from './answers.ts';
 import { CONTENT_TYPES } from './contract.ts';
 import { apiProblem, type ServiceAttempt, serviceError } from './error-classification.ts';
@@ -43,8 +41,6 @@ export class Api {
   readonly #pool: HttpPool;
   readonly #baseUrl: string;
   readonly #apiKey: () => Promise<string>;
-  readonly #permits: Permits;
-  readonly #limit: AdaptiveLimit;
 
   /** @param baseUrl see checkedBaseUrl */
   constructor(
@@ -57,9 +53,6 @@ export class Api {
     this.#pool = pool;
     this.#baseUrl = baseUrl.origin + baseUrl.pathname.replace(/\/+$/, '');
     this.#apiKey = apiKey;
-    const { maxConcurrentRequests } = context.settings;
-    this.#permits = new Permits(maxConcurrentRequests);
-    this.#limit = new AdaptiveLimit(context, 'api', maxConcurrentRequests, [this.#permits]);
   }
 
   /**
@@ -104,10 +97,7 @@ export class Api {
   #call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
     const url = new URL(this.#baseUrl + call.path);
     return withRetry(this.#context, call.operation, signal, (resends) =>
-      this.#permits.run(signal, async () => {
-        const startedMs = this.#context.clock.monotonic();
-        return this.#limit.learn(await this.#attempt(call, url, resends, signal), startedMs);
-      }),
+      this.#attempt(call, url, resends, signal),
     );
   }
 

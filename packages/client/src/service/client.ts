@@ -34,7 +34,7 @@ import { transferPolicy } from './transfer-policy.ts';
  * a ServiceError `unavailable` is thrown.
  */
 export class ServiceClient {
-  /** One for baseUrl and one for transfers, whose connections are all checked by address. */
+  /** For baseUrl, and for transfers, whose connections are all checked by address. */
   readonly #pools: readonly HttpPool[];
   readonly #api: Api;
   readonly #transfer: Transfer;
@@ -63,18 +63,25 @@ export class ServiceClient {
       tls: ownTls,
       proxyTls: ownTls,
     });
-    const storage = new HttpPool(context.settings, 2 * maxConcurrentTransfers, {
-      ...network,
-      tls: storageTls,
-      proxyTls: storageTls,
-      allowsAddress: policy.allowsAddress,
-    });
-    this.#pools = [api, storage];
+    const [upload, download] = [0, 1].map(
+      () =>
+        new HttpPool(context.settings, maxConcurrentTransfers, {
+          ...network,
+          tls: storageTls,
+          proxyTls: storageTls,
+          allowsAddress: policy.allowsAddress,
+        }),
+    ) as [HttpPool, HttpPool];
+    this.#pools = [api, upload, download];
     this.#api = new Api(context, api, baseUrl, options.apiKey);
-    this.#transfer = new Transfer(context, storage, {
-      policy,
-      uploadHeaders: checkedHeaders(options.uploadHeaders ?? {}),
-    });
+    this.#transfer = new Transfer(
+      context,
+      { upload, download },
+      {
+        policy,
+        uploadHeaders: checkedHeaders(options.uploadHeaders ?? {}),
+      },
+    );
   }
 
   createBatch(type: string, { signal }: TransferCall): Promise<CreatedBatch> {

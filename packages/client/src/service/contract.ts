@@ -18,19 +18,13 @@ export const CONTENT_TYPES = {
   jsonl: 'application/jsonl',
 } as const;
 
-export const BATCH_STATUSES = [
-  'WAITING_FOR_UPLOAD',
-  'PENDING',
-  'SUCCESS',
-  'CANCELLED',
-  'ERROR',
-] as const;
+const BATCH_STATUSES = ['WAITING_FOR_UPLOAD', 'PENDING', 'SUCCESS', 'CANCELLED', 'ERROR'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
-export const IMPORT_STATUSES = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'COMPLETE', 'FAILED'] as const;
+const IMPORT_STATUSES = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'COMPLETE', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-export const DECISION_STATUSES = ['SUCCESS', 'PENDING', 'ERROR'] as const;
+const DECISION_STATUSES = ['SUCCESS', 'PENDING', 'ERROR'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
 /**

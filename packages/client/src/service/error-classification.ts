@@ -38,8 +38,6 @@ export interface ServiceProblem {
   readonly retryAfterMs?: number | undefined;
   /** Replaces the failure's usual advice, where that would mislead. */
   readonly advice?: string | undefined;
-  /** Not to be retried here, although the failure is transient. */
-  readonly final?: boolean;
   /** Uploads: an attempt whose answer was lost may have delivered the file. */
   readonly mayHaveArrived?: boolean;
   /** Downloads: another attempt would bring the same. */

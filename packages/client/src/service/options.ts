@@ -15,9 +15,6 @@ import {
 } from '../http/web-address.ts';
 import { PATHS } from './contract.ts';
 
-/** Hosts that are limited separately: the API's, and the hosts of presigned addresses. */
-export type ServiceTarget = 'api' | 'storage';
-
 /**
  * Observer of the client's traffic, for metrics. Called synchronously; must not throw. No argument
  * is a secret.
@@ -31,8 +28,6 @@ export interface ServiceObserver {
   request(operation: string, code: string, seconds: number): void;
   /** A failed exchange is about to be retried; `reason` as `code` above. */
   retry(operation: string, reason: string): void;
-  /** The concurrency limit at `target`, at first and after each change. */
-  limit(target: ServiceTarget, limit: number): void;
   /** A host of presigned addresses is about to be used for the first time. */
   transferHost(host: string): void;
   /** A create may have made a resource of unknown id. It has no upload, so it costs nothing. */
@@ -42,7 +37,6 @@ export interface ServiceObserver {
 export const SILENT_OBSERVER: ServiceObserver = {
   request() {},
   retry() {},
-  limit() {},
   transferHost() {},
   orphanPossible() {},
 };
@@ -107,12 +101,10 @@ export interface RetrySettings {
 
 interface ServiceClientSettings extends HttpTimeouts {
   readonly retry: RetrySettings;
-  /** Calls to baseUrl in flight at most; overload lowers it for a while. */
+  /** Calls to baseUrl in flight at most. */
   readonly maxConcurrentRequests: number;
-  /** Uploads in flight at most, and as many downloads: neither can starve the other. */
+  /** Uploads in flight to one host at most, and as many downloads. */
   readonly maxConcurrentTransfers: number;
-  /** Overload cuts a limit at most once in this time; as long without overload raises it by one. */
-  readonly limitWindowMs: number;
   /** An upload may take headersTimeoutMs plus its size at this speed. */
   readonly minUploadBytesPerSecond: number;
   /** A download may keep its reader waiting for bodyTimeoutMs plus the received size at this speed. */
@@ -132,7 +124,6 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   retry: { maxRetries: 5, maxElapsedMs: 60_000, baseMs: 250, capMs: 15_000 },
   maxConcurrentRequests: 16,
   maxConcurrentTransfers: 8,
-  limitWindowMs: 1_000,
   minUploadBytesPerSecond: 64 * 1024,
   minDownloadBytesPerSecond: 4 * 1024,
   maxResultBytes: 1024 ** 3,

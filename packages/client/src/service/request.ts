@@ -128,11 +128,11 @@ export async function withRetry<T>(
     const result = await attempt(failures);
     if (result.ok) return result.value;
 
-    const { failure, final, reason, retryAfterMs } = result.error;
+    const { failure, reason, retryAfterMs } = result.error;
     // Counted from the first failure: neither a queue before it nor a long first try uses it up.
     if (failures === 0) giveUpAtMs = clock.monotonic() + maxElapsedMs;
     const waitMs = retryWaitMs(failures, settings.retry, random, retryAfterMs);
-    const isTransient = failure === 'unavailable' && final !== true;
+    const isTransient = failure === 'unavailable';
     if (!isTransient || failures >= maxRetries || clock.monotonic() + waitMs > giveUpAtMs) {
       throw serviceError(operation, result.error, failures + 1);
     }

@@ -5,14 +5,9 @@
  */
 import { err, ok, type Result } from '../base/result.ts';
 import { plainBytes } from '../http/decompression.ts';
-import {
-  currentHeaders,
-  type ExtraHeaders,
-  problemWithExtraHeader,
-} from '../http/extra-headers.ts';
+import { currentHeaders, type ExtraHeaders } from '../http/extra-headers.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError, networkError } from '../http/network-error.ts';
-import { Permits } from '../http/permits.ts';
 import { shownAddress } from '../http/redaction.ts';
 import { BodySource, type UploadBody } from '../http/upload-body.ts';
 import {
@@ -22,7 +17,6 @@ import {
   parseWebAddress,
   redirectTarget,
 } from '../http/web-address.ts';
-import { AdaptiveLimit } from './adaptive-limit.ts';
 import {
   downloadProblem,
   type ServiceAttempt,
@@ -80,8 +74,6 @@ export interface TransferCall {
 export interface UploadCall extends TransferCall {
   /** Sent exactly so: it is part of the signature. */
   readonly contentType: string;
-  /** Headers for this upload; they replace the client's. */
-  readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
 interface TransferOptions {
@@ -92,8 +84,12 @@ interface TransferOptions {
 interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
   readonly operation: 'upload' | 'download';
   readonly source?: BodySource;
-  /** Headers for the origin that the service named, and no other. */
-  readonly extra: Readonly<Record<string, string>>;
+}
+
+/** They connect to no address that the policy refuses. Neither can starve the other. */
+interface TransferPools {
+  readonly upload: HttpPool;
+  readonly download: HttpPool;
 }
 
 interface OpenedTransfer {
@@ -103,66 +99,50 @@ interface OpenedTransfer {
 
 export class Transfer {
   readonly #context: ServiceContext;
-  readonly #pool: HttpPool;
+  readonly #pools: TransferPools;
   readonly #options: TransferOptions;
   readonly #hosts = new Set<string>();
-  readonly #uploads: Permits;
-  readonly #downloads: Permits;
-  readonly #limit: AdaptiveLimit;
 
-  /** @param pool connects to no address that the policy refuses */
-  constructor(context: ServiceContext, pool: HttpPool, options: TransferOptions) {
+  constructor(context: ServiceContext, pools: TransferPools, options: TransferOptions) {
     this.#context = context;
-    this.#pool = pool;
+    this.#pools = pools;
     this.#options = options;
-    const { maxConcurrentTransfers } = context.settings;
-    this.#uploads = new Permits(maxConcurrentTransfers);
-    this.#downloads = new Permits(maxConcurrentTransfers);
-    const lanes = [this.#uploads, this.#downloads];
-    this.#limit = new AdaptiveLimit(context, 'storage', maxConcurrentTransfers, lanes);
   }
 
   /**
    * PUT of the whole body, with its Content-Length. The same PUT is harmless again, so unclear
-   * outcomes are retried, as long as the body can be made again.
+   * outcomes are retried.
    * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`,
    * `blocked`, `protocol`, with `mayHaveArrived`; the signal's reason when aborted; the error of a
    * streamed body's source, and RangeError when it has another length than announced
    */
   async upload(uploadUrl: string, body: UploadBody, call: UploadCall): Promise<void> {
-    const { contentType, signal, extraHeaders = {} } = call;
+    const { contentType, signal } = call;
     const source = new BodySource(body);
-    const allowed = Object.entries(extraHeaders).filter(
-      ([name]) => problemWithExtraHeader(name) === undefined,
-    );
     const { headersTimeoutMs, minUploadBytesPerSecond } = this.#context.settings;
     const request: TransferRequest = {
       operation: 'upload',
       method: 'PUT',
       url: addressOf('upload', uploadUrl),
       headers: { 'content-type': contentType, 'content-length': String(source.length) },
-      extra: Object.fromEntries(allowed),
       source,
       // The pool's headers timeout starts with the first byte sent, so it includes the sending.
       headersTimeoutMs:
         headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
     };
     let mayHaveArrived = false;
-    await withRetry(this.#context, 'upload', signal, (resends) =>
-      this.#uploads.run(signal, async () => {
-        try {
-          const sent = await this.#send(request, resends, signal);
-          if (sent.ok) sent.value.answer.discard();
-          source.throwIfFailed();
-          if (sent.ok) return sent;
-          mayHaveArrived ||= sent.error.mayHaveArrived === true;
-          const isLast = !source.repeatable && sent.error.failure === 'unavailable';
-          return err({ ...sent.error, mayHaveArrived, ...(isLast && ONLY_ONCE) });
-        } finally {
-          source.close();
-        }
-      }),
-    );
+    await withRetry(this.#context, 'upload', signal, async (resends) => {
+      try {
+        const sent = await this.#send(request, resends, signal);
+        if (sent.ok) sent.value.answer.discard();
+        source.throwIfFailed();
+        if (sent.ok) return sent;
+        mayHaveArrived ||= sent.error.mayHaveArrived === true;
+        return err({ ...sent.error, mayHaveArrived });
+      } finally {
+        source.close();
+      }
+    });
   }
 
   /**
@@ -182,27 +162,20 @@ export class Transfer {
       method: 'GET',
       url: addressOf('download', downloadUrl),
       headers: {},
-      extra: {},
     };
     const { clock, observer } = this.#context;
-    const release = await this.#downloads.acquire(signal);
+    const startedMs = clock.monotonic();
+    const { answer, address } = await withRetry(this.#context, 'download', signal, (resends) =>
+      this.#send(request, resends, signal),
+    );
     try {
-      const startedMs = clock.monotonic();
-      const { answer, address } = await withRetry(this.#context, 'download', signal, (resends) =>
-        this.#send(request, resends, signal),
-      );
-      try {
-        yield* this.#plain(answer);
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        const failure = networkError(error, 'body');
-        if (!(failure instanceof NetworkError)) throw failure;
-        if (failure.failure === 'body_timeout') this.#limit.overloaded(startedMs);
-        observer.request('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
-        throw serviceError('download', { ...downloadProblem(failure, answer.status), address });
-      }
-    } finally {
-      release();
+      yield* this.#plain(answer);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const failure = networkError(error, 'body');
+      if (!(failure instanceof NetworkError)) throw failure;
+      observer.request('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
+      throw serviceError('download', { ...downloadProblem(failure, answer.status), address });
     }
   }
 
@@ -235,15 +208,16 @@ export class Transfer {
       operation === 'upload' ? this.#options.uploadHeaders : {},
     );
     if (!configured.ok) return err({ ...noHeader(configured.error), address: shownAddress(url) });
-    const startedMs = this.#context.clock.monotonic();
-    const extra = { ...configured.value, ...request.extra };
-    const attempt = await this.#follow({ ...request, extra }, resends, signal);
-    return this.#limit.learn(attempt, startedMs);
+    return await this.#follow(request, configured.value, resends, signal);
   }
 
-  /** Follows redirects: method and body must stay, and every new host must be allowed. */
+  /**
+   * Follows redirects: method and body must stay, and every new host must be allowed.
+   * @param extra headers for the origin that the service named, and no other
+   */
   async #follow(
-    { source, extra, ...request }: TransferRequest,
+    { source, ...request }: TransferRequest,
+    extra: Readonly<Record<string, string>>,
     resends: number,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<OpenedTransfer>> {
@@ -256,11 +230,6 @@ export class Transfer {
         const what = `was not called: ${objection}`;
         return err({ failure: 'blocked', what, reason: 'blocked', address });
       }
-      if (source?.exhausted) {
-        const what = 'was not called: a redirect took the body, which can be made only once';
-        return err({ ...refused(what), address });
-      }
-
       let isSent = false;
       const sent: ServiceRequest = {
         ...request,
@@ -273,7 +242,13 @@ export class Transfer {
         },
       };
       const read = (answer: HttpAnswer) => this.#read(answer, url, redirects);
-      const attempt = await exchange(this.#context, this.#pool, sent, signal, read);
+      const attempt = await exchange(
+        this.#context,
+        this.#pools[request.operation],
+        sent,
+        signal,
+        read,
+      );
       if (!attempt.ok) {
         const { status } = attempt.error;
         const mayHaveArrived =
@@ -317,11 +292,6 @@ export class Transfer {
     return objection;
   }
 }
-
-const ONLY_ONCE = {
-  final: true,
-  advice: 'it was not retried, because its body can be made only once: start over',
-};
 
 function refused(what: string, status?: number): ServiceProblem {
   return { failure: 'protocol', what, reason: 'refused', status };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import type { PolicyInput } from '../../src/policy.ts';
-import { HandClock, sandboxFor } from './caller.ts';
+import { HandClock, raw, sandboxFor } from './caller.ts';
 
 const CSV = 'Content,Expected result,user\nhello,ok,7\nbuy now,bad,8\nbroken,ok,9\n';
 const POLICY: PolicyInput = {
@@ -31,12 +31,13 @@ test('2.1, 4.1 create: batch_id is unique, type is repeated, status WAITING_FOR_
   assert.notEqual(batch_id, (await caller.create()).batch_id);
 });
 
-test('2.1, 4.2 retrieve: all ten fields, upload_url null, download_url null before SUCCESS', async (t) => {
-  const { caller } = await sandboxFor(t);
-  const { batch_id } = await caller.create('comment');
-  const reply = await caller.get(`/v1/batches/${batch_id}`);
-  assert.equal(reply.status, 200);
-  assert.deepEqual(JSON.parse(reply.text), {
+test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, then SUCCESS, and its counts move along', async (t) => {
+  const clock = new HandClock();
+  const timing = { storageEventDelay: '5s', reviewTime: '10s' } as const;
+  const { caller } = await sandboxFor(t, { clock, policy: { ...POLICY, timing } });
+  const { batch_id, upload_url } = await caller.create();
+  await caller.upload(upload_url, CSV);
+  assert.deepEqual(await caller.retrieve(batch_id), {
     batch_id,
     type: 'comment',
     batch_status: 'WAITING_FOR_UPLOAD',
@@ -48,17 +49,7 @@ test('2.1, 4.2 retrieve: all ten fields, upload_url null, download_url null befo
     error_count: 0,
     cancelled_count: 0,
   });
-});
-
-test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, then SUCCESS, and its counts move along', async (t) => {
-  const clock = new HandClock();
-  const timing = { storageEventDelay: '5s', reviewTime: '10s' } as const;
-  const { sandbox, caller } = await sandboxFor(t, { clock, policy: { ...POLICY, timing } });
-  const { batch_id, upload_url } = await caller.create();
-  await caller.upload(upload_url, CSV);
-  assert.equal((await caller.retrieve(batch_id)).batch_status, 'WAITING_FOR_UPLOAD');
   clock.advance(5_000);
-  while (sandbox.batches()[0]?.rows === 0) await caller.retrieve(batch_id);
   const pending = await caller.retrieve(batch_id);
   assert.deepEqual(
     [pending.batch_status, pending.batch_count, pending.pending_count, pending.download_url],
@@ -85,14 +76,15 @@ test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, the
 test('2.2 a file without a column named Content, and one that is not CSV, send the batch to ERROR', async (t) => {
   const { caller } = await sandboxFor(t);
   for (const csv of ['content,user\nx,1\n', '', 'Content,user\nx\n', 'Content\n"x']) {
-    const batch = await caller.reviewed(csv, 'comment', 'ERROR');
-    assert.equal(batch.download_url, null);
+    const { batch_status, download_url } = await caller.reviewed(csv);
+    assert.deepEqual([batch_status, download_url], ['ERROR', null]);
   }
 });
 
 test('2.3 the result file has the columns of the document, then the metadata, one row for each item, statuses SUCCESS and ERROR', async (t) => {
   const { caller } = await sandboxFor(t, { policy: POLICY });
-  const reply = await caller.results(await caller.reviewed(CSV));
+  const { download_url } = await caller.reviewed(CSV);
+  const reply = await raw('GET', download_url);
   assert.equal(reply.status, 200);
   const label = (applied: boolean, explanation: string) =>
     JSON.stringify([{ name: 'advertising', applied, explanation }]);
@@ -113,6 +105,38 @@ test('4.1 type is required, a text, and one that the policy allows: 400 with a J
     assert.deepEqual([typeof error.code, typeof error.message], ['string', 'string']);
   }
   assert.equal((await caller.post({ type: 'comment', more: 1 })).status, 200);
+});
+
+test('2.4, 2.5, 4.3 an import of JSON Lines is COMPLETE; one of other text is FAILED', async (t) => {
+  const { sandbox, caller } = await sandboxFor(t);
+  const line = '{"type":"user","data":{}}';
+  for (const [jsonl, status] of [
+    [`${line}\n${line}\n`, 'COMPLETE'],
+    [line, 'COMPLETE'],
+    ['', 'FAILED'],
+    [`${line}\nnot JSON`, 'FAILED'],
+    ['{"type":"user"}', 'FAILED'],
+    ['{"type":"user","data":{},"more":1}', 'FAILED'],
+  ] as const)
+    assert.equal((await caller.imported(jsonl)).import_status, status, jsonl);
+  assert.deepEqual(
+    sandbox.imports().map(({ records }) => records),
+    [2, 1, 0, 0, 0, 0],
+  );
+});
+
+test('2.6, 4.5 a decision is PENDING without a result, then judged by the policy', async (t) => {
+  const clock = new HandClock();
+  const { sandbox, caller } = await sandboxFor(t, { clock, policy: POLICY });
+  const metadata = { user: 7 };
+  const [id] = sandbox.makeDecisions([{ content: 'buy now', metadata, pending: '1s' }]);
+  const get = async () => JSON.parse((await caller.get(`/v1/decisions/${id}`)).text);
+  const pending = { decision_id: id, decision_status: 'PENDING', metadata };
+  assert.deepEqual(await get(), { ...pending, result: null, labels: null });
+  clock.advance(1_000);
+  const { decision_status, result, labels } = await get();
+  assert.deepEqual([decision_status, result, labels.length], ['SUCCESS', 'bad', 1]);
+  assert.equal((await caller.get('/v1/decisions/other')).status, 404);
 });
 
 test('5 every call needs a known bearer key: 401 with a JSON error otherwise, and nothing is created', async (t) => {

@@ -1,51 +1,10 @@
 /** A caller of the sandbox that shows everything: raw requests, no retries, no hidden headers. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import type { TestContext } from 'node:test';
-import type { Label } from '../../../client/src/service/contract.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox.ts';
-
-interface CreateBatchResponse {
-  readonly batch_id: string;
-  readonly batch_status: string;
-  readonly upload_url: string;
-  readonly download_url: null;
-}
-
-interface GetBatchResponse {
-  readonly batch_id: string;
-  readonly type: string;
-  readonly batch_status: string;
-  readonly upload_url: null;
-  readonly download_url: string | null;
-  readonly batch_count: number;
-  readonly success_count: number;
-  readonly pending_count: number;
-  readonly error_count: number;
-  readonly cancelled_count: number;
-}
-
-interface CreateImportResponse {
-  readonly import_id: string;
-  readonly import_status: string;
-  readonly upload_url: string;
-}
-
-interface GetImportResponse {
-  readonly import_id: string;
-  readonly import_status: string;
-}
-
-interface GetDecisionResponse {
-  readonly decision_id: string;
-  readonly decision_status: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly result: string | null;
-  readonly labels: readonly Label[] | null;
-}
 
 export const API_KEY = 'test-key';
 const API_HEADERS = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' };
-const CSV_HEADERS = { 'content-type': 'text/csv' };
 
 export interface Reply {
   readonly status: number;
@@ -58,137 +17,61 @@ export function raw(
   method: string,
   url: string,
   headers: Record<string, string> = {},
-  body?: string | Buffer,
+  body?: string,
 ): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      url,
-      { method, headers, agent: new Agent({ keepAlive: false }) },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk) => chunks.push(chunk));
-        response.on('error', (error) =>
-          reject(Object.assign(error, { received: Buffer.concat(chunks).length })),
-        );
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString(),
-          }),
-        );
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end(body);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const agent = new Agent({ keepAlive: false });
+  request(url, { method, headers, agent }, async (response) => {
+    const { statusCode = 0, headers } = response;
+    const text = (await response.toArray()).join('');
+    resolve({ status: statusCode, headers, text });
+  })
+    .on('error', reject)
+    .end(body);
+  return promise;
 }
 
 export class Caller {
-  readonly baseUrl: string;
+  readonly #baseUrl: string;
 
   constructor(baseUrl: string) {
-    this.baseUrl = baseUrl;
+    this.#baseUrl = baseUrl;
   }
 
   post(body: unknown, headers: Record<string, string> = API_HEADERS): Promise<Reply> {
-    return raw(
-      'POST',
-      `${this.baseUrl}/v1/batches`,
-      headers,
-      typeof body === 'string' ? body : JSON.stringify(body),
-    );
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return raw('POST', `${this.#baseUrl}/v1/batches`, headers, text);
   }
 
   get(path: string, headers: Record<string, string> = API_HEADERS): Promise<Reply> {
-    return raw('GET', `${this.baseUrl}${path}`, headers);
+    return raw('GET', `${this.#baseUrl}${path}`, headers);
   }
 
-  async create(type = 'comment'): Promise<CreateBatchResponse> {
+  async create(type = 'comment') {
     return JSON.parse((await this.post({ type })).text);
   }
 
-  async retrieve(batchId: string): Promise<GetBatchResponse> {
+  async retrieve(batchId: string) {
     return JSON.parse((await this.get(`/v1/batches/${batchId}`)).text);
   }
 
-  upload(
-    address: string,
-    csv: string | Buffer,
-    headers: Record<string, string> = {},
-  ): Promise<Reply> {
-    const length = String(Buffer.byteLength(csv));
-    return raw('PUT', address, { ...CSV_HEADERS, 'content-length': length, ...headers }, csv);
+  upload(address: string, body: string, type = 'text/csv'): Promise<Reply> {
+    const length = String(Buffer.byteLength(body));
+    return raw('PUT', address, { 'content-type': type, 'content-length': length }, body);
   }
 
-  /** Asks until the batch is in this state; the test's own time limit ends a wait in vain. */
-  async until(batchId: string, status: string): Promise<GetBatchResponse> {
-    for (;;) {
-      const batch = await this.retrieve(batchId);
-      if (batch.batch_status === status) return batch;
-    }
-  }
-
-  /** Creates, uploads, waits for the end. */
-  async reviewed(csv: string, type = 'comment', status = 'SUCCESS'): Promise<GetBatchResponse> {
-    const { batch_id, upload_url } = await this.create(type);
+  /** Creates and uploads. @returns the batch, which ends at once by the default policy */
+  async reviewed(csv: string) {
+    const { batch_id, upload_url } = await this.create();
     await this.upload(upload_url, csv);
-    return this.until(batch_id, status);
+    return await this.retrieve(batch_id);
   }
 
-  createImport(headers: Record<string, string> = API_HEADERS, body?: string): Promise<Reply> {
-    return raw('POST', `${this.baseUrl}/v1/import`, headers, body);
-  }
-
-  async newImport(): Promise<CreateImportResponse> {
-    return JSON.parse((await this.createImport()).text);
-  }
-
-  async retrieveImport(
-    importId: string,
-  ): Promise<GetImportResponse & { readonly record_count: number }> {
-    return JSON.parse((await this.get(`/v1/import/${importId}`)).text);
-  }
-
-  uploadJsonl(address: string, jsonl: string | Buffer): Promise<Reply> {
-    return this.upload(address, jsonl, { 'content-type': 'application/jsonl' });
-  }
-
-  /** Asks until the import is in this state; the test's own time limit ends a wait in vain. */
-  async untilImport(
-    importId: string,
-    status: string,
-  ): Promise<GetImportResponse & { readonly record_count: number }> {
-    for (;;) {
-      const one = await this.retrieveImport(importId);
-      if (one.import_status === status) return one;
-    }
-  }
-
-  /** Creates, uploads, waits for the end. */
-  async imported(jsonl: string | Buffer, status = 'COMPLETE'): Promise<string> {
-    const { import_id, upload_url } = await this.newImport();
-    await this.uploadJsonl(upload_url, jsonl);
-    await this.untilImport(import_id, status);
-    return import_id;
-  }
-
-  async decision(decisionId: string): Promise<GetDecisionResponse> {
-    return JSON.parse((await this.get(`/v1/decisions/${encodeURIComponent(decisionId)}`)).text);
-  }
-
-  async results(batch: GetBatchResponse): Promise<Reply> {
-    return raw('GET', batch.download_url ?? '');
-  }
-
-  async control(method: string, path: string, body?: unknown): Promise<Reply> {
-    const headers = { 'content-type': 'application/json' };
-    return raw(
-      method,
-      `${this.baseUrl}/sandbox/${path}`,
-      headers,
-      body === undefined ? undefined : JSON.stringify(body),
-    );
+  async imported(jsonl: string) {
+    const created = await raw('POST', `${this.#baseUrl}/v1/import`, API_HEADERS);
+    const { import_id, upload_url } = JSON.parse(created.text);
+    await this.upload(upload_url, jsonl, 'application/jsonl');
+    return JSON.parse((await this.get(`/v1/import/${import_id}`)).text);
   }
 }
 

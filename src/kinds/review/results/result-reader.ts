@@ -1,7 +1,6 @@
 /** Reader of one result file, piece by piece. */
 
 import { createHash } from 'node:crypto';
-import { foreignFormat } from '../../../../packages/client/src/base/foreign-format.ts';
 import { isJsonContainer } from '../../../../packages/client/src/base/json/parse-json.ts';
 import {
   REFERENCE_COLUMN,
@@ -223,8 +222,6 @@ export class ResultReader {
     let at = 0;
     if (!this.#begun) {
       if (bytes.length < HEAD_BYTES) return at;
-      const foreign = foreignFormat(bytes);
-      if (foreign !== undefined) throw unreadable(`the result file ${foreign.what}`);
       if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))
         at = BYTE_ORDER_MARK.length;
       this.#begun = true;

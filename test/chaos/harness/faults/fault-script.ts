@@ -34,7 +34,7 @@ export class FaultScript {
     this.#isStale = true;
   }
 
-  /** Looks how often it has hit; writes the script when it is not as it should be. @throws Error while the sandbox is down */
+  /** Looks how often it has hit; writes the script when it is not as it should be. @throws Error when the sandbox does not answer */
   async fired(name: string): Promise<number> {
     const look = this.#turn.then(() => this.#look());
     this.#turn = look.catch(() => undefined);
@@ -44,9 +44,7 @@ export class FaultScript {
 
   async #look(): Promise<void> {
     const found = await this.#sandbox.faults();
-    // It does not outlive the sandbox, which may be killed meanwhile.
-    if (found.length !== this.#entries.length) this.#isStale = true;
-    else this.#count(found.map(({ fired }) => fired));
+    this.#count(found.map(({ fired }) => fired));
     if (this.#isStale) await this.#write();
   }
 

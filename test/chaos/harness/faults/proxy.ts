@@ -41,6 +41,7 @@ export class TcpProxy {
   readonly #links = new Set<Link>();
   #latencyMs: () => number = () => 0;
   #silence: Silence | undefined;
+  #refusing = false;
   #order: HoldOrder | undefined;
 
   private constructor(server: Server, kafka: boolean) {
@@ -61,6 +62,12 @@ export class TcpProxy {
   /** Every byte is as late as the function says, each way, until it is `undefined`. */
   setLatency(latencyMs: (() => number) | undefined): void {
     this.#latencyMs = latencyMs ?? (() => 0);
+  }
+
+  /** True cuts every connection, and new ones as soon as they come. */
+  set refusing(refusing: boolean) {
+    this.#refusing = refusing;
+    if (refusing) this.reset(() => true);
   }
 
   /** Cuts connections with a TCP reset. @returns how many. */
@@ -111,6 +118,10 @@ export class TcpProxy {
   }
 
   #accept(client: Socket): void {
+    if (this.#refusing) {
+      client.resetAndDestroy();
+      return;
+    }
     const link: Link = new Link(
       client,
       connect({ port: this.targetPort, host: '127.0.0.1', noDelay: true, allowHalfOpen: true }),

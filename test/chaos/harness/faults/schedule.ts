@@ -26,7 +26,7 @@ import {
 } from './nemeses/network.ts';
 import { registryKill } from './nemeses/registry.ts';
 import { clockStep, kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
-import { sandboxKill } from './nemeses/service.ts';
+import { serviceDown } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
 import { untilSettled } from './settled.ts';
@@ -51,8 +51,8 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
   'late TxnOffsetCommit': lateCommit('TxnOffsetCommit'),
   'late AddOffsetsToTxn': lateCommit('AddOffsetsToTxn'),
   'late Produce': lateCommit('Produce'),
-  'kill -9 of the service': sandboxKill,
   [REGISTRY_FAULT]: registryKill,
+  'service down': serviceDown,
   'service slow': serviceLatency,
   'service connections reset': serviceReset,
   'service silent': serviceSilence,

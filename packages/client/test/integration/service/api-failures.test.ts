@@ -314,7 +314,7 @@ test('an abort ends a waiting request at once with the signal’s reason, and a 
   assert.deepEqual([observer.requests, observer.orphans], [['create_batch aborted'], 1]);
 });
 
-test('an abort ends the wait for a key, a permit and a retry at once', async (t) => {
+test('an abort ends the wait for a key and a retry at once', async (t) => {
   const server = await httpServer(t, (response) => json(response, 503, {}));
   const reason = new Error('enough');
   const isReason = (error: unknown) => error === reason;

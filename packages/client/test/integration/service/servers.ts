@@ -7,8 +7,7 @@ import {
   type Socket,
 } from 'node:net';
 import type { TestContext } from 'node:test';
-import { allOf, assertSilent, CANARY } from '../../../../../test/support/stack/canary.ts';
-import type { UploadBody } from '../../../src/http/upload-body.ts';
+import { CANARY } from '../../../../../test/support/stack/canary.ts';
 import { ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
 import { constantRandom, InstantClock, RecordingObserver } from '../../unit/service/fakes.ts';
@@ -104,11 +103,7 @@ export function json(
 
 export const KEY = CANARY.key;
 
-/**
- * A client over the given server: no real waiting between retries, everything it tells is recorded. Whatever it throws, or tells,
- * is looked at for the key, the queries of the addresses that it was given, and the bytes that it sent (I6). Addresses without a
- * query get one.
- */
+/** A client over the given server: no real waiting between retries, everything it tells is recorded. */
 export function clientFor(
   t: TestContext,
   baseUrl: string,
@@ -125,61 +120,7 @@ export function clientFor(
     ...options,
   });
   t.after(() => client.close());
-  t.after(() => assertSilent(JSON.stringify(observer), 'what the observer was told'));
-  return { client: silenced(client), clock, observer };
-}
-
-function silenced(client: ServiceClient): ServiceClient {
-  const look = (error: unknown, secrets: readonly string[]): never => {
-    assertSilent(allOf(error), 'an error of the client', secrets);
-    throw error;
-  };
-  const { upload, download, createBatch, getBatch, createImport, getImport, getDecision } = client;
-  const called = <A extends unknown[], R>(method: (...args: A) => Promise<R>) => {
-    return (...args: A): Promise<R> =>
-      method.apply(client, args).catch((error: unknown) => look(error, []));
-  };
-  return Object.assign(Object.create(client) as ServiceClient, {
-    createBatch: called(createBatch),
-    getBatch: called(getBatch),
-    createImport: called(createImport),
-    getImport: called(getImport),
-    getDecision: called(getDecision),
-    upload: (address: string, ...args: SkipFirst<Parameters<typeof upload>>) =>
-      upload
-        .apply(client, [signed(address), ...args])
-        .catch((error: unknown) => look(error, secretsOf(address, args[0]))),
-    download: async function* (address: string, ...args: SkipFirst<Parameters<typeof download>>) {
-      try {
-        yield* download.apply(client, [signed(address), ...args]);
-      } catch (error) {
-        look(error, secretsOf(address));
-      }
-    },
-    close: () => client.close(),
-  });
-}
-
-type SkipFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
-
-/** As a service gives them out: an address of transfers that a test wrote without a query gets a signature that must not be seen. */
-function signed(address: string): string {
-  const url = URL.parse(address);
-  return url === null || url.search !== ''
-    ? address
-    : `${url.href}?X-Amz-Signature=${CANARY.signature}`;
-}
-
-/** Long enough to be told from other words. */
-function secretsOf(address: string, body?: UploadBody): string[] {
-  const query = URL.parse(address)?.search.slice(1) ?? '';
-  // Other members, such as the id of the batch, may be told.
-  const signed = query
-    .split('&')
-    .filter((pair) => /^(x-amz-(signature|credential|security-token)|sig|signature)=/i.test(pair));
-  const values = signed.map((pair) => pair.split('=')[1] ?? '');
-  const content = Buffer.isBuffer(body) ? [body.subarray(0, 64).toString('latin1')] : [];
-  return [...values, ...content].filter((secret) => secret.length >= 6);
+  return { client, clock, observer };
 }
 
 export const NEVER = { signal: new AbortController().signal };

@@ -1,109 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { constants } from 'node:os';
 import { describe, it } from 'node:test';
-import { eventually } from '../../../../../test/support/eventually.ts';
-import { temporaryDirectory } from '../../../../../test/support/temporary-directory.ts';
+import { CommandFailed } from '../../../src/cli/exit-codes.ts';
 import type { Io } from '../../../src/cli/io.ts';
-import {
-  BadOutput,
-  mustBeWritable,
-  OutputFailed,
-  type OutputPlace,
-  openOutput,
-} from '../../../src/cli/output.ts';
-
-const DIRECTORY = temporaryDirectory();
-const place = () => path.join(mkdtempSync(path.join(DIRECTORY, 'out-')), 'results.csv');
-const never = (): never => assert.fail('not used');
-const ioOf = (outIsTerminal: boolean, data: Io['data'] = never): Io => ({
-  env: {},
-  program: 'crc',
-  outIsTerminal,
-  errColumns: never,
-  out: never,
-  err: never,
-  data,
-  finish: never,
-});
-
-const opened = (at: OutputPlace) => openOutput(ioOf(false), at);
-
-describe('an output file', () => {
-  it('has its name only when it is complete', async () => {
-    const target = place();
-    const output = await opened({ target, force: false });
-    await output.write(Buffer.from('one '));
-    assert.deepEqual(
-      readdirSync(path.dirname(target)).map((name) => /^\.results\.csv\.\w{8}\.part$/.test(name)),
-      [true],
-    );
-    await output.write(Buffer.from('two'));
-    await output.complete();
-    await output.discard();
-    assert.deepEqual(
-      [readdirSync(path.dirname(target)), readFileSync(target, 'utf8')],
-      [['results.csv'], 'one two'],
-    );
-  });
-
-  it('that is not completed leaves nothing', async () => {
-    const target = place();
-    const output = await opened({ target, force: false });
-    await output.write(Buffer.from('half'));
-    await output.discard();
-    await output.discard();
-    assert.deepEqual(readdirSync(path.dirname(target)), []);
-  });
-
-  it('never replaces a file that has appeared meanwhile, unless --force is given', async () => {
-    const target = place();
-    const output = await opened({ target, force: false });
-    await output.write(Buffer.from('new'));
-    writeFileSync(target, 'precious');
-    await assert.rejects(output.complete(), BadOutput);
-    await output.discard();
-    assert.deepEqual(
-      [readdirSync(path.dirname(target)), readFileSync(target, 'utf8')],
-      [['results.csv'], 'precious'],
-    );
-    const forced = await opened({ target, force: true });
-    await forced.write(Buffer.from('new'));
-    await forced.complete();
-    assert.equal(readFileSync(target, 'utf8'), 'new');
-  });
-
-  it('that cannot be written is refused before anything else, with the reason', async () => {
-    const there = place();
-    writeFileSync(there, '');
-    const refused = async (target: string, why: RegExp, source?: string) =>
-      await assert.rejects(
-        mustBeWritable({ target, force: true }, source),
-        (error) => error instanceof BadOutput && why.test(error.message),
-      );
-    await refused('', /needs the name of a file/);
-    await refused(`${there}/results.csv`, /not a directory/);
-    await refused(path.join(path.dirname(there), 'x'.repeat(256)), /name too long/);
-    await refused(path.dirname(there), /is a directory/);
-    await refused(
-      there,
-      /is the file that is submitted/,
-      path.join(path.dirname(there), '.', path.basename(there)),
-    );
-  });
-});
+import { standardOutput, writing } from '../../../src/cli/output.ts';
 
 describe('standard output', () => {
   const written = async (outIsTerminal: boolean, pieces: readonly Buffer[]) => {
     const seen: Buffer[] = [];
-    const io = ioOf(outIsTerminal, async (bytes) => {
-      seen.push(Buffer.from(bytes));
-      return true;
-    });
-    const output = await openOutput(io, { target: '-', force: false });
-    for (const piece of pieces) await output.write(piece);
-    await output.complete();
+    const data = async (bytes: Uint8Array) => seen.push(Buffer.from(bytes)) > 0;
+    const write = standardOutput({ outIsTerminal, data } as Io);
+    for (const piece of pieces) await write(piece);
     return Buffer.concat(seen).toString();
   };
   const text = 'Content\r\n"é\u001b[2J"\n';
@@ -117,40 +24,15 @@ describe('standard output', () => {
   });
 });
 
-describe('a pipe', { timeout: 20_000 }, () => {
-  const pipe = () => {
-    const target = place();
-    execFileSync('mkfifo', [target]);
-    return { target, force: false };
-  };
-
-  it('carries the results to its reader', async () => {
-    const at = pipe();
-    const reader = execFile('cat', [at.target], { maxBuffer: 1_000_000 });
-    const read = reader.stdout?.setEncoding('utf8').toArray();
-    const output = await eventually('the pipe has a reader', () =>
-      opened(at).catch(() => undefined),
-    );
-    const text = 'x'.repeat(300_000);
-    assert.equal(await output.write(Buffer.from(text)), true);
-    await output.complete();
-    await output.discard();
-    assert.equal((await read)?.join(''), text);
+it('a full disk is reported with the name of the target', async () => {
+  const full = Object.assign(new Error('ENOSPC'), {
+    errno: -constants.errno.ENOSPC,
+    syscall: 'write',
   });
-
-  it('that no process reads is refused', async () => {
-    await assert.rejects(
-      opened(pipe()),
-      /nothing can be written to .*: no process reads this pipe/,
-    );
-  });
-});
-
-it('a full disk is reported with the name of the file', async () => {
-  const output = await opened({ target: '/dev/full', force: false });
-  const failed = (error: unknown) =>
-    error instanceof OutputFailed &&
-    error.message === '/dev/full cannot be written: no space left on device';
-  await assert.rejects(output.write(Buffer.from('x')), failed);
-  await output.discard();
+  await assert.rejects(
+    writing('out.csv', Promise.reject(full)),
+    (error) =>
+      error instanceof CommandFailed &&
+      error.message === 'out.csv cannot be written: no space left on device',
+  );
 });

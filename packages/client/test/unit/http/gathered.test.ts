@@ -28,30 +28,6 @@ test('chunks are not kept: each may be overwritten once the next is requested', 
   assert.equal(String(value), 'drip');
 });
 
-test('the bytes before an error come first', async () => {
-  async function* broken() {
-    yield Buffer.from('some ');
-    yield Buffer.from('rows');
-    throw new Error('the connection broke');
-  }
-  const pieces = gathered(broken(), 1_000);
-  assert.deepEqual(await pieces.next(), { done: false, value: Buffer.from('some rows') });
-  await assert.rejects(pieces.next(), /the connection broke/);
-});
-
-test('a reader that leaves ends the source', async () => {
-  let isEnded = false;
-  async function* endless() {
-    try {
-      for (;;) yield Buffer.from('rows');
-    } finally {
-      isEnded = true;
-    }
-  }
-  for await (const _ of gathered(endless(), 10)) break;
-  assert.ok(isEnded);
-});
-
 async function* each<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }

@@ -51,7 +51,6 @@ export function constantRandom(value: number): { next(): number } {
 export class RecordingObserver implements ServiceObserver {
   readonly requests: string[] = [];
   readonly retries: string[] = [];
-  readonly limits: string[] = [];
   readonly hosts: string[] = [];
   orphans = 0;
 
@@ -66,10 +65,6 @@ export class RecordingObserver implements ServiceObserver {
 
   transferHost(host: string): void {
     this.hosts.push(host);
-  }
-
-  limit(target: string, limit: number): void {
-    this.limits.push(`${target} ${limit}`);
   }
 
   orphanPossible(): void {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { err, ok } from '../../../src/base/result.ts';
-import { ServiceError, type ServiceFailure } from '../../../src/base/service-error.ts';
 import type { ServiceAttempt, ServiceProblem } from '../../../src/service/error-classification.ts';
 import {
   DEFAULT_SETTINGS,
@@ -9,7 +8,7 @@ import {
   type ServiceContext,
 } from '../../../src/service/options.ts';
 import { withRetry } from '../../../src/service/request.ts';
-import { constantRandom, EndlessSleepClock, InstantClock, RecordingObserver } from './fakes.ts';
+import { constantRandom, InstantClock, RecordingObserver } from './fakes.ts';
 
 const never = new AbortController().signal;
 
@@ -50,22 +49,6 @@ test('a transient failure is retried, with exponentially growing, jittered waits
   assert.deepEqual(observer.retries, Array(4).fill('op 503'));
 });
 
-test('after maxRetries the failure is thrown, with the number of attempts', async () => {
-  const { context, clock } = contextWith({ maxRetries: 2 });
-  await assert.rejects(withRetry(context, 'op', never, after(3)), (error) => {
-    assert.ok(error instanceof ServiceError);
-    assert.equal(error.failure, 'unavailable');
-    assert.equal(error.operation, 'op');
-    assert.equal(error.status, 503);
-    assert.match(
-      error.message,
-      /^op at host\/path answered 503 \(tried 3 times\); try again later/,
-    );
-    return true;
-  });
-  assert.equal(clock.slept.length, 2);
-});
-
 test('no try starts later than maxElapsedMs after the first failure', async () => {
   const { context, clock } = contextWith({
     baseMs: 1000,
@@ -92,31 +75,4 @@ test('a Retry-After beyond the time limit ends the retries at once and is passed
     retryAfterMs: 60_000,
   });
   assert.deepEqual(clock.slept, []);
-});
-
-test('every failure but unavailable is thrown at the first time', async () => {
-  const final: ServiceFailure[] = [
-    'rejected',
-    'unauthorized',
-    'not_found',
-    'too_large',
-    'expired',
-    'protocol',
-  ];
-  for (const failure of final) {
-    const { context, clock, observer } = contextWith({});
-    await assert.rejects(withRetry(context, 'op', never, after(1, { failure })), { failure });
-    assert.deepEqual([clock.slept, observer.retries], [[], []]);
-  }
-});
-
-test('an abort ends the wait between two tries at once, with its own reason', async () => {
-  const clock = new EndlessSleepClock();
-  const { context } = contextWith({}, clock);
-  const controller = new AbortController();
-  const result = withRetry(context, 'op', controller.signal, after(1));
-  await clock.sleeping;
-  const reason = new Error('shard lost');
-  controller.abort(reason);
-  await assert.rejects(result, (error) => error === reason);
 });

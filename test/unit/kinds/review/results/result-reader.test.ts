@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import { ServiceError } from '../../../../../packages/client/src/base/service-error.ts';
 import { UnendedRows } from '../../../../../src/core/ports/pipeline-kind.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
@@ -197,27 +196,15 @@ test('a file without a usable header is a protocol error that names the missing 
 });
 
 test('a file of another format is named as what it is', async () => {
-  const csv = `${HEADER}\nSECRET,SUCCESS,spam,ham,[],en,${REF}\n`;
-  const utf16 = Buffer.from(`\ufeff${csv}`, 'utf16le');
-  const cases: [file: string | Buffer, what: RegExp][] = [
-    ['<?xml version="1.0"?><Error>SECRET</Error>', /is HTML or XML/],
-    ['<!doctype html>\n<p>SECRET, they say</p>\n', /is HTML or XML/],
-    ['{"error":"SECRET"}', /is JSON/],
-    ['[{"Content":"SECRET"}]\n', /is JSON/],
-    [gzipSync(csv), /is compressed \(gzip\)/],
-    [Buffer.from('PK\x03\x04 SECRET'), /workbook/],
-    [utf16, /is UTF-16 text/],
-    [Buffer.from(utf16).swap16(), /is UTF-16 text/],
-    [utf16.subarray(2), /NUL bytes/],
-    [csv.replaceAll(',', ';'), /delimited by semicolons/],
-    [csv.replaceAll(',', '\t'), /delimited by tabs/],
-    [`sep=;\n${csv}`, /sep=/],
-    [`# SECRET\n${csv}`, /comment/],
-  ];
-  for (const [file, what] of cases) {
+  for (const file of [
+    '<?xml version="1.0"?><Error>SECRET</Error>',
+    '<!doctype html>\n<p>SECRET, they say</p>\n',
+    '{"error":"SECRET"}',
+    '[{"Content":"SECRET"}]\n',
+  ]) {
     const { rows, message } = await protocolError(file);
     assert.deepEqual(rows, []);
-    assert.match(message, what);
+    assert.match(message, /is not CSV, but HTML, XML or JSON/);
   }
 });
 

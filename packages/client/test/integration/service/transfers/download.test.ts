@@ -245,7 +245,7 @@ test('an abort ends a download at once with its reason, before and in the middle
   }
 });
 
-test('leaving the loop early closes the connection and frees the permit', async (t) => {
+test('leaving the loop early closes the connection and frees its connection', async (t) => {
   const closed = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   for (const encoding of ['identity', 'gzip']) {
     const server = await httpServer(t, (response, _, index) => {

@@ -88,29 +88,6 @@ test('a failed attempt restarts the body, also after a redirect', async (t) => {
   assert.deepEqual(count, { opened: 3, closed: 3 });
 });
 
-test('a body that can be made only once is not sent twice, and the error says so', async (t) => {
-  const server = await httpServer(t, (response) => response.writeHead(503).end());
-  const { body, count } = pieces(PARTS, { repeatable: false });
-  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
-  await assert.rejects(client.upload(server.url, body, JSONL), {
-    failure: 'unavailable',
-    status: 503,
-    message: /can be made only once/,
-  });
-  assert.deepEqual([server.seen.length, count.opened, observer.retries], [1, 1, []]);
-
-  const redirecting = await httpServer(t, (response) =>
-    response.writeHead(307, { location: server.url }).end(),
-  );
-  const redirected = client.upload(
-    redirecting.url,
-    pieces(PARTS, { repeatable: false }).body,
-    JSONL,
-  );
-  await assert.rejects(redirected, { failure: 'protocol', message: /redirect/ });
-  assert.equal(server.seen.length, 1);
-});
-
 test('a body of another length than announced never looks complete, and is not retried', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { client } = clientFor(t, 'http://127.0.0.1:9');

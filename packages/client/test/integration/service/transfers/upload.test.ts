@@ -7,6 +7,7 @@ import { clientFor, httpServer, json, NEVER, rawServer } from '../servers.ts';
 
 const CSV = { contentType: 'text/csv', ...NEVER };
 const BODY = Buffer.from('Content,id\r\nhello,1\r\n');
+const CREATED = { batch_id: 'b-1', upload_url: 'https://s3.example/u' };
 
 function xmlError(code: string, message: string): string {
   return (
@@ -199,7 +200,7 @@ test('a relative redirect stays on its host, and the third redirect is the last'
   });
 });
 
-test('an abort ends an upload at once, also while it waits for a permit', async (t) => {
+test('an abort ends an upload at once, also while it waits for a connection', async (t) => {
   const arrived = Promise.withResolvers<void>();
   const server = await httpServer(t, () => arrived.resolve());
   const { client } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 1 });
@@ -220,6 +221,33 @@ test('an abort ends an upload at once, also while it waits for a permit', async 
   running.abort(reason);
   await assert.rejects(first, (error) => error === reason);
   assert.equal(server.seen.length, 1);
+});
+
+test('no more calls, uploads and downloads run at once than allowed, and none waits for another kind', async (t) => {
+  const held: (() => void)[] = [];
+  const arrivals: (() => void)[] = [];
+  const server = await httpServer(t, (response, { method }) => {
+    if (method === 'GET') response.end('x');
+    else {
+      held.push(() => json(response, 200, CREATED));
+      arrivals.shift()?.();
+    }
+  });
+  const limits = { maxConcurrentRequests: 1, maxConcurrentTransfers: 1 };
+  const { client } = clientFor(t, server.url, limits);
+  for (const start of [
+    () => client.upload(server.url, BODY, CSV),
+    () => client.createBatch('email', NEVER),
+  ]) {
+    const three = [start(), start(), start()];
+    for (let running = 0; running < three.length; running++) {
+      if (held.length === 0) await new Promise<void>((resolve) => arrivals.push(resolve));
+      for await (const _ of client.download(server.url, NEVER));
+      assert.equal(held.length, 1);
+      held.pop()?.();
+    }
+    await Promise.all(three);
+  }
 });
 
 test('the API key is neither read nor sent in a transfer', async (t) => {

@@ -10,8 +10,6 @@ import { contractFile } from '../../../../../../test/support/contracts.ts';
 import { renamingPair } from '../../../../../../test/support/renamed-key.ts';
 import { fakeRegistry, registrySettings } from '../../../../../../test/support/stack/registry.ts';
 import { decodeOutcome } from '../../../../../consumer/src/received-records.ts';
-import { readRecords } from '../../../../../sandbox/src/batches-and-imports.ts';
-import { parsePolicy } from '../../../../../sandbox/src/policy.ts';
 import { resultRows } from '../../../../src/results.ts';
 
 const { signal } = new AbortController();
@@ -81,18 +79,6 @@ test('labels of a result file, as the client library reads them', async () => {
   for await (const row of resultRows(file(), () => 2, {})) labels.push(row.labels);
   const label = { name: 'spam', applied: true, explanation: null, ...value };
   assert.deepEqual(labels[1], [label]);
-});
-
-test('the type of an import record, as the sandbox reads it', async () => {
-  const { imports } = parsePolicy({});
-  const read = async (line: string) => {
-    const file = async function* () {
-      yield Buffer.from(`${line}\n`);
-    };
-    return await readRecords(file(), imports, signal);
-  };
-  await assert.rejects(read(String.raw`{"data":{},"\\u00":2}`));
-  assert.equal(await read(String.raw`{"data":{},"\u0074ype":"post"}`), 1);
 });
 
 test('a published decision, as the commands read it', async () => {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { testKafka } from '../../../../../test/support/kafka/kafka.ts';
-import { assertSilent, CANARY } from '../../../../../test/support/stack/canary.ts';
-import { startStack } from '../../../../../test/support/stack/stack.ts';
-import { temporaryDirectory } from '../../../../../test/support/temporary-directory.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
+import { assertSilent, CANARY } from '../../support/stack/canary.ts';
+import { startStack } from '../../support/stack/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 test('a connector that dies while it uploads shows nothing of the content and the signed address that it holds', async () => {
   const kafka = await testKafka();
