@@ -102,7 +102,7 @@ export class Tracker {
     for (let ceilingMs = FIRST_POLL_MS; ; ceilingMs *= GROWTH) {
       const wait = clock.sleep(waitMs, signal);
       if (unanswered === undefined) await wait;
-      else await waits.while(reasonOf(unanswered), wait, undefined, waitMs);
+      else await waits.while(reasonOf(unanswered), wait);
       const answer = await this.#poll(job);
       signal.throwIfAborted();
 
