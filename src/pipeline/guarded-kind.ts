@@ -74,8 +74,8 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
       call('create', { type }, signal, () => kind.create(type, signal)),
     upload: (...[job, body, signal]: Parameters<PipelineKind['upload']>) =>
       call('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
-    status: (batch: string, signal: AbortSignal, type: string) =>
-      call('status', { batch, type }, signal, () => kind.status(batch, signal, type)),
+    status: (batch: string, signal: AbortSignal) =>
+      call('status', { batch }, signal, () => kind.status(batch, signal)),
   };
   if ('results' in kind)
     return {

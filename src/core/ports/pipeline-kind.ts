@@ -99,11 +99,8 @@ export interface KindSteps {
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
-  /**
-   * @param type content type of the job, by which a kind may recognise the id of another job
-   * @throws ServiceError (404 and 410 are answers: state `missing`)
-   */
-  status(remoteId: string, signal: AbortSignal, type: string): Promise<RemoteStatus>;
+  /** @throws ServiceError (404 and 410 are answers: state `missing`) */
+  status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
   /** Terminal record of an item without a result: status ERROR with a code and a message. */
   failure(
     item: ContentItem,

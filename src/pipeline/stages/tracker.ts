@@ -180,11 +180,12 @@ export class Tracker {
 
   #fail(followed: Followed, { remote }: FollowState, { as }: Fail): void {
     const { job, settler, isProbe, heard } = followed;
-    const log = (message: string) =>
-      this.#shard.logger.error(this.#shard.report.fieldsOf(job), message);
-    if (remote === 'missing') log('batch unknown to the service; submitting its records again');
-    if (remote === 'foreign')
-      log('the service has another batch under this id; submitting the records again');
+    const { logger, report } = this.#shard;
+    if (remote === 'missing')
+      logger.error(
+        report.fieldsOf(job),
+        'batch unknown to the service; submitting its records again',
+      );
     this.#stages.fail({ job, failure: as, isProbe, heard, detail: settler.detail });
   }
 
@@ -197,11 +198,11 @@ export class Tracker {
 
   async #poll(job: LiveJob): Promise<Result<RemoteStatus, ServiceError>> {
     const { kind, logger, report, signal, waits } = this.#shard;
-    const { remoteId, type } = job.record;
+    const { remoteId } = job.record;
     try {
       const status = await waits.permitted('polls', () => {
         signal.throwIfAborted();
-        const call = kind.status(remoteId, signal, type);
+        const call = kind.status(remoteId, signal);
         return waits.during('service', call);
       });
       return ok(status);
