@@ -40,15 +40,7 @@ const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'kafka.tls.enabled',
     is: oneOf(true),
-    enables: within(
-      'kafka.tls',
-      ...['ca', 'certificate', 'key', 'keyPassphrase', 'serverName', 'insecureSkipVerification'],
-    ),
-  },
-  {
-    option: 'kafka.tls.insecureSkipVerification',
-    is: oneOf(false),
-    enables: within('kafka.tls', 'ca', 'serverName'),
+    enables: within('kafka.tls', ...['ca', 'certificate', 'key', 'keyPassphrase', 'serverName']),
   },
   { option: 'kafka.tls.certificate', needs: ['kafka.tls.key'] },
   { option: 'kafka.tls.key', needs: ['kafka.tls.certificate'] },
