@@ -59,10 +59,8 @@ async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
   });
   if (result.outcome === 'skipped') return `skipped: ${result.reason}\n`;
   if (result.outcome === 'dead_letter') return `dead letter: ${result.reason}\n${result.message}\n`;
-  const { published } = result;
-  const keyed = published.key === (key ?? null) ? '' : `, published with key ${published.key}`;
   const verdict = {
-    review: `reviewed as ${result.type}${keyed}`,
+    review: `reviewed as ${result.type}`,
     import: 'imported',
     lookup: 'looked up',
   }[kind];
