@@ -10,7 +10,7 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import type { ServiceAccess, ShardLife } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { type FailureDetail, FIRST_POLL_MS, type Heard, type ShardStages } from './shard-stages.ts';
 
 /** Growth of each wait over the one before, up to the cap. */
@@ -53,18 +53,14 @@ interface Followed {
 const UNCONFIRMED_GRACE_MS = 10_000;
 
 export class Tracker {
-  readonly #shard: ShardLife & ServiceAccess;
+  readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   readonly #settlerOf: (job: LiveJob) => JobSettler;
   readonly #followed = new Map<LiveJob, Followed>();
   readonly #logged = new LogOnce(MAX_LOGGED);
   readonly #unanswered = new LogSeldom();
 
-  constructor(
-    shard: ShardLife & ServiceAccess,
-    stages: ShardStages,
-    settlerOf: (job: LiveJob) => JobSettler,
-  ) {
+  constructor(shard: ShardContext, stages: ShardStages, settlerOf: (job: LiveJob) => JobSettler) {
     this.#shard = shard;
     this.#stages = stages;
     this.#settlerOf = settlerOf;
