@@ -70,6 +70,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
     },
     rows: (...of: Parameters<PipelineKind['rows']>) => kind.rows(...of),
     failure: (...of: Parameters<PipelineKind['failure']>) => kind.failure(...of),
+    ...(kind.encode && { encode: kind.encode }),
     create: (type: string, signal: AbortSignal) =>
       call('create', { type }, signal, () => kind.create(type, signal)),
     upload: (...[job, body, signal]: Parameters<PipelineKind['upload']>) =>

@@ -107,6 +107,11 @@ export interface KindSteps {
     error: { readonly code: string; readonly message: string },
     job: JobContext,
   ): OutgoingRecord;
+  /**
+   * Encodes a terminal record in another format than the JSON that the kind renders; absent for JSON.
+   * @throws an exception makes a dead letter of the record
+   */
+  encode?(record: OutgoingRecord): OutgoingRecord;
 }
 
 /** A kind whose finished jobs have a result file. */

@@ -5,6 +5,7 @@
 import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
 import type { ResultSlice, RowOutcome } from '../../core/bytes/result-slice.ts';
+import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import type { Poison, SourceCoordinate } from '../../core/record.ts';
@@ -45,7 +46,9 @@ export class Settlement implements Disposable {
   }
 
   /** Takes a slice over: it is released here, or with the chunk that has rows of it. */
-  async take(slice: ResultSlice, isWanted: IsWanted): Promise<void> {
+  async take(given: ResultSlice, isWanted: IsWanted): Promise<void> {
+    const { encode } = this.#shard.kind;
+    const slice = encode === undefined ? given : SliceWriter.encoded(given, encode);
     try {
       this.#shard.signal.throwIfAborted();
       for (const other of slice.others)
