@@ -22,7 +22,7 @@ import { WaitReasons } from './limits/wait-reasons.ts';
 import { lagOf, publishGauges, shardProblems } from './pipeline-metrics.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { Losses } from './shard/losses.ts';
-import { prepareTopics } from './shard/prepare-topics.ts';
+import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
 import { ShardWorker, type WorkerReport } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
@@ -175,7 +175,7 @@ export class Pipeline {
     }
     for (const [shard, partitions] of assignment.shards) {
       const slot = this.#slot(shard);
-      if (slot.worker !== undefined && !sameNumbers(slot.worker.partitions, partitions)) {
+      if (slot.worker !== undefined && String(slot.worker.partitions) !== String(partitions)) {
         this.#giveUp(slot, 'source partitions were added to the shard');
       }
       if (slot.worker === undefined) this.#claim(shard, slot, partitions);
@@ -347,18 +347,3 @@ export class Pipeline {
     );
   }
 }
-
-/** Refusal of another number of journal partitions: each record would belong to another shard. */
-function journalResized(
-  { journal, source }: PipelineOptions,
-  before: number,
-  now: number,
-): RefusedError {
-  return new RefusedError(
-    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and must never change. ` +
-      `Create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,
-  );
-}
-
-const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((value, index) => value === b[index]);
