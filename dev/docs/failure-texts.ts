@@ -218,7 +218,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'result rows duplicate, unknown or shuffled',
     connector: 'The first row that names a record settles it; every other is dropped.',
-    user: '`result_anomalies_total{kind="duplicate"|"unknown"}`',
+    user: '`result_anomalies_total{kind="duplicate"|"forged"}`',
   },
   {
     event: 'result rows with status ERROR',

@@ -166,11 +166,8 @@ class DownloadedRows {
 
   /** Returns true for the first row about a record that is left. */
   isWanted(partition: number, offset: number): boolean {
-    if (!this.#before.has(partition, offset)) {
-      // Settled by an earlier download (a restart downloads again), or never in the job.
-      if (!this.#job.everNamed(partition, offset)) this.#anomaly('unknown');
-      return false;
-    }
+    // Settled by an earlier download: a restart downloads again.
+    if (!this.#before.has(partition, offset)) return false;
     if (this.#taken.add(partition, offset)) return true;
     this.#anomaly('duplicate');
     return false;
