@@ -12,17 +12,16 @@ const LINE_LENGTH = 97;
 /** @param schemas of the contracts, in the order of the file */
 export function declarations(schemas: readonly JsonSchema[]): string {
   const known = new Map<string, string>();
-  const parts = schemas.flatMap((schema) => declarationsOf(schema));
-  return [HEAD, ...parts.map((part) => withoutRepetition(part, known))].join('\n');
-}
-
-/** An interface that is another's word by word, but for its name, is that one. */
-function withoutRepetition(part: string, known: Map<string, string>): string {
-  const [declared, name = '', body = ''] = /export interface (\w+) (\{.*\})\n$/s.exec(part) ?? [];
-  if (declared === undefined) return part;
-  const same = known.get(body);
-  if (same === undefined) known.set(body, name);
-  return same === undefined ? part : part.replace(declared, `export type ${name} = ${same};\n`);
+  const repeated = new Map<string, string>();
+  const parts = schemas.flatMap(declarationsOf).filter((part) => {
+    const [, name = '', body = part] = /export interface (\w+) (\{.*\})\n$/s.exec(part) ?? [];
+    const same = known.get(body);
+    if (same === undefined) known.set(body, name);
+    else repeated.set(name, same);
+    return same === undefined;
+  });
+  // An interface that is another's word by word, but for its name, is that one.
+  return [HEAD, ...parts].join('\n').replace(/\w+/g, (word) => repeated.get(word) ?? word);
 }
 
 function declarationsOf(root: JsonSchema): string[] {
@@ -31,11 +30,14 @@ function declarationsOf(root: JsonSchema): string[] {
   const nested = Object.values(root.$defs ?? {}).filter(isObject);
   const parts = nested.map((schema) => types.interface(types.nameOf(schema), schema));
   if (root.oneOf === undefined) return [...parts, types.interface(name, root)];
-  const cases = root.oneOf.map((one) => `    | {\n${types.members(one, '        ')}      }`);
+  const cases = root.oneOf.map((one) => `  | {\n${types.members(one, '      ')}    }`);
+  const error = `${name}Error`;
+  const ending = cases.join('\n').replaceAll(error, 'Reason');
   return [
     ...parts,
+    `/** Members that go with each other. */\ntype Ending<Reason> =\n${ending};\n`,
     types.interface(`${name}Members`, root, 'Members that it has whatever its status.'),
-    `${comment(root.description, '')}export type ${name} = ${name}Members &\n  (\n${cases.join('\n')}\n  );\n`,
+    `${comment(root.description, '')}export type ${name} = ${name}Members & Ending<${error}>;\n`,
   ];
 }
 

@@ -151,7 +151,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'batch unknown to the service',
     connector:
-      'Requests it again for a grace period, then submits the records in a new batch; imports alike. At once if the service reports another content type for the batch: the id was assigned twice. After three such batches of a type in a row it is the name that the service has for the type.',
+      'Requests it again for a grace period, then submits the records in a new batch; imports alike.',
     user: 'Log line at error',
     options: ['review.grace'],
   },
@@ -217,7 +217,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'result rows duplicate, unknown or shuffled',
     connector: 'The first row that names a record settles it; every other is dropped.',
-    user: '`result_anomalies_total{kind="duplicate"|"unknown"}`',
+    user: '`result_anomalies_total{kind="duplicate"|"forged"}`',
   },
   {
     event: 'result rows with status ERROR',

@@ -39,7 +39,7 @@ export function allFormats(
   config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
   { metrics, health, logger }: FormatParts,
 ): Formats {
-  const { urls, onUnreadableSource: onUnreadable } = config.schemaRegistry;
+  const { urls } = config.schemaRegistry;
   // While a pipeline waits for the registry the connector is not ready.
   const registry = schemaRegistry(config, {
     request(operation, code, seconds) {
@@ -57,7 +57,7 @@ export function allFormats(
     async start(signal) {
       if (registry === undefined) return;
       const parts = { registry, logger, signal };
-      await refuseUnreadableSources(config.pipelines, { ...parts, formatOf: of, onUnreadable });
+      await refuseUnreadableSources(config.pipelines, { ...parts, formatOf: of });
       await outputs.prepare({ ...parts, urls, clock: systemClock, random: systemRandom });
       signal.throwIfAborted();
     },

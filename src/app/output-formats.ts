@@ -9,7 +9,6 @@ import {
   RegisteredFormat,
   type SchemaState,
   schemaState,
-  withOutputFormat,
 } from '../events/formats/output-format.ts';
 import { RegistryUnavailable, type SchemaRegistry } from '../events/registry/index.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
@@ -51,7 +50,7 @@ export class OutputFormats {
     const format = outputFormatOf(pipeline);
     if (format === undefined) return kind;
     this.#registered.push({ pipeline: pipeline.name, format });
-    return withOutputFormat(kind, format);
+    return { ...kind, encode: (record) => format.encode(record) };
   }
 
   /**

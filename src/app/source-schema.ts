@@ -60,8 +60,6 @@ const LOOK_MS = 30_000;
 export interface Look {
   readonly registry: Pick<SchemaRegistry, 'version'>;
   readonly formatOf: (name: EventFormatName) => EventFormat;
-  /** Reaction to a schema with which no record can be read. */
-  readonly onUnreadable: 'refuse' | 'warn';
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
@@ -72,23 +70,18 @@ export interface Look {
  */
 export async function refuseUnreadableSources(
   pipelines: readonly Pick<PipelineConfig, 'name' | 'source'>[],
-  { registry, formatOf, onUnreadable, logger, signal }: Look,
+  { registry, formatOf, logger, signal }: Look,
 ): Promise<void> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
   const look = async ({ name, source }: Pick<PipelineConfig, 'name' | 'source'>) => {
     try {
       const found = await sourceSchema({ source }, registry, () => formatOf(source.format), limit);
       const { state, which, problem, remedy } = found;
-      if (state !== 'unreadable')
-        logger.info({ pipeline: name, ...found }, 'source schema checked');
-      else {
-        const error = `the newest schema of its source (${which}) cannot be read, its records would become dead letters: ${problem}: ${remedy}`;
-        if (onUnreadable === 'refuse')
-          throw new RefusedError(
-            `pipeline ${name}: ${error}, or set schemaRegistry.onUnreadableSource to warn`,
-          );
-        logger.warn({ pipeline: name, error }, 'source schema cannot be read');
-      }
+      if (state === 'unreadable')
+        throw new RefusedError(
+          `pipeline ${name}: the newest schema of its source (${which}) cannot be read, its records would become dead letters: ${problem}: ${remedy}`,
+        );
+      logger.info({ pipeline: name, ...found }, 'source schema checked');
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RefusedError) throw error;

@@ -40,15 +40,7 @@ const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'kafka.tls.enabled',
     is: oneOf(true),
-    enables: within(
-      'kafka.tls',
-      ...['ca', 'certificate', 'key', 'keyPassphrase', 'serverName', 'insecureSkipVerification'],
-    ),
-  },
-  {
-    option: 'kafka.tls.insecureSkipVerification',
-    is: oneOf(false),
-    enables: within('kafka.tls', 'ca', 'serverName'),
+    enables: within('kafka.tls', ...['ca', 'certificate', 'key', 'keyPassphrase', 'serverName']),
   },
   { option: 'kafka.tls.certificate', needs: ['kafka.tls.key'] },
   { option: 'kafka.tls.key', needs: ['kafka.tls.certificate'] },
@@ -105,51 +97,19 @@ const DEPENDENCIES: readonly OptionDependency[] = [
   },
 ];
 
-interface OptionLimit {
-  readonly option: string;
-  readonly atMost: readonly {
-    readonly option: string;
-    /** Share of that option, and its words. Default: all of it. */
-    readonly share?: readonly [number, string];
-    readonly because?: string;
-  }[];
-}
-
-const LIMITS: readonly OptionLimit[] = [
-  {
-    option: 'pipelines[].batch.maxBytes',
-    atMost: [
-      {
-        option: 'memory.budget',
-        share: [INTAKE_SHARE, `${INTAKE_SHARE * 100} % of `],
-        because: 'the share of intake',
-      },
-    ],
-  },
-  {
-    option: 'pipelines[].source.maxContent',
-    atMost: [{ option: 'pipelines[].batch.maxBytes', because: 'an item must fit into a batch' }],
-  },
-];
-
 type PipelineDraft = Draft<PipelineConfig>;
 
 /** @param draft with derived names filled in */
 export function crossChecks(draft: Draft<Config>): Finding[] {
   const { kafka, service, schemaRegistry, pipelines = [] } = draft;
   const indexes = pipelines.map((_, index) => index);
-  const each = <R extends { readonly option: string }>(
-    rules: readonly R[],
-    check: (draft: Draft<Config>, rule: R, index: number) => Finding[],
-  ) =>
-    rules.flatMap((rule) =>
-      rule.option.startsWith('pipelines[]')
-        ? indexes.flatMap((index) => check(draft, rule, index))
-        : check(draft, rule, 0),
-    );
   return [
-    ...each(DEPENDENCIES, dependencyFindings),
-    ...each(LIMITS, limitFindings),
+    ...DEPENDENCIES.flatMap((rule) =>
+      (rule.option.startsWith('pipelines[]') ? indexes : [0]).flatMap((index) =>
+        dependencyFindings(draft, rule, index),
+      ),
+    ),
+    ...indexes.flatMap((index) => sizeFindings(draft, index)),
     ...kafkaSecrecy(kafka ?? {}),
     ...serviceSecrecy(service ?? {}),
     ...registryLogin(schemaRegistry ?? {}),
@@ -182,21 +142,27 @@ function dependencyFindings(
     .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
-function limitFindings(
-  draft: Draft<Config>,
-  { option, atMost }: (typeof LIMITS)[number],
-  index: number,
-): Finding[] {
-  const { path, value, show } = drafted(draft, option, index);
-  const [lowest] = atMost
-    .map(({ option: other, share: [share, words] = [1, ''], because }) => ({
-      most: Math.floor(Number(drafted(draft, other, index).value) * share),
-      words: `${words}${shortName(other)}${because === undefined ? '' : `: ${because}`}`,
-    }))
-    .filter(({ most }) => Number(value) > most)
-    .sort((one, two) => one.most - two.most);
-  if (lowest === undefined) return [];
-  return [{ path, message: `${show(value)} is more than ${show(lowest.most)}, ${lowest.words}` }];
+/** An item must fit into a batch, and a batch into the share of the memory that intake has. */
+function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
+  const batch = drafted(draft, 'pipelines[].batch.maxBytes', index);
+  const limits = [
+    {
+      of: batch,
+      most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
+      because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
+    },
+    {
+      of: drafted(draft, 'pipelines[].source.maxContent', index),
+      most: Number(batch.value),
+      because: 'batch.maxBytes: an item must fit into a batch',
+    },
+  ];
+  return limits
+    .filter(({ of, most }) => Number(of.value) > most)
+    .map(({ of: { path, value, show }, most, because }) => ({
+      path,
+      message: `${show(value)} is more than ${show(most)}, ${because}`,
+    }));
 }
 
 /** PLAIN sends the password, OAUTHBEARER the token. For SCRAM, which sends neither, a warning is enough. */

@@ -36,10 +36,6 @@ const schemaRegistry = group(
     token: optional(secret('Bearer token, instead of username and password.')),
     insecureWithoutTls: flag('Lets credentials be sent by http to other machines.', false),
     ca: certificates("Authorities that issued the registry's certificate."),
-    onUnreadableSource: choice(
-      'Reaction to a newest schema of <source topic>-value with which no value can be read: refuse to start, or warn.',
-      ['refuse', 'warn'],
-    ),
   },
 );
 

@@ -82,6 +82,17 @@ export interface DecisionSource {
   readonly timestamp: string | null;
 }
 
+/** Members that go with each other. */
+type Ending<Reason> =
+  | {
+      readonly status: 'SUCCESS';
+      readonly error: null;
+    }
+  | {
+      readonly status: 'ERROR';
+      readonly error: Reason;
+    };
+
 /** Members that it has whatever its status. */
 export interface DecisionMembers {
   /**
@@ -131,20 +142,7 @@ export interface DecisionMembers {
  * Later versions of v1 may add members and error codes: ignore unknown ones. Read with
  * isolation.level=read_committed.
  */
-export type Decision = DecisionMembers &
-  (
-    | {
-        readonly status: 'SUCCESS';
-        readonly error: null;
-      }
-    | {
-        readonly status: 'ERROR';
-        readonly error: DecisionError;
-      }
-  );
-
-/** A label of the policy, and whether it applies. The service may add members of any type. */
-export type LookedUpDecisionLabel = DecisionLabel;
+export type Decision = DecisionMembers & Ending<DecisionError>;
 
 /** Reason for the missing decision. */
 export interface LookedUpDecisionError {
@@ -158,9 +156,6 @@ export interface LookedUpDecisionError {
   /** For people; its wording may change. Never contains content. */
   readonly message: string;
 }
-
-/** The source record of this outcome. */
-export type LookedUpDecisionSource = DecisionSource;
 
 /** Members that it has whatever its status. */
 export interface LookedUpDecisionMembers {
@@ -188,7 +183,7 @@ export interface LookedUpDecisionMembers {
    * Labels; empty if the service gave none, or null. Entries without a name, or whose applied is
    * neither true nor false in any spelling, are left out. Numbers keep their digits.
    */
-  readonly labels: readonly LookedUpDecisionLabel[];
+  readonly labels: readonly DecisionLabel[];
   /**
    * Metadata at the service; numbers keep their digits. {} if the decision is unknown to the
    * service.
@@ -196,7 +191,7 @@ export interface LookedUpDecisionMembers {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** null if and only if status is SUCCESS. */
   readonly error: LookedUpDecisionError | null;
-  readonly source: LookedUpDecisionSource;
+  readonly source: DecisionSource;
   /** Time of publication by the connector. RFC 3339, UTC, milliseconds. */
   readonly decided_at: string;
 }
@@ -208,17 +203,7 @@ export interface LookedUpDecisionMembers {
  * Later versions of v1 may add members and error codes: ignore unknown ones. Read with
  * isolation.level=read_committed.
  */
-export type LookedUpDecision = LookedUpDecisionMembers &
-  (
-    | {
-        readonly status: 'SUCCESS';
-        readonly error: null;
-      }
-    | {
-        readonly status: 'ERROR';
-        readonly error: LookedUpDecisionError;
-      }
-  );
+export type LookedUpDecision = LookedUpDecisionMembers & Ending<LookedUpDecisionError>;
 
 /** Reason for the failed import. */
 export interface ReceiptError {
@@ -231,9 +216,6 @@ export interface ReceiptError {
   /** For people; its wording may change. Never contains content. */
   readonly message: string;
 }
-
-/** The source record of this outcome. */
-export type ReceiptSource = DecisionSource;
 
 /** Members that it has whatever its status. */
 export interface ReceiptMembers {
@@ -256,7 +238,7 @@ export interface ReceiptMembers {
   readonly attempt: number;
   /** null if and only if status is SUCCESS. */
   readonly error: ReceiptError | null;
-  readonly source: ReceiptSource;
+  readonly source: DecisionSource;
   /** Time of publication by the connector. RFC 3339, UTC, milliseconds. */
   readonly decided_at: string;
 }
@@ -268,17 +250,7 @@ export interface ReceiptMembers {
  * v1 may add members and error codes: ignore unknown ones. Read with
  * isolation.level=read_committed.
  */
-export type Receipt = ReceiptMembers &
-  (
-    | {
-        readonly status: 'SUCCESS';
-        readonly error: null;
-      }
-    | {
-        readonly status: 'ERROR';
-        readonly error: ReceiptError;
-      }
-  );
+export type Receipt = ReceiptMembers & Ending<ReceiptError>;
 
 /**
  * Headers, as UTF-8 text, of a record on the dead-letter topic; they are the contract. Key, value

@@ -9,9 +9,6 @@ export type {
   DecisionSource,
   LookedUpDecision,
   LookedUpDecisionError,
-  LookedUpDecisionLabel,
-  LookedUpDecisionSource,
   Receipt,
   ReceiptError,
-  ReceiptSource,
 } from './declarations.ts';

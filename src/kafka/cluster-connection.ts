@@ -1,5 +1,6 @@
 /** Connection to the cluster without a consumer around it: single requests, repeated while their failure is transient. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PartitionRange } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain, isTransient, protocolErrorOf, type RequestedAccess, toOffset } from './errors.ts';
@@ -193,4 +194,31 @@ export async function listOffsets(
       if (Number(offset) >= 0) offsets.set(partition, toOffset(offset));
   }
   return offsets;
+}
+
+/**
+ * Returns start and end of partitions for a read_committed consumer.
+ * @throws RangeError for a partition without an answer: a made-up offset would begin the topic again
+ */
+export async function rangesOf(
+  cluster: KafkaCluster,
+  topic: string,
+  partitions: readonly number[],
+): Promise<Map<number, PartitionRange>> {
+  const starts = await listOffsets(cluster, topic, partitions, EARLIEST, READ_COMMITTED);
+  const ends = await listOffsets(cluster, topic, partitions, LATEST, READ_COMMITTED);
+  return new Map(
+    partitions.map((one) => [
+      one,
+      { start: answered(starts, one, topic), end: answered(ends, one, topic) },
+    ]),
+  );
+}
+
+/** @throws RangeError */
+export function answered<T>(answers: ReadonlyMap<number, T>, partition: number, topic: string): T {
+  const answer = answers.get(partition);
+  if (answer === undefined)
+    throw new RangeError(`the brokers gave no offset of partition ${partition} of topic ${topic}`);
+  return answer;
 }

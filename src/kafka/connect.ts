@@ -10,6 +10,7 @@ import type {
   RetryOptions,
 } from 'kafkajs';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
+import { LogSeldom } from '../../packages/client/src/base/log-limits.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { CLIENT_CLOSED } from './errors.ts';
 import { Kafka, logLevel } from './kafkajs/patches.ts';
@@ -88,16 +89,15 @@ const BENIGN =
 /** Names of fields that never hold content or secrets (I6); everything else is dropped. */
 const FIELDS = ['broker', 'groupId', 'memberId', 'topic', 'partition', 'error'] as const;
 
-/** A line that repeats within this time is a debug line: every producer logs an absent broker, at every retry. */
-const REPEAT_MS = 10_000;
-const REMEMBERED = 200;
-
-/** Returns the `logCreator` for kafkajs. Errors become warnings: the adapter reports those that remain. */
+/**
+ * Returns the `logCreator` for kafkajs. Errors become warnings: the adapter reports those that
+ * remain. Repeated lines are debug lines: every producer logs an absent broker, at every retry.
+ */
 export function clientLog(
   logger: Logger,
   now: () => number = () => performance.now(),
 ): () => (entry: LogEntry) => void {
-  const loggedAtMs = new Map<string, number>();
+  const seldom = new LogSeldom();
   return () => (entry) => {
     const { message } = entry.log;
     const fields: Record<string, unknown> = { client: `kafkajs ${entry.namespace}` };
@@ -106,19 +106,9 @@ export function clientLog(
       if (value !== undefined) fields[name] = value instanceof Error ? value.message : value;
     }
     const line = `${entry.namespace} ${message} ${String(fields.error ?? '')}`;
-    if (entry.level > logLevel.WARN || BENIGN.test(line)) {
-      logger.debug(fields, message);
-      return;
-    }
-    const at = now();
-    const before = loggedAtMs.get(line);
-    if (before !== undefined && at - before < REPEAT_MS) {
-      logger.debug(fields, message);
-      return;
-    }
-    if (loggedAtMs.size >= REMEMBERED) loggedAtMs.clear();
-    loggedAtMs.set(line, at);
-    logger.warn(fields, message);
+    const isShown =
+      entry.level <= logLevel.WARN && !BENIGN.test(line) && seldom.allows(line, now());
+    logger[isShown ? 'warn' : 'debug'](fields, message);
   };
 }
 

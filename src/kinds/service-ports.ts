@@ -23,8 +23,6 @@ export interface NewBatch {
 }
 
 export interface BatchState {
-  /** The content type, if reported. */
-  readonly type: string | undefined;
   /** batch_status in the spelling of the service. */
   readonly rawStatus: string;
   /** Presigned and secret (I6). Present when the batch is finished. */

@@ -70,12 +70,13 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
     },
     rows: (...of: Parameters<PipelineKind['rows']>) => kind.rows(...of),
     failure: (...of: Parameters<PipelineKind['failure']>) => kind.failure(...of),
+    ...(kind.encode && { encode: kind.encode }),
     create: (type: string, signal: AbortSignal) =>
       call('create', { type }, signal, () => kind.create(type, signal)),
     upload: (...[job, body, signal]: Parameters<PipelineKind['upload']>) =>
       call('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
-    status: (batch: string, signal: AbortSignal, type: string) =>
-      call('status', { batch, type }, signal, () => kind.status(batch, signal, type)),
+    status: (batch: string, signal: AbortSignal) =>
+      call('status', { batch }, signal, () => kind.status(batch, signal)),
   };
   if ('results' in kind)
     return {

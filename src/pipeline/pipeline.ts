@@ -7,8 +7,9 @@ import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { PipelineView } from '../core/pipeline-view.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
+import type { SourceCoordinate } from '../core/record.ts';
 import { EndOffsets } from './context/end-offsets.ts';
-import { describe, InternalErrors, RefusedError } from './context/errors.ts';
+import { InternalErrors, RefusedError } from './context/errors.ts';
 import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
@@ -21,7 +22,7 @@ import { WaitReasons } from './limits/wait-reasons.ts';
 import { lagOf, publishGauges, shardProblems } from './pipeline-gauges.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { Losses } from './shard/losses.ts';
-import { prepareTopics } from './shard/prepare-topics.ts';
+import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
 import { ShardWorker, type WorkerReport } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
@@ -174,7 +175,7 @@ export class Pipeline {
     }
     for (const [shard, partitions] of assignment.shards) {
       const slot = this.#slot(shard);
-      if (slot.worker !== undefined && !sameNumbers(slot.worker.partitions, partitions)) {
+      if (slot.worker !== undefined && String(slot.worker.partitions) !== String(partitions)) {
         this.#giveUp(slot, 'source partitions were added to the shard');
       }
       if (slot.worker === undefined) this.#claim(shard, slot, partitions);
@@ -256,14 +257,12 @@ export class Pipeline {
       shard,
       partitions,
       slot.size,
-      (error, places) => {
+      (error, place) => {
         this.#retired.add(worker);
         void worker.drained.then(() => this.#retired.delete(worker));
         if (slot.worker !== worker) return;
         slot.worker = undefined;
-        if (this.#stopping.signal.aborted) return;
-        slot.losses.lost(places, error);
-        void this.#reclaim(shard, slot, error);
+        if (!this.#stopping.signal.aborted) void this.#reclaim(shard, slot, error, place);
       },
     );
     slot.worker = worker;
@@ -276,19 +275,25 @@ export class Pipeline {
   }
 
   /** Claims a lost shard again once the group answers: two owners would fence each other permanently. */
-  async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
+  async #reclaim(
+    shard: number,
+    slot: Slot,
+    error: unknown,
+    place?: SourceCoordinate,
+  ): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
       this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));
       return;
     }
-    const { clock, random, group } = this.#ports;
-    const { fields } = slot.losses;
-    this.#ports.logger[fields === undefined ? 'warn' : 'error'](
-      { shard, error: describe(error), failures: slot.losses.failures, ...fields },
+    const { clock, random, group, logger } = this.#ports;
+    const { losses } = slot;
+    losses.lost(error, place);
+    logger[losses.isRepeated ? 'error' : 'warn'](
+      { shard, ...losses.fields },
       'lost the shard; claiming it again once the group answers',
     );
     try {
-      await clock.sleep(slot.losses.nextClaimMs(error, random), this.#stopping.signal);
+      await clock.sleep(losses.nextClaimMs(random), this.#stopping.signal);
       const confirmed = group.confirmMembership(this.#stopping.signal);
       const waits = this.#context && new ShardWaits(this.#context, shard, this.#stopping.signal);
       await (waits === undefined ? confirmed : waits.during('kafka', confirmed));
@@ -319,7 +324,8 @@ export class Pipeline {
     // Workers that are over may have a running transaction.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
-    for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
+    for (const { worker, losses } of this.#slots.values())
+      losses.look(worker?.owned, clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishReadiness();
     this.#lag = this.#lagNow(reports);
     publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);
@@ -341,18 +347,3 @@ export class Pipeline {
     );
   }
 }
-
-/** Refusal of another number of journal partitions: each record would belong to another shard. */
-function journalResized(
-  { journal, source }: PipelineOptions,
-  before: number,
-  now: number,
-): RefusedError {
-  return new RefusedError(
-    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and must never change. ` +
-      `Create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,
-  );
-}
-
-const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((value, index) => value === b[index]);

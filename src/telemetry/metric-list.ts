@@ -152,7 +152,7 @@ export const METRICS = {
   result_anomalies_total: counter(
     'Result rows that did not match: counted, never published.',
     ['pipeline', 'kind'],
-    { kind: ['duplicate', 'unknown', 'malformed', 'forged', 'missing', 'unreadable'] },
+    { kind: ['duplicate', 'malformed', 'forged', 'missing', 'unreadable'] },
   ),
 
   // ── Kafka ────────────────────────────────────────────────────────────────────────────────────

@@ -44,9 +44,8 @@ export function assertSecrecy({
 export function brokerConnection(options: Connected, logger: Logger): ConnectOptions {
   const { brokers, clientId = 'content-review-consumer', tls, sasl } = options;
   const topics = [options.decisions, ...(options.deadLetters ? [options.deadLetters] : [])];
-  const strict = { ca: [], insecureSkipVerification: false } as const;
   const security = {
-    tls: tls === undefined ? undefined : { ...strict, ...(tls === true ? {} : tls) },
+    tls: tls === undefined ? undefined : { ca: [], ...(tls === true ? {} : tls) },
     sasl: sasl && { ...sasl, password: passwordOf(sasl) },
   };
   return {

@@ -29,10 +29,6 @@ const tls = group(
         pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/,
       }),
     ),
-    insecureSkipVerification: flag(
-      'Accepts any certificate of a broker, so connections can be intercepted: for diagnosis only.',
-      false,
-    ),
   },
 );
 

@@ -17,7 +17,6 @@ type TypeOption =
 
 const TEXT = text({ help: '', allowed: 'a text' });
 const FIELD = expression('');
-const FIELDS = mapOf(FIELD, 'a name and an expression for each field');
 const TYPE_PARTS = {
   field: FIELD,
   constant: TEXT,
@@ -54,15 +53,22 @@ export const mappingOptions = group(
         return { field, ...(map && { map }), ...(otherwise && { otherwise }) };
       },
     }),
-    data: objectExpression('Data of an imported record: an object, or its fields.', 'data'),
-    decisionId: fieldOr(
+    data: expression('Data of an imported record, an object.', 'data'),
+    decisionId: optional(
+      value<string>({
+        help: 'Id of the decision to look up. value: the whole value is the id.',
+        allowed: '{field: EXPRESSION}',
+        schema: partsSchema({ field: FIELD }),
+        show: (field) => `{field: ${field}}`,
+        parse(raw, origin) {
+          const { field } = members(raw, { field: FIELD }, origin);
+          if (field === undefined) throw new OptionRefusal('');
+          return field;
+        },
+      }),
       'value',
-      'Id of the decision to look up. value: the whole value is the id.',
     ),
-    metadata: objectExpression(
-      'Object that the decision returns, or its fields; an event may lack it.',
-      'metadata',
-    ),
+    metadata: expression('Object that the decision returns; an event may lack it.', 'metadata'),
     expectedResult: expression(
       'Result that the producer expects, for comparison; an event may lack it.',
       'expected_result',
@@ -77,46 +83,12 @@ export const filterOption = optional(
   'none',
 );
 
-/** Expression in a mapping, or the word: undefined in the typed configuration. */
-export function fieldOr(word: string, help: string): Value<string | undefined, ''> {
-  return optional(
-    value({
-      help,
-      allowed: '{field: EXPRESSION}',
-      schema: partsSchema({ field: FIELD }),
-      show: (field) => `{field: ${field}}`,
-      parse(raw, origin) {
-        const { field } = members(raw, { field: FIELD }, origin);
-        if (field === undefined) throw new OptionRefusal('');
-        return field;
-      },
-    }),
-    word,
-  );
-}
-
 function expression(help: string, fallback?: string): Value<string, ''> {
   return text({
     help,
     allowed: EXPRESSION,
     check: expressionProblem,
     ...(fallback && { fallback }),
-  });
-}
-
-function objectExpression(help: string, fallback: string) {
-  return value<string | { readonly fields: Readonly<Record<string, string>> }>({
-    help,
-    fallback,
-    allowed: `${EXPRESSION}, or {fields: {NAME: EXPRESSION, …}}`,
-    schema: { anyOf: [FIELD.schema, partsSchema({ fields: FIELDS })] },
-    parse(raw, origin) {
-      if (typeof raw === 'string') return FIELD.parse(raw, origin);
-      const { fields = {} } = members(raw, { fields: FIELDS }, origin);
-      if (Object.keys(fields).length === 0)
-        throw new OptionRefusal('fields has a name and an expression for each field');
-      return { fields };
-    },
   });
 }
 

@@ -1,6 +1,7 @@
 /** Writer of consecutive slices: terminal records go into one buffer, the other facts into columns. */
 import { grown } from '../../../packages/client/src/base/grown.ts';
-import { internalPoison } from '../outcome/internal-error.ts';
+import { attempt, internalPoison } from '../outcome/internal-error.ts';
+import type { OutgoingRecord } from '../record.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import {
   type BrokenRow,
@@ -65,6 +66,27 @@ export class SliceWriter {
     const writer = new SliceWriter();
     for (const row of rows) writer.addRow(row);
     return new ResultSlice(writer.finish());
+  }
+
+  /**
+   * Returns a slice with its records in another format, and releases the given one. A record that
+   * cannot be encoded makes a broken row.
+   */
+  static encoded(
+    slice: ResultSlice,
+    encode: (record: OutgoingRecord) => OutgoingRecord,
+  ): ResultSlice {
+    const rows = Array.from(slice, (row): ReadRow => {
+      if (!('record' in row)) return row;
+      const { partition, offset } = row;
+      const encoded = attempt(() => encode(row.record));
+      return 'poison' in encoded
+        ? { partition, offset, poison: encoded.poison }
+        : { ...row, record: encoded.made };
+    });
+    const made = SliceWriter.sliceOf(rows);
+    slice.release();
+    return made;
   }
 
   /** Encodes a row. A record with a part that is neither bytes nor text makes a broken row. */

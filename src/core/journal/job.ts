@@ -10,7 +10,7 @@ export interface JobSource {
   readonly partition: number;
   /** Resets of the group before these records; part of their event ids. */
   readonly replay: number;
-  /** Encoded; decoded only to find out whether a row belongs to the job. */
+  /** Encoded; only tools decode them. */
   readonly offsets: string;
 }
 
@@ -136,18 +136,11 @@ export class LiveJob {
   readonly left: CoordinateSet;
   /** True if the service has accepted the upload, or may have. */
   isUploaded: boolean;
-  #all: CoordinateSet | undefined;
 
   constructor(record: JobRecord, left: CoordinateSet, isUploaded = false) {
     this.record = record;
     this.left = left;
     this.isUploaded = isUploaded;
-  }
-
-  /** Returns true if the record was in the job: its row is late or repeated, not foreign. */
-  everNamed(partition: number, offset: number): boolean {
-    this.#all ??= coordinatesOf(this.record);
-    return this.#all.has(partition, offset);
   }
 
   replayOf(partition: number): number {

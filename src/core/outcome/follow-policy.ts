@@ -6,7 +6,7 @@
  *   waiting_for_upload    wait for the grace of the upload, then fail
  *   missing               wait for the grace of a lost batch, then fail
  *   finished              settle
- *   failed, cancelled, foreign    fail
+ *   failed, cancelled     fail
  *   no answer             wait, however late: the decision of the service is not known
  */
 import type { JobFailure } from './failure-table.ts';
@@ -21,8 +21,6 @@ export type RemoteState =
   | 'cancelled'
   /** The id is unknown to the service (404, 410). */
   | 'missing'
-  /** The id belongs to another job. */
-  | 'foreign'
   /** A state unknown to this version: treated as pending, logged once. */
   | 'unknown';
 
@@ -96,7 +94,5 @@ export function next(
       return fail('batch_failed');
     case 'cancelled':
       return fail('batch_cancelled');
-    case 'foreign':
-      return fail('batch_unknown');
   }
 }

@@ -99,17 +99,19 @@ export interface KindSteps {
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
-  /**
-   * @param type content type of the job, by which a kind may recognise the id of another job
-   * @throws ServiceError (404 and 410 are answers: state `missing`)
-   */
-  status(remoteId: string, signal: AbortSignal, type: string): Promise<RemoteStatus>;
+  /** @throws ServiceError (404 and 410 are answers: state `missing`) */
+  status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
   /** Terminal record of an item without a result: status ERROR with a code and a message. */
   failure(
     item: ContentItem,
     error: { readonly code: string; readonly message: string },
     job: JobContext,
   ): OutgoingRecord;
+  /**
+   * Encodes a terminal record in another format than the JSON that the kind renders; absent for JSON.
+   * @throws an exception makes a dead letter of the record
+   */
+  encode?(record: OutgoingRecord): OutgoingRecord;
 }
 
 /** A kind whose finished jobs have a result file. */

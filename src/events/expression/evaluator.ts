@@ -6,7 +6,7 @@
 import { type FunctionSignature, TreeInterpreter } from '@jmespath-community/jmespath';
 import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';
 import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
-import { asDouble, functionsOf, LEFT_OUT, SIGNATURES, sizeOf, writtenUnits } from './functions.ts';
+import { asDouble, functionsOf, OFFERED, SIGNATURES, sizeOf, writtenUnits } from './functions.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 
 const Interpreter = TreeInterpreter.constructor as new () => typeof TreeInterpreter;
@@ -18,8 +18,6 @@ type Found = ReturnType<typeof TreeInterpreter.visit>;
 const MAX_STEPS = 2_000_000;
 /** Units of compared lists and objects, written as JSON, that cost a step. */
 const UNITS_A_STEP = 4;
-/** Functions that calculate with their numbers; all others only pass numbers on. */
-const CALCULATES = /^(?:abs|avg|ceil|floor|sum)$/;
 
 class Evaluator extends Interpreter {
   #input: EventInput | undefined;
@@ -28,10 +26,9 @@ class Evaluator extends Interpreter {
     super();
     const { runtime } = this;
     const table = runtime._functionTable;
-    for (const name of Object.keys(table)) if (LEFT_OUT.test(name)) delete table[name];
+    for (const name of Object.keys(table)) if (!OFFERED.has(name)) delete table[name];
     const functions = functionsOf({
       input: () => this.#input as EventInput,
-      visit: (reference, value) => this.visit(reference as Node, value as Given),
       spend: (steps) => this.#spend(steps),
     });
     for (const [name, run] of Object.entries(functions)) {
@@ -49,13 +46,7 @@ class Evaluator extends Interpreter {
         // A text may be compared with each entry or part of the other argument.
         const times = typeof two === 'string' ? sizeOf(one) * sizeOf(two) : 0;
         this.#spend(args.reduce((sum: number, argument) => sum + sizeOf(argument), times));
-        const result = call(
-          name,
-          CALCULATES.test(name) ? (args.map(doubles) as typeof args) : args,
-        );
-        // JSON has no other numbers: it would write null.
-        if (typeof result === 'number' && !Number.isFinite(result))
-          throw new EvaluationProblem('a result is too large for a number');
+        const result = call(name, args);
         this.#spend(sizeOf(result));
         return result;
       },
@@ -131,9 +122,6 @@ function fieldOf(value: unknown, name: string): unknown {
   if (!isObject(value) || isKeptNumber(value)) return null;
   return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
-
-const doubles = (argument: unknown): unknown =>
-  Array.isArray(argument) ? argument.map(asDouble) : asDouble(argument);
 
 /** Messages of the library name types and functions. Messages of the runtime may quote content. */
 function problemOf(error: unknown): EvaluationProblem {

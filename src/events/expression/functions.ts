@@ -1,10 +1,9 @@
 /**
  * Functions of expressions that the library does not have, or not as they must be: its own would
- * order numbers by their digits, lose `__proto__`, or take minutes over a hostile text
- * (docs/mapping.md, "The library").
+ * lose `__proto__`, or take minutes over a hostile text (docs/mapping.md, "The library").
  */
 
-import { type InputSignature, TYPE_ARRAY, TYPE_STRING } from '@jmespath-community/jmespath';
+import { type InputSignature, TYPE_STRING } from '@jmespath-community/jmespath';
 import {
   digitsOf,
   isKeptNumber,
@@ -57,15 +56,18 @@ export function writtenUnits(value: unknown, limit: number): number {
   return units;
 }
 
-/** Functions that are not offered: their results may be much larger than their arguments. */
-export const LEFT_OUT = /^(?:find_|pad_|trim_|from_items$|group_by$)/;
+/** Functions of the library that are offered: those that put the parts of an event together. */
+export const OFFERED: ReadonlySet<string> = new Set([
+  ...['contains', 'ends_with', 'join', 'keys', 'length', 'lower', 'merge', 'not_null', 'replace'],
+  ...['split', 'starts_with', 'to_array', 'to_number', 'to_string', 'trim', 'type', 'upper'],
+  'values',
+]);
 
 /** Signatures that the library does not have, or with more arguments. */
 export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
   header: [TYPE_STRING],
   key: [],
   replace: [TYPE_STRING, TYPE_STRING, TYPE_STRING],
-  reverse: [TYPE_ARRAY],
   split: [TYPE_STRING, TYPE_STRING],
   timestamp: [],
   trim: [TYPE_STRING],
@@ -73,44 +75,18 @@ export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
 
 /** Parts that a text is taken apart into; more take more steps than an event may have. */
 const MAX_PARTS = 2_000_000;
-/** Steps of an entry that is sorted. */
-const SORTING = 8;
 
 /** Part of an evaluator that functions use. */
 interface Evaluation {
   /** The current event. */
   readonly input: () => EventInput;
-  /** Evaluates the expression after `&` for a value. */
-  readonly visit: (reference: unknown, value: unknown) => unknown;
   readonly spend: (steps: number) => void;
 }
 
 /** Takes the arguments as a list, which the library has checked by their signature. */
 type Run = (args: never) => unknown;
-type ListBy = readonly [readonly unknown[], unknown];
-type OneList = readonly [readonly unknown[]];
 
-export function functionsOf({ input, visit, spend }: Evaluation): Readonly<Record<string, Run>> {
-  /** The entries by their keys; those with equal keys stay in their order. */
-  const ordered = (list: readonly unknown[], keys: readonly unknown[], sign = 1): unknown[] => {
-    const by = keys.map(asDouble) as (string | number)[];
-    if (!['number', 'string'].some((type) => by.every((key) => typeof key === type)))
-      throw new EvaluationProblem('only numbers, or only texts, can be ordered');
-    spend(SORTING * sizeOf(by));
-    const order = [...by.keys()];
-    order.sort((a, b) => {
-      const [one, two] = [by[a] as string, by[b] as string];
-      return one === two ? 0 : one < two ? -sign : sign;
-    });
-    return order.map((index) => list[index]);
-  };
-  const orderedBy = ([list, by]: ListBy, sign?: number) =>
-    ordered(
-      list,
-      list.map((entry) => visit(by, entry)),
-      sign,
-    );
-
+export function functionsOf({ input, spend }: Evaluation): Readonly<Record<string, Run>> {
   return {
     contains: ([where, what]: readonly [string | readonly unknown[], unknown]) =>
       typeof where === 'string'
@@ -125,14 +101,8 @@ export function functionsOf({ input, visit, spend }: Evaluation): Readonly<Recor
     key: () => textOf(input().record.key) ?? null,
     length: ([value]: readonly [string | object]) =>
       typeof value === 'string' ? codePoints(value) : Object.keys(value).length,
-    max: ([list]: OneList) => ordered(list, list, -1)[0] ?? null,
-    max_by: (args: ListBy) => orderedBy(args, -1)[0] ?? null,
     merge: (objects: readonly object[]) => objectOf(objects.flatMap(Object.entries)),
-    min: ([list]: OneList) => ordered(list, list)[0] ?? null,
-    min_by: (args: ListBy) => orderedBy(args)[0] ?? null,
     replace: ([text, old, by]: readonly [string, string, string]) => joined(split(text, old), by),
-    sort: ([list]: OneList) => ordered(list, list),
-    sort_by: (args: ListBy) => orderedBy(args),
     split: ([text, separator]: readonly [string, string]) => split(text, separator),
     timestamp: () => timestamp(input().record.timestampMs),
     to_number: ([value]: readonly [unknown]) => toNumber(value),

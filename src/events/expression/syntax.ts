@@ -1,5 +1,5 @@
 /** Parser of expressions: reports mistakes, with their place, before any record comes. */
-import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
+import { compile, tokenize } from '@jmespath-community/jmespath';
 import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
@@ -61,7 +61,7 @@ function problemOfTokens(text: string): string | undefined {
   return token && `column ${token.start + 1}: ${REFUSED[token.type]}`;
 }
 
-function problemOfTree(node: Node, levels: number, isArgument = false): string | undefined {
+function problemOfTree(node: Node, levels: number): string | undefined {
   if (levels === 0) return TOO_DEEP;
   switch (node.type) {
     case 'Literal':
@@ -69,8 +69,7 @@ function problemOfTree(node: Node, levels: number, isArgument = false): string |
     case 'Arithmetic':
       return 'there is no arithmetic';
     case 'ExpressionReference':
-      if (!isArgument) return '& stands only before an argument of a function';
-      break;
+      return 'there is no function that takes an expression after &';
     case 'Slice':
       if (node.step === 0) return 'the step of a slice cannot be 0';
       break;
@@ -80,7 +79,7 @@ function problemOfTree(node: Node, levels: number, isArgument = false): string |
     }
   }
   for (const child of Object.values(node).flat().filter(isNode)) {
-    const problem = problemOfTree(child, levels - 1, node.type === 'Function');
+    const problem = problemOfTree(child, levels - 1);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -105,13 +104,7 @@ function problemOfCall({
   const { length } = children;
   if (length < signature.length || (length > signature.length && !isEndless))
     return `${name}() takes ${signature.length}${isEndless ? ' or more' : ''} arguments, but has ${length}`;
-  for (const [index, { type }] of children.entries()) {
-    if (name === 'header' && type !== 'Literal')
-      return "header() takes a name in single quotes: header('name')";
-    const wanted = signature[index]?.types.includes(TYPE_EXPREF) === true;
-    if (wanted === (type === 'ExpressionReference')) continue;
-    const remedy = wanted ? 'an expression: write & before it' : 'a value: leave out the &';
-    return `argument ${index + 1} of ${name}() is ${remedy}`;
-  }
-  return undefined;
+  return name === 'header' && children[0]?.type !== 'Literal'
+    ? "header() takes a name in single quotes: header('name')"
+    : undefined;
 }

@@ -114,7 +114,6 @@ const timestamp = (digits: number, zone: string): Define =>
 
 const DEFINITIONS: Readonly<Record<string, Define>> = {
   decimal,
-  'big-decimal': only('bytes', bigDecimal),
   uuid,
   date: only('int', (bytes, out) => out.ascii(`"${dateText(bytes.int())}"`)),
   'time-millis': only('int', (bytes, out) => out.ascii(`"${timeOfDayText(bytes.int(), 3)}"`)),
@@ -125,7 +124,6 @@ const DEFINITIONS: Readonly<Record<string, Define>> = {
   'local-timestamp-millis': timestamp(3, ''),
   'local-timestamp-micros': timestamp(6, ''),
   'local-timestamp-nanos': timestamp(9, ''),
-  duration: (_, size) => (size === 12 ? duration : undefined),
 };
 
 /** A type of avsc with the way to write its values. */
@@ -161,15 +159,6 @@ function isCount(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0;
 }
 
-/** Bytes that hold the integer, as bytes, and the scale, as an int. */
-function bigDecimal(bytes: ByteReader, out: JsonWriter): void {
-  const size = bytes.length();
-  const end = bytes.at + size;
-  const unscaled = bytes.slice(bytes.length());
-  out.ascii(decimalJson(unscaled, bytes.int()));
-  if (bytes.at !== end) throw new MalformedError('the length of a big-decimal is wrong');
-}
-
 function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
   if (plain === 'string') return (bytes, out) => bytes.writeText(out);
   if (size !== 16) return undefined;
@@ -177,18 +166,6 @@ function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
     const hex = bytes.slice(16).toString('hex');
     out.ascii(`"${hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}"`);
   };
-}
-
-/** Months, days and milliseconds, which do not convert into one another. */
-function duration(bytes: ByteReader, out: JsonWriter): void {
-  const part = bytes.slice(12);
-  const [months, days, millis] = [0, 4, 8].map((offset) => part.readUInt32LE(offset)) as [
-    number,
-    number,
-    number,
-  ];
-  const date = (months === 0 ? '' : `${months}M`) + (days === 0 ? '' : `${days}D`);
-  out.ascii(`"P${date}${millis === 0 && date !== '' ? '' : `T${millis / 1_000}S`}"`);
 }
 
 /** @throws Error for a type that Avro does not have */

@@ -10,7 +10,6 @@ import {
   RegistryUnavailable,
   type ResolvedSchema,
   type SchemaReference,
-  type SchemaRegistry,
   type SchemaText,
   type SchemaType,
   type SubjectVersion,
@@ -20,7 +19,11 @@ import {
 /** References of references. */
 const MAX_IMPORTS = 1_000;
 
-export class ConfluentRegistry implements SchemaRegistry {
+/**
+ * One try per call. Every call may throw RegistryUnavailable (retry later), RegistryRefused or the
+ * signal's reason; a missing schema, subject or version is `undefined`.
+ */
+export class ConfluentRegistry {
   readonly settings: RegistrySettings;
   /** For other clients of the same API (library.ts). */
   readonly http: RegistryHttp;
@@ -30,7 +33,11 @@ export class ConfluentRegistry implements SchemaRegistry {
     this.http = new RegistryHttp(settings);
   }
 
-  /** @param wanted the type that it must have. @throws UnusableSchema also if it has another */
+  /**
+   * Returns the schema of an id with everything that it refers to.
+   * @param wanted the type that it must have
+   * @throws UnusableSchema if it has another type, or a reference leads nowhere
+   */
   async byId(
     id: number,
     signal: AbortSignal,
@@ -54,6 +61,7 @@ export class ConfluentRegistry implements SchemaRegistry {
     return found && subjectVersion(subject, found);
   }
 
+  /** Returns the version of a subject that is this schema. Registries compare parsed schemas, not texts. */
   async lookup(
     subject: string,
     schema: NewSchema,
@@ -65,6 +73,10 @@ export class ConfluentRegistry implements SchemaRegistry {
     return found && subjectVersion(subject, { ...asked, ...found });
   }
 
+  /**
+   * Checks the schema against the subject's latest version, by the subject's rule; under a
+   * transitive rule `register` checks the others too. A subject without versions accepts any.
+   */
   async compatibility(
     subject: string,
     schema: NewSchema,
@@ -81,6 +93,10 @@ export class ConfluentRegistry implements SchemaRegistry {
     return { compatible, messages: reasons.filter((one) => typeof one === 'string') };
   }
 
+  /**
+   * Makes the schema the subject's next version, unless it is one already. Changes no rule of the
+   * subject. For the command line at deploy time alone. @returns the id
+   */
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
     const path = `${subjectPath(subject)}/versions`;
     const request = { operation: 'register', path, body: bodyOf(schema) } as const;
@@ -89,6 +105,7 @@ export class ConfluentRegistry implements SchemaRegistry {
     return id;
   }
 
+  /** Cancels pending requests and frees the connections. Repeatable. */
   close(): Promise<void> {
     return this.http.close();
   }
@@ -126,6 +143,12 @@ export class ConfluentRegistry implements SchemaRegistry {
     }
   }
 }
+
+/** A registry as its users call it. */
+export type SchemaRegistry = Pick<
+  ConfluentRegistry,
+  'byId' | 'version' | 'lookup' | 'compatibility' | 'register' | 'close'
+>;
 
 type Answer = Readonly<Record<string, unknown>>;
 

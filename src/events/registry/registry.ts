@@ -1,4 +1,4 @@
-/** Schemas as a Confluent-compatible registry keeps them, and the registry as the connector uses it. */
+/** Schemas as a Confluent-compatible registry keeps them, and the settings and failures of its client. */
 import type { Backoff } from '../../../packages/client/src/base/backoff.ts';
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
@@ -48,39 +48,6 @@ export interface Compatibility {
 }
 
 export type NewSchema = Pick<SchemaText, 'type' | 'text'> & Partial<SchemaText>;
-
-/**
- * A Confluent-compatible schema registry: one try per call. Every call may throw
- * RegistryUnavailable (retry later), RegistryRefused or the signal's reason; a missing schema,
- * subject or version is `undefined`.
- */
-export interface SchemaRegistry {
-  /** The schema of an id with everything that it refers to. @throws UnusableSchema when a reference leads nowhere */
-  byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined>;
-  version(
-    subject: string,
-    version: number | 'latest',
-    signal: AbortSignal,
-  ): Promise<SubjectVersion | undefined>;
-  /** The version of a subject that is this schema. Registries compare parsed schemas, not texts. */
-  lookup(
-    subject: string,
-    schema: NewSchema,
-    signal: AbortSignal,
-  ): Promise<SubjectVersion | undefined>;
-  /**
-   * Checks the schema against the subject's latest version, by the subject's rule; under a
-   * transitive rule `register` checks the others too. A subject without versions accepts any.
-   */
-  compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility>;
-  /**
-   * Makes the schema the subject's next version, unless it is one already. Changes no rule of the
-   * subject. For the command line at deploy time alone. @returns the id
-   */
-  register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number>;
-  /** Cancels pending requests and frees the connections. Repeatable. */
-  close(): Promise<void>;
-}
 
 // Settings of the client of a registry. Durations are in milliseconds.
 

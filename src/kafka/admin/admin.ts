@@ -9,16 +9,16 @@ import {
 } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import {
+  answered,
   ClusterConnection,
   controllerOf,
   coordinatorOf,
   describeGroup,
-  EARLIEST,
   knownPartitions,
   LATEST,
   listOffsets,
-  READ_COMMITTED,
   READ_UNCOMMITTED,
+  rangesOf,
 } from '../cluster-connection.ts';
 import type { ConnectOptions } from '../connect.ts';
 import { isTransient, protocolErrorOf, type RequestedAccess, toOffset } from '../errors.ts';
@@ -155,17 +155,19 @@ export class KafkaAdmin implements ClusterAdmin {
     }
   }
 
-  /** First offset of each partition at or after a time; a partition without one is left out. */
+  /**
+   * First offset of each partition at or after a time, open transactions included; a partition without
+   * one is left out.
+   */
   async offsets(
     topic: string,
     partitions: readonly number[],
     timestamp: number,
-    isolationLevel: number,
   ): Promise<ReadonlyMap<number, number>> {
     return await this.#connection.request(
       `list the offsets of topic ${topic}`,
       this.#using(topic),
-      (cluster) => listOffsets(cluster, topic, partitions, timestamp, isolationLevel),
+      (cluster) => listOffsets(cluster, topic, partitions, timestamp, READ_UNCOMMITTED),
     );
   }
 
@@ -243,27 +245,16 @@ export class KafkaAdmin implements ClusterAdmin {
     topic: string,
     partitions: readonly number[],
   ): Promise<Map<number, PartitionRange>> {
-    const starts = await this.offsets(topic, partitions, EARLIEST, READ_COMMITTED);
-    const ends = await this.offsets(topic, partitions, LATEST, READ_COMMITTED);
-    return new Map(
-      partitions.map((partition) => [
-        partition,
-        { start: answered(starts, partition, topic), end: answered(ends, partition, topic) },
-      ]),
+    return await this.#connection.request(
+      `list the offsets of topic ${topic}`,
+      this.#using(topic),
+      (cluster) => rangesOf(cluster, topic, partitions),
     );
   }
 
   #using(topic: string): RequestedAccess {
     return { topic, operation: this.#connect.uses?.get(topic) };
   }
-}
-
-/** @throws RangeError for a partition without an answer: a made-up offset would begin the topic again */
-function answered<T>(answers: ReadonlyMap<number, T>, partition: number, topic: string): T {
-  const answer = answers.get(partition);
-  if (answer === undefined)
-    throw new RangeError(`the brokers gave no offset of partition ${partition} of topic ${topic}`);
-  return answer;
 }
 
 /** undefined without the right to read it. */

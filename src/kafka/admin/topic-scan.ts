@@ -6,7 +6,7 @@ import type {
   TopicScan,
 } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { LATEST, READ_UNCOMMITTED } from '../cluster-connection.ts';
+import { LATEST } from '../cluster-connection.ts';
 import type { ConnectOptions } from '../connect.ts';
 import { KafkaSourceReader } from '../consumer/source-reader.ts';
 import type { ReadLimits } from '../records/index.ts';
@@ -38,7 +38,7 @@ export class KafkaTopicScan implements TopicScan {
     const partitions = await this.#partitions(topic);
     // The stable end first: it is never beyond the end read after it.
     const ranges = await this.#admin.ranges(topic, partitions);
-    const ends = await this.#admin.offsets(topic, partitions, LATEST, READ_UNCOMMITTED);
+    const ends = await this.#admin.offsets(topic, partitions, LATEST);
     return new Map(
       [...ranges].map(([partition, { start, end }]) => [
         partition,
@@ -51,8 +51,8 @@ export class KafkaTopicScan implements TopicScan {
     const partitions = await this.#partitions(topic);
     // Below 0 the protocol has other meanings.
     const timestamp = Math.max(0, Math.floor(timestampMs));
-    const ends = await this.#admin.offsets(topic, partitions, LATEST, READ_UNCOMMITTED);
-    const found = await this.#admin.offsets(topic, partitions, timestamp, READ_UNCOMMITTED);
+    const ends = await this.#admin.offsets(topic, partitions, LATEST);
+    const found = await this.#admin.offsets(topic, partitions, timestamp);
     return new Map(partitions.map((one) => [one, found.get(one) ?? ends.get(one) ?? 0]));
   }
 

@@ -6,12 +6,11 @@
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { EARLIEST, LATEST, listOffsets, READ_COMMITTED } from '../cluster-connection.ts';
+import { rangesOf } from '../cluster-connection.ts';
 import { Client, type ConnectOptions } from '../connect.ts';
 import { explain, toOffset } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, type PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
-import type { ReadLimits } from '../records/index.ts';
 import { createAssigner, type History, partitionsOfShards } from './assigner.ts';
 import { FetchWatch } from './fetch-watch.ts';
 import type { GroupSettings } from './group-options.ts';
@@ -54,7 +53,6 @@ export class ConsumerSession {
   readonly #consumer: Consumer;
   readonly #positions: Positions;
   readonly #watch: FetchWatch;
-  readonly #limits: Readonly<Record<Stream, ReadLimits>>;
   #cluster: KafkaCluster | undefined;
   #group: ConsumerGroup | undefined;
   #sentAtMs = -Infinity;
@@ -75,7 +73,6 @@ export class ConsumerSession {
     this.history = before?.history;
     this.memberIds = before?.memberIds ?? new Set();
     this.#positions = new Positions(options.sourceTopic, options.journalTopic);
-    this.#limits = { source: this.#options.limits, journal: OWN_TOPIC_LIMITS };
     this.#watch = this.#watching();
     this.#clientId = [connect.clientId, options.memberName].filter(Boolean).join('-');
     this.#client = new Client({ ...connect, clientId: this.#clientId }, logger, RETRY);
@@ -263,7 +260,8 @@ export class ConsumerSession {
       this.#consumer.seek({ topic, partition, offset: String(state.position) });
       return;
     }
-    const fetched = fetch.toFetchedBatch(state.stream, this.#limits[state.stream]);
+    const limits = state.stream === 'source' ? this.#options.limits : OWN_TOPIC_LIMITS;
+    const fetched = fetch.toFetchedBatch(state.stream, limits);
     state.position = fetched.nextOffset;
     resolveOffset(fetch.lastOffset());
     this.#events.fetched(fetched);
@@ -282,21 +280,15 @@ export class ConsumerSession {
 
   #watching(): FetchWatch {
     const cluster = () => this.#cluster as KafkaCluster;
-    const offset = async ({ topic, partition }: ReadPosition, timestamp: number) => {
-      const offsets = await listOffsets(cluster(), topic, [partition], timestamp, READ_COMMITTED);
-      return offsets.get(partition) ?? 0;
-    };
     return new FetchWatch({
       positions: this.#positions,
       logger: this.#logger,
       access: () => this.#access,
-      maxSilenceMs: this.#maxSilenceMs,
+      maxSilenceMs: this.#options.maxSilenceMs,
       apply: (state) => this.#apply(state),
       seek: ({ stream, partition }, to) => this.seek(stream, partition, to),
-      range: async (state) => ({
-        start: await offset(state, EARLIEST),
-        end: await offset(state, LATEST),
-      }),
+      range: async ({ topic, partition }) =>
+        (await rangesOf(cluster(), topic, [partition])).get(partition),
       refreshMetadata: () => cluster().refreshMetadata(),
       isLeaderless: ({ topic, partition }) =>
         cluster()
@@ -329,13 +321,9 @@ export class ConsumerSession {
   #watchSilence(): void {
     clearTimeout(this.#silence);
     if (this.#over) return;
-    const end = () => this.#end(`no answer from the group for ${this.#maxSilenceMs} ms`);
-    this.#silence = setTimeout(end, this.#maxSilenceMs).unref();
-  }
-
-  get #maxSilenceMs(): number {
-    const { sessionTimeoutMs, rebalanceTimeoutMs } = this.#options;
-    return this.#options.maxSilenceMs ?? sessionTimeoutMs + rebalanceTimeoutMs + 10_000;
+    const { maxSilenceMs } = this.#options;
+    const end = () => this.#end(`no answer from the group for ${maxSilenceMs} ms`);
+    this.#silence = setTimeout(end, maxSilenceMs).unref();
   }
 
   /**

@@ -23,7 +23,7 @@ export interface FetchWatchDeps {
   /** Fetches the partition, or leaves it out, as its state has it. */
   apply(state: ReadPosition): void;
   seek(state: ReadPosition, offset: number): void;
-  range(state: ReadPosition): Promise<PartitionRange>;
+  range(state: ReadPosition): Promise<PartitionRange | undefined>;
   refreshMetadata(): Promise<void>;
   isLeaderless(state: ReadPosition): boolean;
   /** Reports a position outside the log. @param offset where reading resumes, or the position */
@@ -153,7 +153,7 @@ export class FetchWatch {
     const isCurrent = this.#currentAt(state);
     const position = state.position as number;
     this.#leaveOut(state);
-    let found: PartitionRange;
+    let found: PartitionRange | undefined;
     try {
       found = await range(state);
     } catch (error) {
@@ -163,7 +163,7 @@ export class FetchWatch {
       return;
     }
     guard(() => {
-      if (!isCurrent()) return;
+      if (!isCurrent() || found === undefined) return;
       const { topic, partition } = state;
       const { start, end } = found;
       const below = position < start;

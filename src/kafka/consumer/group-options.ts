@@ -34,4 +34,11 @@ export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
 }
 
 /** Options with their defaults. */
-export type GroupSettings = GroupOptions & typeof GROUP_DEFAULTS;
+export type GroupSettings = GroupOptions &
+  typeof GROUP_DEFAULTS & { readonly maxSilenceMs: number };
+
+export function groupSettings(options: GroupOptions): GroupSettings {
+  const settings = { ...GROUP_DEFAULTS, ...options };
+  const maxSilenceMs = settings.sessionTimeoutMs + settings.rebalanceTimeoutMs + 10_000;
+  return { maxSilenceMs, ...settings };
+}

@@ -12,7 +12,7 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { ConnectOptions } from '../connect.ts';
 import { explain, protocolErrorOf } from '../errors.ts';
 import { ConsumerSession } from './consumer-session.ts';
-import { GROUP_DEFAULTS, type GroupOptions, type GroupSettings } from './group-options.ts';
+import { type GroupOptions, type GroupSettings, groupSettings } from './group-options.ts';
 
 /** After sessions that ended soon after their join: each join is a rebalance of all members. */
 const MAX_RESTART_DELAY_MS = 30_000;
@@ -49,7 +49,7 @@ export class KafkaShardGroup implements ShardGroup {
 
   constructor(connect: ConnectOptions, options: GroupOptions, logger: Logger) {
     this.#connect = connect;
-    this.#options = { ...GROUP_DEFAULTS, ...options };
+    this.#options = groupSettings(options);
     this.#logger = logger.child({ groupId: options.groupId });
     this.#firstJoin.promise.catch(() => undefined);
   }

@@ -11,7 +11,6 @@ export interface TlsOptions {
   readonly keyPassphrase?: (() => Promise<string>) | undefined;
   /** Name that the brokers' certificates must have, instead of the host they are reached at. */
   readonly serverName?: string | undefined;
-  readonly insecureSkipVerification: boolean;
 }
 
 export interface TokenOptions {

@@ -15,14 +15,6 @@ export class SecurityError extends Error {
   }
 }
 
-/** The first of them in an error and its causes. */
-export function securityErrorOf(error: unknown): SecurityError | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    if (at instanceof SecurityError) return at;
-  }
-  return undefined;
-}
-
 interface TlsOptionNames {
   /** Option with the authorities. */
   readonly ca: string;

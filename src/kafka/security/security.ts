@@ -88,11 +88,6 @@ export class Security {
         logger,
       });
     if (sasl !== undefined) this.sasl = saslLogin(sasl, this.#tokens);
-    if (tls?.insecureSkipVerification)
-      logger.warn(
-        {},
-        'kafka.tls.insecureSkipVerification is on: anyone on the network can read and change everything',
-      );
     if (tls === undefined && sasl !== undefined)
       logger.warn(
         { mechanism: sasl.mechanism },

@@ -93,12 +93,8 @@ export class TlsMaterial {
     const secureContext = this.#files.value?.context;
     if (secureContext === undefined)
       throw new SecurityError('the TLS files were not read yet', { retriable: true });
-    const { serverName, insecureSkipVerification } = this.#options;
-    return {
-      secureContext,
-      rejectUnauthorized: !insecureSkipVerification,
-      ...(serverName && { servername: serverName }),
-    };
+    const { serverName } = this.#options;
+    return { secureContext, ...(serverName && { servername: serverName }) };
   }
 
   /** Principal of the client certificate, as brokers write it. */

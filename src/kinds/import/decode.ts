@@ -2,7 +2,7 @@
 import { jsonTextOf } from '../../../packages/client/src/base/json/json-text.ts';
 import { type EventFormat, jsonFormat } from '../../events/format.ts';
 import { MappingFailure } from '../../events/mapping-failure.ts';
-import { compileObject, type ObjectSource } from '../../events/object-mapping.ts';
+import { compileObject } from '../../events/object-mapping.ts';
 import {
   compileDecoder,
   type DecoderOptions,
@@ -18,8 +18,8 @@ export interface ImportMapping extends DecoderOptions {
   readonly format?: EventFormat;
   /** The type of the record. */
   readonly type: TypeSource;
-  /** The data object, or its fields. */
-  readonly data: ObjectSource;
+  /** The data object. */
+  readonly data: string;
   /** Types that may be imported; others become dead letters. Absent: any. */
   readonly allowedTypes?: readonly string[] | undefined;
   /** Largest line, bytes of UTF-8. */
@@ -44,6 +44,8 @@ export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
       required: true,
       reason: 'no_content',
       maxBytes: maxLineBytes,
+      maxMembers: MAX_VALUES,
+      maxValues: MAX_VALUES,
     } as const;
     const dataOf = compileObject(mapping.data, rules, input);
     let last = { type: '', part: jsonTextOf('') };
@@ -58,12 +60,6 @@ export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
         throw new MappingFailure(
           'too_large',
           `the record makes a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
-        );
-      }
-      if (data.values > MAX_VALUES) {
-        throw new MappingFailure(
-          'too_large',
-          `the record has data of more than ${MAX_VALUES} members and elements`,
         );
       }
       return { type: IMPORT_TYPE, content, metadata: partOf(data), expected: undefined };

@@ -5,8 +5,8 @@ import { type ScannedValue, STRING } from '../../../packages/client/src/base/jso
 import type { JsonPart } from '../../core/record.ts';
 import type { EventInput } from '../../events/expression/index.ts';
 import { type EventFormat, jsonFormat } from '../../events/format.ts';
-import { MappedPart, MappingFailure } from '../../events/mapping-failure.ts';
-import { compileObject, type ObjectSource } from '../../events/object-mapping.ts';
+import { MappedPart } from '../../events/mapping-failure.ts';
+import { compileObject } from '../../events/object-mapping.ts';
 import {
   compileDecoder,
   type DecoderOptions,
@@ -25,8 +25,8 @@ export interface MappingOptions extends DecoderOptions {
   readonly type: TypeSource;
   /** Types that may be submitted; others become dead letters. Absent: any. */
   readonly allowedTypes?: readonly string[] | undefined;
-  /** The metadata object, or its fields. */
-  readonly metadata: ObjectSource;
+  /** The metadata object. */
+  readonly metadata: string;
   /** The decision expected by the producer, a string. */
   readonly expected: string;
   /** Largest content, bytes of UTF-8. */
@@ -47,38 +47,14 @@ export const DEFAULT_MAPPING: MappingOptions = {
   maxMetadataBytes: 1024 * 1024,
 };
 
-// Metadata of a content event, which its decision repeats.
-
-const OPTION = 'source.mapping.metadata';
-/** Most members and elements of metadata, at any level. */
-const MAX_VALUES = 100_000;
-
-const MAX_KEYS = 1_000;
-
-/** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
-function compileMetadata(
-  { metadata, maxMetadataBytes: maxBytes }: Pick<MappingOptions, 'metadata' | 'maxMetadataBytes'>,
-  input: EventInput,
-): () => JsonPart {
-  const rules = { option: OPTION, required: false, reason: 'bad_metadata', maxBytes } as const;
-  const find = compileObject(metadata, rules, input);
-  return () => {
-    const found = find();
-    check(found, maxBytes);
-    return partOf(found);
-  };
-}
-
-/** @throws MappingFailure when metadata is too large */
-function check({ start, end, members, values }: ScannedValue, maxBytes: number): void {
-  if (members > MAX_KEYS) throw tooLarge(`has ${members} keys, more than the ${MAX_KEYS} allowed`);
-  if (end - start > maxBytes) throw tooLarge(`has more than the ${maxBytes} bytes allowed`);
-  if (values > MAX_VALUES)
-    throw tooLarge(`has more than ${MAX_VALUES} members and elements, at all levels`);
-}
-
-const tooLarge = (what: string): MappingFailure =>
-  new MappingFailure('too_large', `the metadata ${what} (${OPTION})`);
+/** Rules of metadata, which the decision repeats. */
+const METADATA = {
+  option: 'source.mapping.metadata',
+  required: false,
+  reason: 'bad_metadata',
+  maxMembers: 1_000,
+  maxValues: 100_000,
+} as const;
 
 /**
  * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
@@ -89,12 +65,13 @@ export function createDecoder(mapping: MappingOptions): RecordDecoder {
     const contentOf = compileContent(mapping, input);
     const typeOf = compileType(mapping.type, mapping.allowedTypes, input);
     const expectedOf = compileExpected(mapping, input);
-    const metadataOf = compileMetadata(mapping, input);
+    const rules = { ...METADATA, maxBytes: mapping.maxMetadataBytes };
+    const metadataOf = compileObject(mapping.metadata, rules, input);
     return (again) => ({
       content: contentOf(),
       type: again?.type ?? typeOf(false),
       expected: expectedOf(),
-      metadata: metadataOf(),
+      metadata: partOf(metadataOf()),
     });
   });
 }

@@ -3,7 +3,7 @@ import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 
 /** Slice of a pipeline's configuration (docs/configuration.md explains each option). */
-export interface PipelineOptions extends EngineLimits {
+export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
   readonly source: {
     readonly topic: string;
@@ -40,43 +40,27 @@ export interface PipelineOptions extends EngineLimits {
 }
 
 /** Limits that are not configurable; tests lower them. */
-interface EngineLimits {
-  /** Decisions of one settling transaction. */
-  readonly chunk: { readonly maxRows: number; readonly maxBytes: number };
-  /** Content types in use; Infinity where the configuration lists the types. */
-  readonly maxTypes: number;
-  /** Batches for one failing batch, halves included. */
-  readonly maxRetryBatches: number;
-  /** Further downloads of an unreadable or short result file, before its rows count as missing. */
-  readonly downloadRetries: number;
-  /** Rows of the first batch of a shard. */
-  readonly firstBatchRows: number;
-  /** Encoded offsets of one job. */
-  readonly maxOffsetBytes: number;
-  /** Time that running uploads have to end after their shard was lost. */
-  readonly uploadDrainMs: number;
-  /** Time after which a surprising group offset or end of the source log is read again, before it counts as a reset. */
-  readonly resetConfirmMs: number;
-  /** Shards that are claimed at the same time. */
-  readonly claims: number;
-  /** Interval at which a position that advances without a batch is committed. */
-  readonly progressIntervalMs: number;
-  /** Interval at which an idle shard verifies its ownership. */
-  readonly ownershipCheckIntervalMs: number;
-}
-
-export const ENGINE_LIMITS: EngineLimits = {
-  // Measured: docs/adr/0026.
+export const ENGINE_LIMITS = {
+  /** Decisions of one settling transaction. Measured: docs/adr/0026. */
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
+  /** Content types in use; Infinity where the configuration lists the types. */
   maxTypes: 100,
+  /** Batches for one failing batch, halves included. */
   maxRetryBatches: 64,
+  /** Further downloads of an unreadable or short result file, before its rows count as missing. */
   downloadRetries: 3,
+  /** Rows of the first batch of a shard. */
   firstBatchRows: 100,
-  // Far below Kafka's 1 MB message.
+  /** Encoded offsets of one job: far below Kafka's 1 MB message. */
   maxOffsetBytes: 256 * 1024,
+  /** Time that running uploads have to end after their shard was lost. */
   uploadDrainMs: 10_000,
+  /** Time after which a surprising group offset or end of the source log is read again, before it counts as a reset. */
   resetConfirmMs: 2_000,
+  /** Shards that are claimed at the same time. */
   claims: 8,
+  /** Interval at which a position that advances without a batch is committed. */
   progressIntervalMs: 10_000,
+  /** Interval at which an idle shard verifies its ownership. */
   ownershipCheckIntervalMs: 60_000,
 };

@@ -1,7 +1,4 @@
-/**
- * An owned shard, from its claim to its loss, as its stages see it: each constructor names the
- * interfaces that it uses.
- */
+/** An owned shard, from its claim to its loss, as its stages see it. */
 import { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
@@ -59,13 +56,19 @@ class ShardReport {
   }
 }
 
-/** Options, time, reports, and the life of the shard. */
-export interface ShardLife extends Pick<PipelineContext, 'options' | 'clock' | 'random'> {
+export interface ShardContext extends Omit<PipelineContext, 'waits'> {
   readonly logger: Logger;
   readonly report: ShardReport;
   readonly waits: ShardWaits;
   /** Aborted when the shard is lost or given up: nothing new begins. */
   readonly signal: AbortSignal;
+  /** Aborted after `signal`: uploads in flight may end until then. */
+  readonly uploadSignal: AbortSignal;
+  readonly state: ShardState;
+  readonly queue: TransactionQueue;
+  /** Records until they are in a transaction. */
+  readonly inFlight: InFlight;
+  readonly control: ShardControl;
   /** Runs a task; if it fails, the shard is given up and claimed again. */
   readonly spawn: (what: string, run: () => Promise<void>) => void;
   /** Returns a function that starts `run`, which repeats while there is work; one run at a time. */
@@ -74,26 +77,6 @@ export interface ShardLife extends Pick<PipelineContext, 'options' | 'clock' | '
     hasWork: () => boolean,
     run: () => Promise<void>,
   ) => () => void;
-}
-
-/** Journal of the shard, and its records until they are in a transaction. */
-export interface ShardJournal extends Pick<PipelineContext, 'ledger' | 'topics'> {
-  readonly state: ShardState;
-  readonly queue: TransactionQueue;
-  readonly inFlight: InFlight;
-}
-
-/** The service, and what may stop calls to it. */
-export interface ServiceAccess extends Pick<PipelineContext, 'kind' | 'breakers' | 'group'> {
-  readonly control: ShardControl;
-  /** Aborted after `signal`: uploads in flight may end until then. */
-  readonly uploadSignal: AbortSignal;
-}
-
-/** The source topic, and memory for its records. */
-export interface SourceAccess
-  extends Pick<PipelineContext, 'admin' | 'reader' | 'ends' | 'group' | 'budget' | 'typeLimit'>,
-    Pick<PipelineContext, 'kind' | 'metrics'> {
   /**
    * Begins a batch, whose rows go into buffers of the process.
    * @param lease memory of the batch, which the batch owns
@@ -102,11 +85,10 @@ export interface SourceAccess
   readonly openBatch: (type: string, lease: Lease, from?: LiveJob) => ItemBatch;
 }
 
-export type ShardContext = ShardLife & ShardJournal & ServiceAccess & SourceAccess;
-
-type ShardParts = Pick<ShardLife, 'logger' | 'signal' | 'spawn' | 'waits'> &
-  Pick<ShardJournal, 'state' | 'queue'> &
-  Pick<ServiceAccess, 'control' | 'uploadSignal'> & { readonly shard: number };
+type ShardParts = Pick<
+  ShardContext,
+  'control' | 'logger' | 'queue' | 'signal' | 'spawn' | 'state' | 'uploadSignal' | 'waits'
+> & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
   const { budget, kind, tracer } = context;

@@ -28,7 +28,7 @@ import {
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import { step } from './batch-spans.ts';
 import type { PipelineOptions } from './options.ts';
-import type { ShardJournal, ShardLife } from './shard-context.ts';
+import type { ShardContext } from './shard-context.ts';
 
 /**
  * Size of the transactions of a shard, as its owners in this process have learnt it. It outlives
@@ -95,12 +95,12 @@ export class DeadLetterChunk {
 }
 
 export class TerminalWriter {
-  readonly #shard: ShardLife & ShardJournal;
+  readonly #shard: ShardContext;
   readonly size: ChunkSize;
   readonly #published: () => void;
 
   /** @param published called after each commit: W may have moved, and fewer records are unsettled */
-  constructor(shard: ShardLife & ShardJournal, size: ChunkSize, published: () => void) {
+  constructor(shard: ShardContext, size: ChunkSize, published: () => void) {
     this.#shard = shard;
     this.size = size;
     this.#published = published;

@@ -28,9 +28,9 @@ export class ShardWaits {
     return this.#deps.waits.begin(reason, who);
   }
 
-  /** Settles as `work` does; the shard, or a part of it, waits until then, `waitMs` if known. */
-  while<T>(reason: WaitReason, work: Promise<T>, part?: string, waitMs?: number): Promise<T> {
-    return work.finally(this.#deps.waits.begin(reason, this.#partOf(part), 0, waitMs));
+  /** Settles as `work` does; the shard, or a part of it, waits until then. */
+  while<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
+    return work.finally(this.#deps.waits.begin(reason, this.#partOf(part)));
   }
 
   /** Settles as `work` does; if that takes long, the shard, or a part of it, waits. */

@@ -202,8 +202,7 @@ export class TypeBreakers {
       const { promise, resolve } = Promise.withResolvers<void>();
       breaker.waiting.add(resolve);
       this.#arm(breaker);
-      const waitMs = breaker.blockedUntilMs - clock.monotonic();
-      const done = waits.begin(breaker.reason, `type ${type}`, 0, waitMs);
+      const done = waits.begin(breaker.reason, `type ${type}`);
       try {
         await abortable(promise, signal);
       } finally {

@@ -6,14 +6,6 @@ import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { WaitView } from '../../core/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
-/** Longer waits are shown with their end. A Retry-After may be a day. */
-const SHOWN_FROM_MS = 60_000;
-
-/** Returns the end of a long wait for people, with a space before it; empty for a short one. */
-function endOfWait(clock: Clock, waitMs: number): string {
-  return waitMs < SHOWN_FROM_MS ? '' : ` until ${new Date(clock.now() + waitMs).toISOString()}`;
-}
-
 export type WaitReason =
   /** A share of the memory budget is used up: intake's, or the one of settling and rereading. */
   | 'memory'
@@ -49,8 +41,6 @@ interface Spell {
   readonly sinceMs: number;
   /** Waits by waiter. */
   readonly who: Map<string, number>;
-  /** Known ends by waiter, on the monotonic clock, ms. */
-  readonly untilMs: Map<string, number>;
   logged: boolean;
   cancelLog: () => void;
   cancelEnd: (() => void) | undefined;
@@ -75,12 +65,9 @@ export class WaitReasons {
   /**
    * Lets `who` (a shard, a type, …) wait until the returned function is called.
    * @param forMs time that it has waited already
-   * @param waitMs time that it will wait, if known
    */
-  begin(reason: WaitReason, who: string, forMs = 0, waitMs = 0): () => void {
+  begin(reason: WaitReason, who: string, forMs = 0): () => void {
     const spell = this.#spell(reason, forMs);
-    const untilMs = this.#deps.clock.monotonic() + waitMs;
-    spell.untilMs.set(who, Math.max(spell.untilMs.get(who) ?? 0, untilMs));
     spell.cancelEnd?.();
     spell.cancelEnd = undefined;
     this.#count(reason, spell, who, 1);
@@ -107,21 +94,18 @@ export class WaitReasons {
     };
   }
 
-  /** Reasons in force, each with its waiters. */
-  current(): { reason: WaitReason; who: string[] }[] {
-    return [...this.#spells]
-      .filter(([, { who }]) => who.size > 0)
-      .map(([reason, spell]) => ({ reason, who: this.#waitersOf(spell) }));
-  }
-
   /** Reasons in force for people, with at most `named` waiters each. */
   view(named: number): WaitView[] {
     const { clock } = this.#deps;
     const aheadMs = clock.now() - clock.monotonic();
-    return this.current().map(({ reason, who }) => {
-      const sinceMs = this.#spell(reason).sinceMs + aheadMs;
-      return { reason, sinceMs, waiting: who.length, who: who.slice(0, named) };
-    });
+    return [...this.#spells]
+      .filter(([, { who }]) => who.size > 0)
+      .map(([reason, { who, sinceMs }]) => ({
+        reason,
+        sinceMs: sinceMs + aheadMs,
+        waiting: who.size,
+        who: [...who.keys()].slice(0, named),
+      }));
   }
 
   #spell(reason: WaitReason, forMs = 0): Spell {
@@ -131,7 +115,6 @@ export class WaitReasons {
       const made: Spell = {
         sinceMs: clock.monotonic() - forMs,
         who: new Map(),
-        untilMs: new Map(),
         logged: false,
         cancelLog: clock.after(LONG_MS, () => this.#log(reason, made)),
         cancelEnd: undefined,
@@ -142,20 +125,17 @@ export class WaitReasons {
     return spell;
   }
 
-  #count(reason: WaitReason, { who: all, untilMs }: Spell, who: string, change: 1 | -1): void {
+  #count(reason: WaitReason, { who: all }: Spell, who: string, change: 1 | -1): void {
     const count = (all.get(who) ?? 0) + change;
     if (count > 0) all.set(who, count);
-    else {
-      all.delete(who);
-      untilMs.delete(who);
-    }
+    else all.delete(who);
     const { metrics, pipeline } = this.#deps;
     metrics.set('shards_paused', { pipeline, reason }, all.size);
   }
 
   #log(reason: WaitReason, spell: Spell): void {
     const { clock, logger } = this.#deps;
-    const who = this.#waitersOf(spell);
+    const who = [...spell.who.keys()];
     if (who.length > 0) {
       spell.logged = true;
       const about = { reason, waiting: who.length, who: who.slice(0, NAMED) };
@@ -171,13 +151,6 @@ export class WaitReasons {
     this.#spells.delete(reason);
     if (spell.logged)
       this.#deps.logger.info({ reason, seconds: this.#secondsOf(spell) }, 'pipeline resumed');
-  }
-
-  /** Waiters for people, with the ends of long waits. */
-  #waitersOf({ who, untilMs }: Spell): string[] {
-    const { clock } = this.#deps;
-    const nowMs = clock.monotonic();
-    return [...who.keys()].map((one) => one + endOfWait(clock, (untilMs.get(one) ?? 0) - nowMs));
   }
 
   #secondsOf({ sinceMs }: Spell): number {

@@ -127,3 +127,15 @@ export function journalProblem(
   if (problems.length === 0) return undefined;
   return `the journal topic ${quote(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
 }
+
+/** Refusal of another number of journal partitions: each record would belong to another shard. */
+export function journalResized(
+  { journal, source }: PipelineOptions,
+  before: number,
+  now: number,
+): RefusedError {
+  return new RefusedError(
+    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and must never change. ` +
+      `Create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,
+  );
+}

@@ -1,7 +1,7 @@
 /** Dead letters of records that are no longer in memory: reads them from the source topic again. */
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { placeOf } from '../../core/record.ts';
-import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../context/terminal-writer.ts';
 import { assertSameLog, readAgain, untilReadable, type WrittenBetween } from './reread.ts';
 import { RereadRuns, type RereadWork } from './reread-runs.ts';
@@ -23,7 +23,7 @@ const BYTES_PER_RECORD = 256;
 export class DeadLetterRereads {
   readonly #runs: RereadRuns<DeadLetterBatch & RereadWork>;
 
-  constructor(shard: ShardLife & SourceAccess, writer: TerminalWriter) {
+  constructor(shard: ShardContext, writer: TerminalWriter) {
     const { maxBytes } = shard.options.chunk;
     this.#runs = new RereadRuns(shard, {
       ...{ what: 'dead letters', share: 'work' },
@@ -45,7 +45,7 @@ export class DeadLetterRereads {
 
 /** Publishes dead letters with the records as the source topic has them, one fetched part at a time. */
 export async function publishReread(
-  shard: ShardLife & SourceAccess,
+  shard: ShardContext,
   writer: TerminalWriter,
   batches: readonly DeadLetterBatch[],
 ): Promise<void> {
@@ -55,7 +55,7 @@ export async function publishReread(
 
 /** Publishes what is left of the batches. @throws UnreadPartitionError; what ends the shard */
 async function publishOnce(
-  shard: ShardLife & SourceAccess,
+  shard: ShardContext,
   writer: TerminalWriter,
   batches: readonly DeadLetterBatch[],
 ): Promise<void> {

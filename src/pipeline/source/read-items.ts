@@ -2,7 +2,7 @@
 import { detachedItem } from '../../core/detached.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
-import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { DECODING_SLICE_MS, decodeCost } from '../limits/memory-budget.ts';
 import {
   assertSameLog,
@@ -31,8 +31,6 @@ export interface ItemsRead {
   readonly failed: FailedReread[];
 }
 
-type Shard = ShardLife & SourceAccess & Pick<ShardJournal, 'state'>;
-
 /**
  * Reads the source once for all.
  * @param patienceMs longest wait for the schema registry
@@ -40,7 +38,7 @@ type Shard = ShardLife & SourceAccess & Pick<ShardJournal, 'state'>;
  * @throws UnreadPartitionError, UnpreparedError; what ends the shard
  */
 export async function readItems<W extends WantedItems>(
-  shard: Shard,
+  shard: ShardContext,
   all: readonly W[],
   patienceMs: number,
 ): Promise<(ItemsRead & { readonly wanted: W })[]> {
@@ -77,7 +75,7 @@ export async function readItems<W extends WantedItems>(
 
 /** Decodes records, each with memory for it, without holding up others for long. */
 async function decodeAll(
-  shard: Shard,
+  shard: ShardContext,
   records: readonly SourceRecord[],
   patienceMs: number,
   decode: (record: SourceRecord) => void,
@@ -107,7 +105,7 @@ async function decodeAll(
  * the memory of all; the signal's reason
  */
 async function prepared(
-  { clock, kind, signal, waits }: Shard,
+  { clock, kind, signal, waits }: ShardContext,
   records: readonly SourceRecord[],
   patienceMs: number,
 ): Promise<void> {

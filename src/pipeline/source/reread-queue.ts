@@ -9,12 +9,7 @@ import { CoordinateSet } from '../../core/journal/job.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
-import type {
-  ServiceAccess,
-  ShardJournal,
-  ShardLife,
-  SourceAccess,
-} from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import { DECODING_SLICE_MS } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
@@ -50,14 +45,13 @@ interface Ready extends RereadRequest {
   readonly taken: () => void;
 }
 type Reading = ItemsRead & { readonly wanted: Ready };
-type Shard = ShardLife & ServiceAccess & SourceAccess & Pick<ShardJournal, 'state'>;
 
 export class RereadQueue {
-  readonly #shard: Shard;
+  readonly #shard: ShardContext;
   readonly #deadLetters: DeadLetterRereads;
   readonly #runs: RereadRuns<Ready>;
 
-  constructor(shard: Shard, deadLetters: DeadLetterRereads) {
+  constructor(shard: ShardContext, deadLetters: DeadLetterRereads) {
     this.#shard = shard;
     this.#deadLetters = deadLetters;
     this.#runs = new RereadRuns(shard, {

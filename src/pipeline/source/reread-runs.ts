@@ -5,7 +5,7 @@
 import type { CoordinateSet } from '../../core/journal/job.ts';
 import { UnreadPartitionError } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
-import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { Share } from '../limits/memory-budget.ts';
 import { PATIENCE_MS, UnpreparedError, untilReadable } from './reread.ts';
 
@@ -40,13 +40,13 @@ interface Runs<W> {
 }
 
 export class RereadRuns<W extends RereadWork> {
-  readonly #shard: ShardLife & SourceAccess;
+  readonly #shard: ShardContext;
   readonly #runs: Runs<W>;
   #waiting: W[] = [];
   readonly #start: () => void;
   #patienceMs = PATIENCE_MS;
 
-  constructor(shard: ShardLife & SourceAccess, runs: Runs<W>) {
+  constructor(shard: ShardContext, runs: Runs<W>) {
     this.#shard = shard;
     this.#runs = runs;
     this.#start = shard.repeating(

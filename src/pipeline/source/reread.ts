@@ -13,7 +13,7 @@ import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.t
 import { RefusedError } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
-import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 
 /** Offsets between wanted records beyond which another fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
@@ -114,7 +114,7 @@ type FoundAgain = (
  * @throws UnreadPartitionError; what ends the shard
  */
 export async function readAgain(
-  shard: ShardLife & SourceAccess,
+  shard: ShardContext,
   wanted: CoordinateSet,
   found: FoundAgain,
 ): Promise<void> {
@@ -156,7 +156,7 @@ export class UnpreparedError extends Error {
 
 /** Resolves when the records that `error` kept from being read can be tried again. @throws other errors */
 export async function untilReadable(
-  { clock, logger, options, signal, waits }: ShardLife,
+  { clock, logger, options, signal, waits }: ShardContext,
   error: unknown,
 ): Promise<void> {
   if (error instanceof UnpreparedError) return error.ready;

@@ -10,12 +10,7 @@ import type { PartitionState } from '../../core/journal/partition-state.ts';
 import type { FetchedBatch, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { Decoded, SourceRecord } from '../../core/record.ts';
-import type {
-  ServiceAccess,
-  ShardJournal,
-  ShardLife,
-  SourceAccess,
-} from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { type DeadLetter, DeadLetterChunk } from '../context/terminal-writer.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import { DECODING_SLICE_MS, decodeCost } from '../limits/memory-budget.ts';
@@ -26,10 +21,8 @@ import type { ShardStages } from './shard-stages.ts';
 /** Size from which dead letters are published before the next piece, bytes. */
 const MAX_DUE_BYTES = 256 * 1024;
 
-type Shard = ShardLife & ShardJournal & SourceAccess & Pick<ServiceAccess, 'control'>;
-
 export class BatchTaker {
-  readonly #shard: Shard;
+  readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   readonly #open: OpenBatches;
   readonly #flow: () => void;
@@ -42,7 +35,7 @@ export class BatchTaker {
   readonly #due = new DeadLetterChunk();
 
   /** @param flow called when partitions may have to pause or resume */
-  constructor(shard: Shard, stages: ShardStages, open: OpenBatches, flow: () => void) {
+  constructor(shard: ShardContext, stages: ShardStages, open: OpenBatches, flow: () => void) {
     this.#shard = shard;
     this.#stages = stages;
     this.#open = open;
@@ -245,8 +238,8 @@ export class BatchTaker {
     const { kind, topics, options } = this.#shard;
     const decoded = kind.decode(record, replay);
     if (!('item' in decoded)) return decoded;
-    const { key, outputKey = key, headers } = decoded.item;
-    const size = sizeOfRecord({ key: outputKey, value: null, headers });
+    const { key, headers } = decoded.item;
+    const size = sizeOfRecord({ key, value: null, headers });
     if (fits(size, topics.maxOutputBytes)) return decoded;
     // Not reviewed: no decision about it could be published.
     const { topic } = options.output;

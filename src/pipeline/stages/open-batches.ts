@@ -3,14 +3,12 @@ import { ItemBuffers } from '../../core/batch-buffer.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
-import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
 import type { ShardStages } from './shard-stages.ts';
 
-type Shard = ShardLife & ShardJournal & SourceAccess;
-
 export class OpenBatches implements Disposable {
-  readonly #shard: Shard;
+  readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   readonly #buffers: ItemBuffers;
   #cancelTimer: (() => void) | undefined;
@@ -21,7 +19,7 @@ export class OpenBatches implements Disposable {
    */
   #isFirst = true;
 
-  constructor(shard: Shard, stages: ShardStages) {
+  constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
     const { budget, options, state, typeLimit } = shard;

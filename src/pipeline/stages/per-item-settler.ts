@@ -8,12 +8,7 @@ import type { BrokenRow, ItemRow } from '../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import {
-  jobContext,
-  type ShardJournal,
-  type ShardLife,
-  type SourceAccess,
-} from '../context/shard-context.ts';
+import { jobContext, type ShardContext } from '../context/shard-context.ts';
 import type { TerminalWriter } from '../context/terminal-writer.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { type ItemsRead, readItems } from '../source/read-items.ts';
@@ -21,15 +16,13 @@ import { PATIENCE_MS, UnpreparedError, untilReadable, writtenBetween } from '../
 import { Settlement } from './settlement.ts';
 import type { JobSettler, Settled } from './tracker.ts';
 
-type Shard = ShardLife & ShardJournal & SourceAccess;
-
 export class PerItemSettler implements JobSettler {
-  readonly #shard: Shard;
+  readonly #shard: ShardContext;
   readonly #writer: TerminalWriter;
   readonly #kind: PerItemKind;
   readonly #job: LiveJob;
 
-  constructor(shard: Shard, writer: TerminalWriter, kind: PerItemKind, job: LiveJob) {
+  constructor(shard: ShardContext, writer: TerminalWriter, kind: PerItemKind, job: LiveJob) {
     this.#shard = shard;
     this.#writer = writer;
     this.#kind = kind;

@@ -13,12 +13,7 @@ import {
   UnendedRows,
 } from '../../core/ports/pipeline-kind.ts';
 import { step } from '../context/batch-spans.ts';
-import {
-  jobContext,
-  type ShardJournal,
-  type ShardLife,
-  type SourceAccess,
-} from '../context/shard-context.ts';
+import { jobContext, type ShardContext } from '../context/shard-context.ts';
 import type { TerminalWriter } from '../context/terminal-writer.ts';
 import { Settlement } from './settlement.ts';
 import type { FailureDetail } from './shard-stages.ts';
@@ -30,10 +25,8 @@ import type { JobSettler, Settled } from './tracker.ts';
  */
 const MEMORY_PER_CHUNK = 2;
 
-type Shard = ShardLife & ShardJournal & SourceAccess;
-
 export class ResultFileSettler implements JobSettler {
-  readonly #shard: Shard;
+  readonly #shard: ShardContext;
   readonly #writer: TerminalWriter;
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
@@ -42,7 +35,7 @@ export class ResultFileSettler implements JobSettler {
   readonly #unended = new UnendedRows();
   detail: FailureDetail | undefined;
 
-  constructor(shard: Shard, writer: TerminalWriter, kind: ResultFileKind, job: LiveJob) {
+  constructor(shard: ShardContext, writer: TerminalWriter, kind: ResultFileKind, job: LiveJob) {
     this.#shard = shard;
     this.#writer = writer;
     this.#kind = kind;
@@ -145,7 +138,7 @@ function failureOf({ malformed }: DownloadedRows, isShort: boolean): JobFailure 
 
 /** Rows of one download, and their anomalies. */
 class DownloadedRows {
-  readonly #shard: ShardLife;
+  readonly #shard: ShardContext;
   readonly #job: LiveJob;
   readonly #fields: object;
   /** Records left at the beginning of the download: other rows were settled by an earlier one. */
@@ -159,7 +152,7 @@ class DownloadedRows {
   /** Malformed rows whose signature is wrong or missing. */
   #forged = 0;
 
-  constructor(shard: ShardLife, job: LiveJob, fields: object) {
+  constructor(shard: ShardContext, job: LiveJob, fields: object) {
     this.#shard = shard;
     this.#job = job;
     this.#fields = fields;
@@ -173,11 +166,8 @@ class DownloadedRows {
 
   /** Returns true for the first row about a record that is left. */
   isWanted(partition: number, offset: number): boolean {
-    if (!this.#before.has(partition, offset)) {
-      // Settled by an earlier download (a restart downloads again), or never in the job.
-      if (!this.#job.everNamed(partition, offset)) this.#anomaly('unknown');
-      return false;
-    }
+    // Settled by an earlier download: a restart downloads again.
+    if (!this.#before.has(partition, offset)) return false;
     if (this.#taken.add(partition, offset)) return true;
     this.#anomaly('duplicate');
     return false;

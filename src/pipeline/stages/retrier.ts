@@ -14,13 +14,7 @@ import {
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { PipelineOptions } from '../context/options.ts';
-import {
-  jobContext,
-  type ServiceAccess,
-  type ShardJournal,
-  type ShardLife,
-  type SourceAccess,
-} from '../context/shard-context.ts';
+import { jobContext, type ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { FAILURES_IN_A_ROW } from '../limits/type-breakers.ts';
@@ -32,8 +26,6 @@ import type { FailedJob, ShardStages } from './shard-stages.ts';
 /** Rows that are rendered before some of them may be published. */
 const SLICE_ROWS = 256;
 
-type Shard = ShardLife & ShardJournal & ServiceAccess & SourceAccess;
-
 interface Retry extends FailedJob {
   readonly action: FailureAction;
   /** True if this attempt counts against the records. */
@@ -41,13 +33,13 @@ interface Retry extends FailedJob {
 }
 
 export class Retrier {
-  readonly #shard: Shard;
+  readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   /** Batches submitted per line, including ended jobs; a restart knows only the live jobs. */
   readonly #spent = new Map<string, number>();
   readonly #failed = new WeakMap<LiveJob, FailedJob>();
 
-  constructor(shard: Shard, stages: ShardStages) {
+  constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
   }

@@ -5,10 +5,11 @@
 import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
 import type { ResultSlice, RowOutcome } from '../../core/bytes/result-slice.ts';
+import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import type { Poison, SourceCoordinate } from '../../core/record.ts';
-import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../context/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-rereads.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -20,7 +21,7 @@ const SLICES_PER_CHUNK = 1.5;
 type IsWanted = (partition: number, offset: number) => boolean;
 
 export class Settlement implements Disposable {
-  readonly #shard: ShardLife & ShardJournal & SourceAccess;
+  readonly #shard: ShardContext;
   readonly #writer: TerminalWriter;
   readonly #job: LiveJob;
   readonly #stage: DeadLetterStage;
@@ -37,12 +38,7 @@ export class Settlement implements Disposable {
   publishingMs = 0;
 
   /** @param stage stage of the dead letters */
-  constructor(
-    shard: ShardLife & ShardJournal & SourceAccess,
-    writer: TerminalWriter,
-    job: LiveJob,
-    stage: DeadLetterStage,
-  ) {
+  constructor(shard: ShardContext, writer: TerminalWriter, job: LiveJob, stage: DeadLetterStage) {
     this.#shard = shard;
     this.#writer = writer;
     this.#job = job;
@@ -50,7 +46,9 @@ export class Settlement implements Disposable {
   }
 
   /** Takes a slice over: it is released here, or with the chunk that has rows of it. */
-  async take(slice: ResultSlice, isWanted: IsWanted): Promise<void> {
+  async take(given: ResultSlice, isWanted: IsWanted): Promise<void> {
+    const { encode } = this.#shard.kind;
+    const slice = encode === undefined ? given : SliceWriter.encoded(given, encode);
     try {
       this.#shard.signal.throwIfAborted();
       for (const other of slice.others)

@@ -12,7 +12,7 @@ import { type JobRecord, type LiveJob, sourcesOf } from '../../core/journal/job.
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
-import type { ServiceAccess, ShardJournal, ShardLife } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
@@ -34,10 +34,10 @@ interface EncodedBatch extends Submission {
 }
 
 export class Submitter {
-  readonly #shard: ShardLife & ShardJournal & ServiceAccess;
+  readonly #shard: ShardContext;
   readonly #stages: ShardStages;
 
-  constructor(shard: ShardLife & ShardJournal & ServiceAccess, stages: ShardStages) {
+  constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
   }

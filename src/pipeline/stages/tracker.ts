@@ -10,7 +10,7 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import type { ServiceAccess, ShardLife } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { type FailureDetail, FIRST_POLL_MS, type Heard, type ShardStages } from './shard-stages.ts';
 
 /** Growth of each wait over the one before, up to the cap. */
@@ -53,18 +53,14 @@ interface Followed {
 const UNCONFIRMED_GRACE_MS = 10_000;
 
 export class Tracker {
-  readonly #shard: ShardLife & ServiceAccess;
+  readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   readonly #settlerOf: (job: LiveJob) => JobSettler;
   readonly #followed = new Map<LiveJob, Followed>();
   readonly #logged = new LogOnce(MAX_LOGGED);
   readonly #unanswered = new LogSeldom();
 
-  constructor(
-    shard: ShardLife & ServiceAccess,
-    stages: ShardStages,
-    settlerOf: (job: LiveJob) => JobSettler,
-  ) {
+  constructor(shard: ShardContext, stages: ShardStages, settlerOf: (job: LiveJob) => JobSettler) {
     this.#shard = shard;
     this.#stages = stages;
     this.#settlerOf = settlerOf;
@@ -102,7 +98,7 @@ export class Tracker {
     for (let ceilingMs = FIRST_POLL_MS; ; ceilingMs *= GROWTH) {
       const wait = clock.sleep(waitMs, signal);
       if (unanswered === undefined) await wait;
-      else await waits.while(reasonOf(unanswered), wait, undefined, waitMs);
+      else await waits.while(reasonOf(unanswered), wait);
       const answer = await this.#poll(job);
       signal.throwIfAborted();
 
@@ -180,11 +176,12 @@ export class Tracker {
 
   #fail(followed: Followed, { remote }: FollowState, { as }: Fail): void {
     const { job, settler, isProbe, heard } = followed;
-    const log = (message: string) =>
-      this.#shard.logger.error(this.#shard.report.fieldsOf(job), message);
-    if (remote === 'missing') log('batch unknown to the service; submitting its records again');
-    if (remote === 'foreign')
-      log('the service has another batch under this id; submitting the records again');
+    const { logger, report } = this.#shard;
+    if (remote === 'missing')
+      logger.error(
+        report.fieldsOf(job),
+        'batch unknown to the service; submitting its records again',
+      );
     this.#stages.fail({ job, failure: as, isProbe, heard, detail: settler.detail });
   }
 
@@ -197,11 +194,11 @@ export class Tracker {
 
   async #poll(job: LiveJob): Promise<Result<RemoteStatus, ServiceError>> {
     const { kind, logger, report, signal, waits } = this.#shard;
-    const { remoteId, type } = job.record;
+    const { remoteId } = job.record;
     try {
       const status = await waits.permitted('polls', () => {
         signal.throwIfAborted();
-        const call = kind.status(remoteId, signal, type);
+        const call = kind.status(remoteId, signal);
         return waits.during('service', call);
       });
       return ok(status);

@@ -20,7 +20,7 @@ pipelines:
       mapping:
         content: post.body
         type: {field: post.kind, map: {1: comment, true: article}}
-        metadata: {fields: {author.id: post.author.id, lang: header('lang'), id: post.id}}
+        metadata: '{"author.id": post.author.id, lang: header(''lang''), id: post.id}'
   - name: users
     kind: import
     source: {topic: users, mapping: {type: {constant: user}, data: "{id: id, name: join(' ', [first, last])}"}}

@@ -40,7 +40,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     assertSilent(JSON.stringify(logger.lines), 'the log', SECRETS);
   });
 
-  const TLS: TlsOptions = { ca: [caFile], insecureSkipVerification: false };
+  const TLS: TlsOptions = { ca: [caFile] };
   const login = (
     mechanism: PasswordMechanism,
     password: () => Promise<string> = async () => PASSWORD,

@@ -262,7 +262,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
     function asConnector(): { readonly connection: KafkaConnection } & AsyncDisposable {
       const security = new Security(
         {
-          tls: { ca: [caFile], insecureSkipVerification: false },
+          tls: { ca: [caFile] },
           sasl: {
             mechanism: 'scram-sha-256',
             username: 'connector',

@@ -78,9 +78,14 @@ test('a schema that is registered is found, and records carry its id; afterwards
   const id = await registry.register('events.decisions-value', DECISION, SIGNAL);
   await prepare();
   const asked = registry.calls.length;
-  const [record] = await decisions(wrapped as ResultFileKind);
-  assert.equal(idIn(record), id);
-  wrapped.failure(contentItem(), { code: 'x', message: 'y' }, JOB);
+  const [decision] = await decisions(wrapped as ResultFileKind);
+  for (const record of [
+    decision,
+    wrapped.failure(contentItem(), { code: 'x', message: 'y' }, JOB),
+  ]) {
+    assert.ok(record !== undefined);
+    assert.equal(idIn(wrapped.encode?.(record)), id);
+  }
   assert.equal(registry.calls.length, asked);
   assert.ok(!registry.calls.slice(2).some((call) => call.startsWith('register')));
 });

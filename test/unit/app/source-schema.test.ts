@@ -35,7 +35,6 @@ const register = ({ type, text }: NewSchema): void => {
 async function start(
   format: EventFormatName,
   signal = new AbortController().signal,
-  onUnreadable: 'refuse' | 'warn' = 'refuse',
 ): Promise<string[]> {
   const { pipelines } = parse(`
 kafka: {brokers: [broker:9092]}
@@ -48,7 +47,6 @@ pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {t
   await refuseUnreadableSources(pipelines, {
     registry: client,
     formatOf: of,
-    onUnreadable,
     logger,
     signal,
   });
@@ -96,16 +94,6 @@ test('a schema that no record can be read with is refused, with the subject, the
     { type: 'AVRO', text: '{"type":"no such type"}' },
     /: schema 7 cannot be used: /,
   );
-  await refused(
-    'avro',
-    { type: 'AVRO', text: '"string"' },
-    /: its values \(string\) are not objects, .*: correct the schema/,
-  );
-  await refused(
-    'protobuf',
-    { type: 'PROTOBUF', text: 'syntax = "proto3"; enum E { A = 0; }' },
-    /: it has no messages: /,
-  );
 });
 
 test('a registry that cannot say does not prevent the start: records wait for it', async () => {
@@ -117,9 +105,7 @@ test('a registry that cannot say does not prevent the start: records wait for it
   await assert.rejects(start('avro', AbortSignal.abort(new Error('stopped'))), /stopped/);
 });
 
-test('where the configuration says so, or a replica does not show the schema yet, it is told and the connector starts', async () => {
-  register({ type: 'PROTOBUF', text: 'syntax = "proto3";' });
-  assert.deepEqual(await start('avro', undefined, 'warn'), ['warn: source schema cannot be read']);
+test('while a replica of the registry does not show the schema yet, the connector starts', async () => {
   register({ type: 'AVRO', text: '"bytes"' });
   delete server.answers['/schemas/ids/7'];
   assert.deepEqual(await start('avro'), [

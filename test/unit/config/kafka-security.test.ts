@@ -97,11 +97,6 @@ describe('kafka.tls and kafka.sasl', () => {
       [/^kafka\.tls\.key: required with kafka\.tls\.keyPassphrase/],
     ],
     [
-      'an authority that nobody asks',
-      `tls: {enabled: true, insecureSkipVerification: true, ca: ["${certificate}"]}`,
-      [/^kafka\.tls\.ca: has no effect while kafka\.tls\.insecureSkipVerification is true/],
-    ],
-    [
       'a file that is not there',
       `tls: {enabled: true, ca: [missing.pem]}`,
       [/^kafka\.tls\.ca: .*entry 1: the file \/nowhere\/missing\.pem: there is no such file/],

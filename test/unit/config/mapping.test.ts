@@ -8,9 +8,9 @@ const withSource = (source: string) =>
 const sourceOf = (source: string) => parse(withSource(source)).pipelines[0]?.source;
 
 describe('the mapping in a configuration', () => {
-  it('takes expressions, maps of types, chosen fields and a filter', () => {
+  it('takes expressions, maps of types and a filter', () => {
     const source = sourceOf(
-      `filter: "kind == 'x'", mapping: {content: 'post."a.b"', type: {field: kind, map: {1: comment, true: post}, otherwise: o}, metadata: {fields: {"a b": x.y}}}`,
+      `filter: "kind == 'x'", mapping: {content: 'post."a.b"', type: {field: kind, map: {1: comment, true: post}, otherwise: o}, metadata: '{"a b": x.y}'}`,
     );
     assert.equal(source?.filter, "kind == 'x'");
     assert.equal(source?.mapping.content, 'post."a.b"');
@@ -19,18 +19,17 @@ describe('the mapping in a configuration', () => {
       map: { 1: 'comment', true: 'post' },
       otherwise: 'o',
     });
-    assert.deepEqual(source?.mapping.metadata, { fields: { 'a b': 'x.y' } });
+    assert.equal(source?.mapping.metadata, '{"a b": x.y}');
     assert.equal(sourceOf('maxInFlight: 1000')?.filter, undefined);
   });
 
   it('shows what is in effect as it would be written', () => {
     const shown = new Map(
-      effectiveOptions(
-        parse(withSource('mapping: {type: {field: k, map: {1: a}}, metadata: {fields: {x: y}}}')),
-      ).map(({ path, value }) => [path.replace('pipelines[0].source.', ''), value]),
+      effectiveOptions(parse(withSource('mapping: {type: {field: k, map: {1: a}}}'))).map(
+        ({ path, value }) => [path.replace('pipelines[0].source.', ''), value],
+      ),
     );
     assert.equal(shown.get('mapping.type'), '{"field":"k","map":{"1":"a"}}');
-    assert.equal(shown.get('mapping.metadata'), '{"fields":{"x":"y"}}');
     assert.equal(shown.get('filter'), 'none');
   });
 
@@ -44,21 +43,6 @@ describe('the mapping in a configuration', () => {
       'the old way to write a dot',
       "mapping: {content: 'a\\.b'}",
       /mapping\.content: .*column 2: unknown character/,
-    ],
-    [
-      'a mistake in a field',
-      'mapping: {metadata: {fields: {x: "a b"}}}',
-      /mapping\.metadata: .*fields: x: column 3: unexpected token/,
-    ],
-    [
-      'no fields',
-      'mapping: {metadata: {fields: {}}}',
-      /mapping\.metadata: .*a name and an expression for each field/,
-    ],
-    [
-      'a slip in fields',
-      'mapping: {metadata: {field: {x: a}}}',
-      /field is unknown; did you mean fields\?/,
     ],
     [
       'a slip without a value',
@@ -84,11 +68,6 @@ describe('the mapping in a configuration', () => {
       'a type that is no text',
       'mapping: {type: {field: a, map: {1: 2}}}',
       /map: 1: put quotes around it: "2"/,
-    ],
-    [
-      'a key of decisions that is not a valid expression',
-      'maxInFlight: 1000}, output: {key: {field: "a b"}',
-      /output\.key: .*field: column 3: unexpected token/,
     ],
     [
       'a filter that compares nothing',

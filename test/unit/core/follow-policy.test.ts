@@ -42,7 +42,6 @@ const STEPS: Readonly<Record<RemoteState | 'none', readonly [Step, Step, Step]>>
   finished: [SETTLE, SETTLE, SETTLE_LAST],
   failed: [fail('batch_failed'), fail('batch_failed'), fail('batch_failed')],
   cancelled: [fail('batch_cancelled'), fail('batch_cancelled'), fail('batch_cancelled')],
-  foreign: [fail('batch_unknown'), fail('batch_unknown'), fail('batch_unknown')],
   // Long after their grace periods.
   missing: [fail('batch_unknown'), fail('batch_unknown'), fail('batch_unknown')],
   waiting_for_upload: [fail('upload_lost'), fail('upload_lost'), fail('upload_lost')],

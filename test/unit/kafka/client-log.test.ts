@@ -52,11 +52,11 @@ describe("kafkajs's log", () => {
     assert.deepEqual(new Set(logger.lines.map(({ level }) => level)), new Set(['debug']));
   });
 
-  it('says the same thing once in ten seconds', () => {
+  it('says the same thing once in five minutes', () => {
     const logger = recordingLogger();
     let now = 0;
     const log = clientLog(logger, () => now)();
-    for (const at of [0, 1_000, 9_999, 10_000]) {
+    for (const at of [0, 1_000, 299_999, 300_000]) {
       now = at;
       log(entry(ERROR, 'Connection error: connect ECONNREFUSED'));
     }

@@ -14,7 +14,6 @@ const RAW: Readonly<Record<RemoteState, string>> = {
   cancelled: 'FAILED',
   unknown: 'QUEUED',
   missing: '',
-  foreign: '',
 };
 
 interface Options {

@@ -55,7 +55,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
     rows: (pool) => inner.rows(pool),
     create: (type, signal) => inner.create(type, signal),
     upload: (job, body, signal) => inner.upload(job, body, signal),
-    status: (remoteId, signal, type) => inner.status(remoteId, signal, type),
+    status: (remoteId, signal) => inner.status(remoteId, signal),
     failure: (item, error, job) => inner.failure(item, error, job),
     async *outcomes(items, _status, job, signal, last) {
       let slice: ItemRow[] = [];

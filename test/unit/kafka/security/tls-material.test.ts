@@ -27,7 +27,6 @@ function newMaterial(more: Partial<TlsOptions> = {}) {
     ca: [place('ca')],
     certificate: place('certificate'),
     key: place('key'),
-    insecureSkipVerification: false,
     ...more,
   };
   const material = new TlsMaterial(options, logger, (owner) => seen.push(owner));

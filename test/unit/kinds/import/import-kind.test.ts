@@ -148,7 +148,7 @@ test('an import is created without a body, uploaded as JSON Lines and polled in 
   ];
   for (const [raw, state] of states) {
     rawStatus = raw;
-    assert.equal((await kind.status('i-1', SIGNAL, 'import')).state, state);
+    assert.equal((await kind.status('i-1', SIGNAL)).state, state);
   }
 });
 
@@ -171,7 +171,7 @@ test('an import that is not found is gone only where others are found: the path 
       },
     },
   );
-  const ask = async () => (await kind.status('gone', SIGNAL, 'import')).state;
+  const ask = async () => (await kind.status('gone', SIGNAL)).state;
   for (let n = 0; n < 2; n++) {
     await assert.rejects(ask, (error) => {
       assert.ok(
@@ -256,7 +256,7 @@ test('a path of the status check that is lost while it runs has no import submit
       },
     },
   );
-  const ask = (id: string) => kind.status(id, SIGNAL, 'import').then(({ state }) => state);
+  const ask = (id: string) => kind.status(id, SIGNAL).then(({ state }) => state);
   assert.deepEqual([await ask('one'), made], ['pending', 0], 'nothing is made without need');
   lost = true;
   for (let n = 0; n < 5; n++)

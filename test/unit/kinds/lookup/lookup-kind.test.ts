@@ -127,7 +127,7 @@ test('a job needs nothing of the service, and has an id of its own', async () =>
   );
   const { body, rows, heldBytes } = await bodyOf(kind, [contentItem()]);
   assert.deepEqual([body.length, rows, heldBytes], [0, 1, 0]);
-  assert.equal((await kind.status('id-1', SIGNAL, 'lookup')).state, 'finished');
+  assert.equal((await kind.status('id-1', SIGNAL)).state, 'finished');
 });
 
 test('made decisions are published with all that the service returns; pending ones are left out', async () => {

@@ -16,7 +16,7 @@ function batch(rawStatus: string, downloadUrl?: string, success?: number, error?
       assert.equal(batchId, 'b-1');
       return { type: undefined, rawStatus, downloadUrl, counts: { success, error } };
     },
-  }).status('b-1', SIGNAL, 'post');
+  }).status('b-1', SIGNAL);
 }
 
 test('a batch is created with its type, and uploaded as text/csv to the address that came back', async () => {
@@ -68,49 +68,7 @@ test('a batch that the service does not know is missing, and any other failure i
       getBatch: async () => {
         throw new ServiceError(failure, 'no', { operation: 'get_batch', status });
       },
-    }).status('b-1', SIGNAL, 'post');
+    }).status('b-1', SIGNAL);
   assert.deepEqual(await failing('not_found', 410), { state: 'missing', rawState: 'HTTP 410' });
   await assert.rejects(failing('unavailable', 503), ServiceError);
-});
-
-/** States of batches that one process polls, in order: id, type as sent, type as reported. */
-async function statesOf(
-  ...polls: readonly (readonly [id: string, sent: string, reported?: string])[]
-): Promise<string> {
-  let type: string | undefined;
-  const kind = kindOf({
-    getBatch: async () => ({
-      type,
-      rawStatus: 'PENDING',
-      downloadUrl: undefined,
-      counts: { success: undefined, error: undefined },
-    }),
-  });
-  const states: string[] = [];
-  for (const [id, sent, reported] of polls) {
-    type = reported;
-    states.push((await kind.status(id, SIGNAL, sent)).state);
-  }
-  return states.join(' ');
-}
-
-test('a batch with another type than its job is foreign to each process, also in its first poll', async () => {
-  const [own, foreign] = [
-    ['own', 'post', 'post'],
-    ['other', 'post', 'comment'],
-  ] as const;
-  assert.equal(await statesOf(foreign), 'foreign');
-  assert.equal(
-    await statesOf(own, foreign, foreign, own, foreign),
-    'pending foreign foreign pending foreign',
-  );
-  // Of the job that has the id rightly.
-  assert.equal(await statesOf(foreign, ['other', 'comment', 'comment']), 'foreign pending');
-});
-
-test('a service with its own spelling of types, or without them, keeps its batches', async () => {
-  assert.equal(
-    await statesOf(['1', 'Post', 'post'], ['2', ' post', 'POST'], ['3', 'post'], ['4', 'post']),
-    'pending pending pending pending',
-  );
 });

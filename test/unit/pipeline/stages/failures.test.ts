@@ -219,29 +219,6 @@ test('the most batches that one job may cost holds over a restart too', async ()
   assert.equal(world.service.batches.size, 5);
 });
 
-test('a batch that turns out to be somebody else’s is given up at once, and its records come back in another', async () => {
-  const world = new World({
-    partitions: 1,
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        status: async (id, signal, type) =>
-          id === 'batch-1'
-            ? { state: 'foreign', rawState: 'PENDING' }
-            : ports.kind.status(id, signal, type),
-      }),
-    }),
-  });
-  world.start();
-  for (let n = 0; n < 3; n++) world.event(0);
-  await world.untilSettled(60_000);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    new Set(world.decisions().map(({ remote, attempt }) => `${remote} ${attempt}`)),
-    new Set(['batch-2 1']),
-  );
-});
-
 test('a finished batch without an address for its results is asked about on, and that is logged once', async () => {
   let without = 20;
   const world = new World({

@@ -34,7 +34,7 @@ const offsetsBy = (world: World, attempt: number) =>
     .sort((a, b) => a - b);
 const anomalies = (world: World) =>
   Object.fromEntries(
-    ['malformed', 'unknown', 'duplicate', 'missing', 'unreadable'].flatMap((kind) => {
+    ['malformed', 'duplicate', 'missing', 'unreadable'].flatMap((kind) => {
       const count = world.instances.reduce(
         (sum, { metrics }) => sum + metrics.counter('result_anomalies_total', { kind }),
         0,
