@@ -7,9 +7,8 @@ import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { PipelineView } from '../core/pipeline-view.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
-import type { SourceCoordinate } from '../core/record.ts';
 import { EndOffsets } from './context/end-offsets.ts';
-import { InternalErrors, RefusedError } from './context/errors.ts';
+import { describe, InternalErrors, RefusedError } from './context/errors.ts';
 import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
@@ -257,12 +256,14 @@ export class Pipeline {
       shard,
       partitions,
       slot.size,
-      (error, place) => {
+      (error, places) => {
         this.#retired.add(worker);
         void worker.drained.then(() => this.#retired.delete(worker));
         if (slot.worker !== worker) return;
         slot.worker = undefined;
-        if (!this.#stopping.signal.aborted) void this.#reclaim(shard, slot, error, place);
+        if (this.#stopping.signal.aborted) return;
+        slot.losses.lost(places, error);
+        void this.#reclaim(shard, slot, error);
       },
     );
     slot.worker = worker;
@@ -275,25 +276,19 @@ export class Pipeline {
   }
 
   /** Claims a lost shard again once the group answers: two owners would fence each other permanently. */
-  async #reclaim(
-    shard: number,
-    slot: Slot,
-    error: unknown,
-    place?: SourceCoordinate,
-  ): Promise<void> {
+  async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
       this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));
       return;
     }
-    const { clock, random, group, logger } = this.#ports;
-    const { losses } = slot;
-    losses.lost(error, place);
-    logger[losses.isRepeated ? 'error' : 'warn'](
-      { shard, ...losses.fields },
+    const { clock, random, group } = this.#ports;
+    const { fields } = slot.losses;
+    this.#ports.logger[fields === undefined ? 'warn' : 'error'](
+      { shard, error: describe(error), failures: slot.losses.failures, ...fields },
       'lost the shard; claiming it again once the group answers',
     );
     try {
-      await clock.sleep(losses.nextClaimMs(random), this.#stopping.signal);
+      await clock.sleep(slot.losses.nextClaimMs(error, random), this.#stopping.signal);
       const confirmed = group.confirmMembership(this.#stopping.signal);
       const waits = this.#context && new ShardWaits(this.#context, shard, this.#stopping.signal);
       await (waits === undefined ? confirmed : waits.during('kafka', confirmed));
@@ -324,8 +319,7 @@ export class Pipeline {
     // Workers that are over may have a running transaction.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
-    for (const { worker, losses } of this.#slots.values())
-      losses.look(worker?.owned, clock.monotonic());
+    for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishReadiness();
     this.#lag = this.#lagNow(reports);
     publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);

@@ -1,68 +1,111 @@
-/** Losses of one shard in this process: the pace of its claims, and what is known about repeated ones. */
+/**
+ * Losses of one shard in this process: the pace of its claims, and whether it is lost repeatedly at
+ * the same position, where and why.
+ */
 import { fullJitterMs } from '../../../packages/client/src/base/backoff.ts';
 import type { Random } from '../../../packages/client/src/base/clock.ts';
-import type { SourceCoordinate } from '../../core/record.ts';
+import { classOf } from '../../core/outcome/internal-error.ts';
+import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { describe, isOfTheLanguage, shortly } from '../context/errors.ts';
-import type { OwnedShard } from './owned-shard.ts';
+import type { ShardWorker } from './worker.ts';
 
 const RECLAIM = { baseMs: 200, capMs: 8_000 };
-/** Pace after exceptions of the code, which no outage explains. */
+/** Pace after repeated exceptions of the code at one position, which no outage explains. */
 const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
-/** A loss after this long as owner is the first of a new series: longer than any one transaction. */
-const FORGIVE_AFTER_MS = 120_000;
-/** The same for an owner without records in flight and without lag. */
-const FORGIVE_IDLE_AFTER_MS = 10_000;
-/** Losses in a row that count as repeated. */
+/** A loss after this long as owner is the first of a new series. */
+const FORGIVE_AFTER_MS = 30_000;
+
+/** Losses at the same position that count as repeated. */
 const REPEATED = 3;
+/** Time after which a kept shard counts as well, though its position has not moved. */
+const WELL_AFTER_MS = 120_000;
+/** The same for an owner without records in flight and without lag. */
+const IDLE_AFTER_MS = 10_000;
+/** Positions that a text names. */
+const MAX_NAMED = 3;
 
 export class Losses {
+  #places: readonly SourceCoordinate[] = [];
+  #class = '';
   #error: unknown;
-  #place: SourceCoordinate | undefined;
+  #times = 0;
   /** Monotonic clock, ms: start of the present ownership. */
   #ownedSinceMs: number | undefined;
-  /** Losses and failed claims in a row. */
+  /** Claims that failed in a row. */
   failures = 0;
 
-  /** @param place position of intake, if that failed */
-  lost(error: unknown, place?: SourceCoordinate): void {
-    this.failures++;
-    this.#error = error;
-    this.#place = place;
+  /** Returns the wait before the next claim, ms. @param error reason of the claim */
+  nextClaimMs(error: unknown, random: Random): number {
+    const pace = this.#times >= REPEATED && isOfTheLanguage(error) ? SLOW_RECLAIM : RECLAIM;
+    return fullJitterMs(this.failures++, pace, random);
   }
 
-  /** Returns the wait before the next claim, ms. */
-  nextClaimMs(random: Random): number {
-    const isSlow = this.isRepeated && isOfTheLanguage(this.#error);
-    return fullJitterMs(this.failures - 1, isSlow ? SLOW_RECLAIM : RECLAIM, random);
-  }
-
-  /** Forgets the losses of a shard that has been owned for long. Called every second. */
-  look(owned: Pick<OwnedShard, 'isIdle'> | undefined, nowMs: number): void {
+  /** Looks at the present worker of the shard. */
+  look(worker: ShardWorker | undefined, nowMs: number): void {
+    const owned = worker?.owned;
     this.#ownedSinceMs = owned && (this.#ownedSinceMs ?? nowMs);
     if (owned === undefined || this.#ownedSinceMs === undefined) return;
-    const forgiveAfterMs = owned.isIdle ? FORGIVE_IDLE_AFTER_MS : FORGIVE_AFTER_MS;
-    if (nowMs - this.#ownedSinceMs >= forgiveAfterMs) this.forgive();
+    const forMs = nowMs - this.#ownedSinceMs;
+    if (forMs >= FORGIVE_AFTER_MS) this.failures = 0;
+    const { intake, shard } = owned;
+    const idle = owned.unsettled === 0 && intake.lag === 0;
+    this.owned(forMs, idle, (one) => shard.state.partitions.get(one)?.watermark);
   }
 
+  /** @param places position of intake, or the watermarks; empty if the shard was lost in its claim */
+  lost(places: readonly SourceCoordinate[], error: unknown): void {
+    const same = classOf(error) === this.#class && keyOf(places) === keyOf(this.#places);
+    this.#times = same ? this.#times + 1 : 1;
+    this.#places = places;
+    this.#class = classOf(error);
+    this.#error = error;
+  }
+
+  /** @param idle no record is in flight, and there is no lag @param watermarkOf W of a partition */
+  owned(
+    forMs: number,
+    idle: boolean,
+    watermarkOf: (partition: number) => number | undefined,
+  ): void {
+    const moved = this.#places.some(
+      ({ partition, offset }) => (watermarkOf(partition) ?? offset) > offset,
+    );
+    if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.#forget();
+  }
+
+  /** Forgets all losses: the shard was given up. */
   forgive(): void {
+    this.#forget();
     this.failures = 0;
   }
 
-  /** True after several losses in a row. */
-  get isRepeated(): boolean {
-    return this.failures >= REPEATED;
+  #forget(): void {
+    this.#times = 0;
+    this.#class = '';
   }
 
-  /** Fields of a log line about the newest loss. */
-  get fields(): object {
-    return { ...this.#place, failures: this.failures, error: describe(this.#error) };
+  /** Fields of a log line about repeated losses. */
+  get fields(): object | undefined {
+    if (this.#times < REPEATED) return undefined;
+    const place = this.#places.length === 1 ? this.#places[0] : { positions: this.#named };
+    return { ...place, times: this.#times, error: describe(this.#error) };
   }
 
-  /** Text about repeated losses: how often, where and why. */
+  /** Text about repeated losses: at which positions, how often and why. */
   get text(): string | undefined {
-    if (!this.isRepeated) return undefined;
-    const { partition, offset } = this.#place ?? {};
-    const where = partition === undefined ? '' : ` at partition ${partition}, offset ${offset}`;
-    return `was lost or not claimed ${this.failures} times in a row${where}: ${shortly(this.#error)}`;
+    if (this.#times < REPEATED) return undefined;
+    const named = this.#named;
+    const what = named === '' ? 'cannot be claimed' : `is lost repeatedly at ${named}`;
+    return `${what} (${this.#times} times): ${shortly(this.#error)}`;
+  }
+
+  get #named(): string {
+    const named = this.#places
+      .slice(0, MAX_NAMED)
+      .map(({ partition, offset }) => `partition ${partition}, offset ${offset}`);
+    if (this.#places.length > MAX_NAMED) named.push('…');
+    return named.join('; ');
   }
 }
+
+const keyOf = (places: readonly SourceCoordinate[]): string => places.map(placeOf).join();

@@ -117,11 +117,6 @@ export class OwnedShard implements ShardStages {
     return this.shard.inFlight.records + this.shard.state.unsettled;
   }
 
-  /** No record is in flight, and there is no lag. */
-  get isIdle(): boolean {
-    return this.unsettled === 0 && this.intake.lag === 0;
-  }
-
   /** Live jobs, in the order of their submission. */
   get jobs(): readonly JobReport[] {
     return [...this.shard.state.jobs.values()].map((job) => {

@@ -47,7 +47,7 @@ export class ShardWorker {
   readonly #context: PipelineContext;
   readonly #shard: number;
   readonly #size: ChunkSize;
-  readonly #onOver: (error: unknown, place: SourceCoordinate | undefined) => void;
+  readonly #onOver: (error: unknown, places: readonly SourceCoordinate[]) => void;
   readonly #logger: Logger;
   readonly #abort = new AbortController();
   readonly #uploadAbort = new AbortController();
@@ -67,15 +67,15 @@ export class ShardWorker {
 
   /**
    * @param onOver called once, when the worker has ended: with a RefusedError or JournalFormatError
-   * if the pipeline must not go on, with another error if the shard may be claimed again. `place`:
-   * the position at which intake failed
+   * if the pipeline must not go on, with another error if the shard may be claimed again. `places`:
+   * the position at which intake failed, or else the watermarks
    */
   constructor(
     context: PipelineContext,
     shard: number,
     partitions: readonly number[],
     size: ChunkSize,
-    onOver: (error: unknown, place: SourceCoordinate | undefined) => void,
+    onOver: (error: unknown, places: readonly SourceCoordinate[]) => void,
   ) {
     const { group, clock, metrics, options } = context;
     this.partitions = partitions;
@@ -281,6 +281,7 @@ export class ShardWorker {
     this.#cancelTick?.();
     health.ended(this.#loop);
     let reason = error;
+    let places: readonly SourceCoordinate[] = [];
     if (this.#owned === undefined) {
       metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
       // A permission that is missing now will be missing next time.
@@ -290,7 +291,12 @@ export class ShardWorker {
       }
     } else {
       const { intake, shard, unsettled } = this.#owned;
-      const { inFlight } = shard;
+      const { inFlight, state } = shard;
+      const marks = [...state.partitions.values()].map(({ partition, watermark: offset }) => ({
+        partition,
+        offset,
+      }));
+      places = taking === undefined ? marks : [taking];
       // Records of the running transaction are booked when that ends.
       this.#committing = inFlight.committing;
       ledger.released(unsettled - inFlight.committing.records);
@@ -311,6 +317,6 @@ export class ShardWorker {
     }
     const producerClosed = closed.then(() => this.#producer.close());
     this.#drained = Promise.all([producerClosed, ...this.#running]).then(cancel);
-    this.#onOver(reason, taking);
+    this.#onOver(reason, places);
   }
 }

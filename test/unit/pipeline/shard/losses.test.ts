@@ -1,4 +1,4 @@
-/** A shard that is lost again and again (I8): it is named, claimed more slowly, and not ready. Over the engine in memory. */
+/** A shard that is lost again and again at the same position (I8): it is named, claimed more slowly, and not ready. Over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch } from '../../../../src/core/ports/kafka.ts';
@@ -33,7 +33,7 @@ async function* failing(error: Error): AsyncGenerator<never> {
 
 const readiness = ({ health }: Instance): string => health.conditions.get('reviews/kafka') ?? '';
 
-test('a shard that fails again and again is named with partition, offset and error, and the others go on', async () => {
+test('a shard that fails at the same position again and again is named with partition, offset and error, and the others go on', async () => {
   let broken = true;
   const world = breaking(3, () => broken);
   const instance = world.start();
@@ -42,7 +42,7 @@ test('a shard that fails again and again is named with partition, offset and err
   await world.clock.advance(5 * MINUTE);
   assert.match(
     readiness(instance),
-    /shard 0 was lost or not claimed \d+ times in a row at partition 2, offset 3: TypeError at .*losses\.test\.ts/,
+    /shard 0 is lost repeatedly at partition 2, offset 3 \(\d+ times\): TypeError at .*losses\.test\.ts/,
   );
   assert.doesNotMatch(readiness(instance), /shard 1/);
   const lines = instance.logger.lines.filter(
@@ -50,7 +50,7 @@ test('a shard that fails again and again is named with partition, offset and err
   );
   const last = lines.at(-1)?.fields ?? {};
   assert.deepEqual([last.shard, last.partition, last.offset], [0, 2, 3]);
-  assert.ok(Number(last.failures) >= 3);
+  assert.ok(Number(last.times) >= 3);
   assert.match(String(last.error), /^TypeError\n {4}at /);
   const decided = new Set(
     world.decisions().map(({ partition, offset }) => `${partition}:${offset}`),
@@ -66,31 +66,45 @@ test('a shard that fails again and again is named with partition, offset and err
   broken = false;
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  await world.clock.advance(35_000);
+  await world.clock.advance(2_000);
   assert.equal(readiness(instance), '');
 });
 
-test('losses are forgotten once the shard was owned for long, or was idle, or was given up', () => {
+test('losses at other positions, and those of other kinds, are none at the same position', () => {
+  const losses = new Losses();
+  const at = (offset: number) => [{ partition: 0, offset }];
+  for (const offset of [1, 2, 3, 4]) losses.lost(at(offset), new TypeError('x'));
+  assert.equal(losses.text, undefined);
+  losses.lost(at(4), new TypeError('y'));
+  losses.lost(at(4), new RangeError('y'));
+  assert.equal(losses.text, undefined);
+  losses.lost(at(4), new RangeError('z'));
+  losses.lost(at(4), new RangeError('z'));
+  assert.match(losses.text ?? '', /at partition 0, offset 4 \(3 times\): RangeError/);
+});
+
+test('a position that is passed is forgotten, and so is one at which the shard was kept for two minutes, or ten idle seconds', () => {
   const losses = new Losses();
   const thrice = () => {
-    for (let n = 0; n < 3; n++) losses.lost(new Error('no broker'));
-    losses.look(undefined, 0);
+    for (let n = 0; n < 3; n++)
+      losses.lost([{ partition: 0, offset: 7 }], new Error('the disk is full'));
   };
-  for (const [isIdle, afterMs] of [
-    [true, 10_000],
-    [false, 120_000],
-  ] as const) {
-    thrice();
-    assert.match(losses.text ?? '', /^was lost or not claimed 3 times in a row: Error: no broker/);
-    losses.look({ isIdle }, 1_000);
-    losses.look({ isIdle }, 999 + afterMs);
-    assert.notEqual(losses.text, undefined);
-    losses.look({ isIdle }, 1_000 + afterMs);
-    assert.equal(losses.text, undefined);
-  }
   thrice();
-  losses.forgive();
+  assert.match(losses.text ?? '', /the disk is full/);
+  losses.owned(1_000, true, () => 7);
+  assert.notEqual(losses.text, undefined);
+  losses.owned(2_000, false, () => 8);
   assert.equal(losses.text, undefined);
+  thrice();
+  losses.owned(120_000, false, () => 7);
+  assert.equal(losses.text, undefined);
+  thrice();
+  losses.owned(10_000, false, () => 7);
+  assert.notEqual(losses.text, undefined);
+  losses.owned(10_000, true, () => 7);
+  assert.equal(losses.text, undefined);
+  for (let n = 0; n < 3; n++) losses.lost([], new Error('no broker'));
+  assert.match(losses.text ?? '', /^cannot be claimed \(3 times\): Error: no broker/);
 });
 
 test('a shard that Kafka keeps failing at the same position is claimed as often as before', async () => {
