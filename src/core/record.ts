@@ -68,6 +68,8 @@ export interface JsonPart {
 export interface ContentItem extends SourceCoordinate {
   readonly timestampMs: number;
   readonly key: Buffer | null;
+  /** Key of its terminal record, if that is not `key`. */
+  readonly outputKey?: Buffer | null;
   /** Headers to copy to the terminal record. */
   readonly headers: RecordHeaders;
   /** Content type of its batch. */

@@ -1,6 +1,15 @@
 /** Decoding of source records into items, or reasons for dead letters, around the mapping of a kind. */
-import { isAbsent } from '../../packages/client/src/base/json/json-text.ts';
-import { LITERAL, type ScannedValue } from '../../packages/client/src/base/json/scanner.ts';
+import {
+  isAbsent,
+  textOfString,
+  writtenText,
+} from '../../packages/client/src/base/json/json-text.ts';
+import {
+  LITERAL,
+  NUMBER,
+  type ScannedValue,
+  STRING,
+} from '../../packages/client/src/base/json/scanner.ts';
 import { valueLengthOf } from '../core/bytes/record-view.ts';
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import { type ContentItem, type JsonPart, NO_HEADERS, type RecordHeaders } from '../core/record.ts';
@@ -20,6 +29,8 @@ export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
 export interface DecoderOptions {
   /** Expression that selects the records to process. Default: all. */
   readonly filter?: string | undefined;
+  /** Expression for the key of the terminal record. Default: the key of the source record. */
+  readonly outputKey?: string | undefined;
   /** Names of the headers that travel from the event to its terminal record. */
   readonly headers: readonly string[];
   /** Fate of a record without a value. */
@@ -34,19 +45,23 @@ type MapEvent = (again: { readonly type: string } | undefined) => MappedItem;
 
 /** Per item beside its own bytes: the reference, delimiters, and the objects that hold it. */
 const ITEM_OVERHEAD_BYTES = 128;
+/** A key is no place for content. */
+const MAX_KEY_BYTES = 64 * 1024;
 
 /**
  * Compiles a decoder. It never throws, and its messages never show the content of a record (I6).
  * @param mapping compiles the mapping of a kind. @throws RangeError on an invalid expression
  */
 export function compileDecoder(
-  { filter, headers: names, nullValues }: DecoderOptions,
+  { filter, outputKey, headers: names, nullValues }: DecoderOptions,
   format: Pick<EventFormat, 'read' | 'cost'>,
   mapping: (input: EventInput) => MapEvent,
 ): RecordDecoder {
   const input = new EventInput();
   const isWanted = filter === undefined ? undefined : compileFilter(filter, input);
   const map = mapping(input);
+  const keyPart =
+    outputKey === undefined ? undefined : new MappedPart(outputKey, 'output.key.field', input);
 
   const costOf = (record: ValuedRecord): FormatCost =>
     format.cost?.(record) ?? jsonCost(valueLengthOf(record));
@@ -66,7 +81,8 @@ export function compileDecoder(
       const { type, content, metadata, expected } = map(again);
       const { partition, offset, timestampMs, key } = record;
       const headers = pickHeaders(record.headers, names);
-      const keyBytes = 2 * (key?.length ?? 0);
+      const outputKey = keyPart === undefined ? undefined : keyOf(keyPart);
+      const keyBytes = 2 * ((key?.length ?? 0) + (outputKey?.length ?? 0));
       const partBytes = sizeOf(content) + sizeOf(metadata) + (expected ? sizeOf(expected) : 0);
       const item: ContentItem = {
         partition,
@@ -81,7 +97,7 @@ export function compileDecoder(
         replay,
         bytes: ITEM_OVERHEAD_BYTES + partBytes + keyBytes + headerBytes(headers),
       };
-      return { item };
+      return { item: outputKey === undefined ? item : { ...item, outputKey } };
     } catch (error) {
       if (error instanceof MappingFailure) return { poison: error.poison };
       throw error;
@@ -123,6 +139,17 @@ function compileFilter(text: string, input: EventInput): () => boolean {
 }
 
 const LOWER_T = 0x74;
+
+/** Returns a text or a number as a key; null where the expression finds nothing. @throws MappingFailure */
+function keyOf(part: MappedPart): Buffer | null {
+  const found = part.find();
+  if (isAbsent(found)) return null;
+  if (found.type !== STRING && found.type !== NUMBER)
+    throw part.mismatch('mapping_failed', 'a string or a number', found);
+  const key = Buffer.from(found.type === STRING ? textOfString(found) : writtenText(found));
+  part.limit(key.length, MAX_KEY_BYTES, 'bytes', 'of a key');
+  return key;
+}
 
 /** The headers of those names, in the record's order. */
 function pickHeaders(headers: RecordHeaders, names: readonly string[]): RecordHeaders {

@@ -14,8 +14,15 @@ export interface TerminalSource extends SourceCoordinate {
   /** Negative when the source record has none. */
   readonly timestampMs: number;
   readonly key: Buffer | string | null;
+  /** Key of the terminal record, where it is another. */
+  readonly outputKey?: Buffer | string | null | undefined;
   readonly headers: RecordHeaders | undefined;
   readonly replay: number;
+}
+
+/** The key of a terminal record. */
+export function terminalKey({ key, outputKey }: TerminalSource): Buffer | string | null {
+  return outputKey === undefined ? key : outputKey;
 }
 
 /** Latest instant that a date can hold, ms. A producer that counts in nanoseconds is beyond it. */
@@ -67,7 +74,7 @@ export function terminalRecord(
     `{"id":${JSON.stringify(id)},${members},"source":{"topic":${JSON.stringify(topic)}` +
     `,${sourceMembers(source)}},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`;
   return {
-    key: source.key,
+    key: terminalKey(source),
     // Bytes at once: a concatenated string keeps all its parts alive, thousands of times in a chunk.
     value: Buffer.from(value),
     headers: terminalHeaders(source.headers, id),

@@ -11,6 +11,7 @@ import {
   share,
   text,
 } from '../values.ts';
+import { fieldOr } from './mapping.ts';
 import { derived, topic } from './names.ts';
 import { sourceOptions } from './source.ts';
 
@@ -29,6 +30,10 @@ const output = group('Decisions.', {
     '<output.topic>-value',
   ),
   includeContent: flag('Whether a decision repeats the content.', false),
+  key: fieldOr(
+    'source',
+    'Key of a decision: that of its event, or the text or number that an expression finds in it (null: none).',
+  ),
   headers: several(
     text({
       help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review they are in the upload too.',

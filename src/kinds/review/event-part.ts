@@ -3,8 +3,8 @@
  * sealed in the connector's column (row-seal.ts); the settling adds the verdict of the service.
  *
  *     partition, offset, replay, timestamp + 1     unsigned varints; 0 without a timestamp
- *     key                                          as in a record (record-bytes.ts)
- *     key as JSON                                  length and text; empty if the key needs no escapes
+ *     key of the decision                          as in a record (record-bytes.ts)
+ *     key of the event                             length and JSON; empty if it is the key above
  *     expected result                              length and JSON; empty without one
  *     headers                                      length, count and headers as in a record; the
  *                                                  event id is counted and follows at settling
@@ -79,14 +79,14 @@ export class EventPart {
    * @throws TypeError if a header is neither bytes nor text
    */
   encode(item: ContentItem, { includeContent, withheldHeaders = [] }: EventPartOptions): void {
-    const { key, timestampMs, expected, metadata, content, headers: all } = item;
+    const { key, outputKey = key, timestampMs, expected, metadata, content, headers: all } = item;
     const headers = all.length === 0 ? all : without(all, withheldHeaders);
-    const sourceKey = key !== null && isPlain(key) ? '' : keyJson(key);
+    const sourceKey = outputKey === key && key !== null && isPlain(key) ? '' : keyJson(key);
     const escapedExpected = expected?.hasEscapes ? canonical(expected) : undefined;
     const headersSize = sizeOfHeaders(headers);
     const to = this.reserve(
       NUMBERS_BYTES +
-        sizeOfPart(key) +
+        sizeOfPart(outputKey) +
         3 * sourceKey.length +
         headersSize +
         lengthOf(expected) +
@@ -97,7 +97,7 @@ export class EventPart {
     at = writeUnsigned(to, item.offset, at);
     at = writeUnsigned(to, item.replay, at);
     at = writeUnsigned(to, timestampMs < 0 || timestampMs > MAX_DATE_MS ? 0 : timestampMs + 1, at);
-    at = writePart(to, key, at);
+    at = writePart(to, outputKey, at);
     at = writeText(to, sourceKey, at);
     if (escapedExpected !== undefined) at = writeText(to, escapedExpected, at);
     else {

@@ -238,8 +238,8 @@ export class BatchTaker {
     const { kind, topics, options } = this.#shard;
     const decoded = kind.decode(record, replay);
     if (!('item' in decoded)) return decoded;
-    const { key, headers } = decoded.item;
-    const size = sizeOfRecord({ key, value: null, headers });
+    const { key, outputKey = key, headers } = decoded.item;
+    const size = sizeOfRecord({ key: outputKey, value: null, headers });
     if (fits(size, topics.maxOutputBytes)) return decoded;
     // Not reviewed: no decision about it could be published.
     const { topic } = options.output;

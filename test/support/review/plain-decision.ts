@@ -8,6 +8,7 @@ import {
   sourceMembers,
   type TerminalSource,
   terminalHeaders,
+  terminalKey,
 } from '../../../src/kinds/terminal-record.ts';
 
 export interface DecisionFacts {
@@ -65,7 +66,7 @@ export function createDecisionRenderer({
       `${parts.batch}${sourceMembers(source)}${parts.end}`;
     const headers = terminalHeaders(source.headers, id);
     // Bytes at once: a text put together from many parts keeps all of them alive, thousands of times in a chunk.
-    return { key: source.key, value: Buffer.from(value), headers };
+    return { key: terminalKey(source), value: Buffer.from(value), headers };
   }
 
   return { render };

@@ -55,8 +55,10 @@ async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
   const { result } = await trySample(pipeline, { value: Buffer.from(json), key, headers });
   if (result.outcome === 'skipped') return `skipped: ${result.reason}\n`;
   if (result.outcome === 'dead_letter') return `dead letter: ${result.reason}\n${result.message}\n`;
+  const { type, outputKey } = result.item;
+  const keyed = outputKey === undefined ? '' : `, published with key ${outputKey}`;
   const verdict = {
-    review: `reviewed as ${result.item.type}`,
+    review: `reviewed as ${type}${keyed}`,
     import: 'imported',
     lookup: 'looked up',
   }[pipeline.kind];

@@ -128,7 +128,7 @@ test('selected fields are preserved, with the digits of every number', async () 
         {
           topic: 'events',
           resultColumn: 'Acme result',
-          metadata: '{whole: a.b, "via expression": {m: a.b}.m}',
+          metadata: { fields: { whole: 'a.b', 'via expression': '{m: a.b}.m', none: 'a.none' } },
         },
         scriptedService({
           download: async function* () {
@@ -144,6 +144,49 @@ test('selected fields are preserved, with the digits of every number', async () 
       const text = String(decision?.value);
       assert.deepEqual(decimals(text).metadata, wanted);
     }),
+    { numRuns: 60 },
+  );
+});
+
+test('a decision has the configured key and names the one of its event, also after a failure', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      hostileText,
+      keyBytes,
+      echoBehaviour,
+      fc.nat(1),
+      async (wanted, key, behaviour, replay) => {
+        let upload = Buffer.alloc(0);
+        const kind = reviewKind(
+          { topic: 'events', resultColumn: 'Acme result', outputKey: 'wanted' },
+          scriptedService({
+            download: async function* () {
+              yield* echo(upload, behaviour);
+            },
+          }),
+        );
+        const value = Buffer.from(
+          JSON.stringify({ content: 'c', type: 't', wanted: wanted === 'null' ? null : wanted }),
+        );
+        const item = itemOf(
+          kind,
+          { partition: 0, offset: 0, timestampMs: 0, key, headers: [], value },
+          replay,
+        );
+        upload = Buffer.from((await bodyOf(kind, [item], ROW_KEY)).body);
+        const expected = wanted === 'null' ? null : Buffer.from(wanted);
+        for (const decision of [
+          (await decisions(kind, JOB, await unendedTwice(kind)))[0],
+          kind.failure(item, { code: 'x', message: 'y' }, JOB),
+        ]) {
+          assert.ok(decision !== undefined);
+          assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), expected);
+          const { source } = JSON.parse(String(decision.value));
+          const encoding = source.key_encoding === 'base64' ? 'base64' : 'utf8';
+          assert.deepEqual(source.key === null ? null : Buffer.from(source.key, encoding), key);
+        }
+      },
+    ),
     { numRuns: 60 },
   );
 });
