@@ -41,9 +41,7 @@ export interface Cost extends Measured {
 type Found = Cost & { readonly gene: Gene };
 
 export interface SearchOptions {
-  readonly seconds?: number;
-  /** Number of values to measure. Default: as many as fit into the time. */
-  readonly values?: number;
+  readonly seconds: number;
   readonly seed: number;
   /** Greatest length of a value. */
   readonly maxBytes: number;
@@ -57,19 +55,14 @@ export interface SearchResult {
   readonly exceeded: readonly string[];
 }
 
-export async function search({
-  seconds = Infinity,
-  values = Infinity,
-  seed,
-  maxBytes,
-}: SearchOptions): Promise<SearchResult> {
+export async function search({ seconds, seed, maxBytes }: SearchOptions): Promise<SearchResult> {
   const random = new SeededRandom(seed);
   const ends = performance.now() + seconds * 1_000;
   const pools = FORMATS.map((format) => ({ format, slow: [] as Found[], large: [] as Found[] }));
   const exceeded: string[] = [];
   let meter = await Meter.start();
   let measured = 0;
-  while (measured < values && performance.now() < ends) {
+  while (performance.now() < ends) {
     const { format, slow, large } = pools[measured % pools.length] as (typeof pools)[number];
     measured++;
     const gene: Gene = { format, choices: nextChoices(random, slow, large) };
