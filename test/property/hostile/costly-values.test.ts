@@ -1,10 +1,10 @@
 /** No value costs a decoder more than its bounds, at the heap limit of the chart. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { CostlyFormat } from '../../costly/genes.ts';
-import { describe, Meter } from '../../costly/search.ts';
 import { costlyAvro, costlyProtobuf } from '../../support/hostile/binary-shapes.ts';
+import type { CostlyFormat } from '../../support/hostile/costly-decoders.ts';
 import { costlyJson } from '../../support/hostile/json-shapes.ts';
+import { describe, Meter } from '../../support/hostile/meter.ts';
 
 const MIB = 1024 * 1024;
 
