@@ -196,7 +196,7 @@ test('each record of a complete import gets a receipt with its key and headers, 
   const item = itemOf(record, { headers: ['trace'] });
   const outcomes: ItemRow[] = [];
   for await (const some of kind.outcomes(
-    [item, { ...item, outputKey: Buffer.from('other') }],
+    [item, { ...item, outputKey: Buffer.from('other') }, { ...item, key: Buffer.from('größe') }],
     COMPLETE,
     () => JOB,
     SIGNAL,
@@ -229,11 +229,12 @@ test('each record of a complete import gets a receipt with its key and headers, 
   });
   assert.deepEqual(
     records.map(({ key }) => key),
-    [Buffer.from([0xff]), Buffer.from('other'), null],
+    [Buffer.from([0xff]), Buffer.from('other'), Buffer.from('größe'), null],
   );
   assert.deepEqual(receipts[1], receipts[0], 'the source has the key of its record');
   assert.deepEqual(records[0]?.headers, headerList({ trace: 'abc', 'event-id': 'records-3-41#2' }));
-  assert.deepEqual(receipts[2].source, {
+  assert.deepEqual([receipts[2].source.key, receipts[2].source.key_encoding], ['größe', undefined]);
+  assert.deepEqual(receipts[3].source, {
     topic: 'records',
     partition: 3,
     offset: 42,
