@@ -29,13 +29,7 @@ export function serviceOptions(command: Command, examples: readonly string[]): C
     )
     .option('--allow-http', 'allow http to another machine, which exposes the key on the way')
     .addOption(new Option('--api-key <key>').hideHelp().argParser(refuseKey))
-    .addHelpText(
-      'after',
-      helpText(
-        examples,
-        'Ends with 0 when it is done, 8 when it failed, 9 when some rows have no decision, 10 when it is not finished.',
-      ),
-    );
+    .addHelpText('after', helpText(examples, '', 'ok', 'problems', 'unfinished'));
 }
 
 /** Adds the command of a resource with its `get`. */

@@ -18,7 +18,7 @@ import type { MemoryBudget } from './limits/memory-budget.ts';
 import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers, TypeLimit } from './limits/type-breakers.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
-import { lagOf, publishGauges, shardProblems } from './pipeline-metrics.ts';
+import { lagOf, publishGauges, shardProblems } from './pipeline-gauges.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { Losses } from './shard/losses.ts';
 import { prepareTopics } from './shard/prepare-topics.ts';

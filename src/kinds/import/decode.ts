@@ -10,7 +10,7 @@ import {
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
 import { compileType, type TypeSource } from '../../events/type-mapping.ts';
-import { LINE_BYTES } from './jsonl-upload.ts';
+import { LINE_BYTES } from './json-lines.ts';
 
 /** Strings are expressions (docs/mapping.md). */
 export interface ImportMapping extends DecoderOptions {

@@ -18,7 +18,7 @@ import {
   terminalRecord,
 } from '../terminal-record.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
-import { JsonLines } from './jsonl-upload.ts';
+import { JsonLines } from './json-lines.ts';
 
 // Receipts of imported records (contracts/receipt.schema.json).
 

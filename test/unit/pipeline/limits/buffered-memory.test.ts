@@ -1,7 +1,7 @@
 /** Memory of open batches in the budget (I7). Whole pipeline in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JsonLines } from '../../../../src/kinds/import/jsonl-upload.ts';
+import { JsonLines } from '../../../../src/kinds/import/json-lines.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { type Instance, World } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
