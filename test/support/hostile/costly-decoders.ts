@@ -4,9 +4,9 @@ import { avroFormat } from '../../../src/events/formats/avro-format.ts';
 import { protobufFormat } from '../../../src/events/formats/protobuf-format.ts';
 import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
 import { createDecoder, DEFAULT_MAPPING } from '../../../src/kinds/review/decode.ts';
+import { fakeRegistry, registrySettings } from '../stack/registry.ts';
 import { avroEvent, COSTLY_AVRO, COSTLY_PROTOBUF, protobufEvent } from './binary-shapes.ts';
 import { COSTLY_MAPPING } from './json-shapes.ts';
-import { fakeRegistry, registrySettings } from '../stack/registry.ts';
 
 export type CostlyFormat = 'json' | 'expressions' | 'avro' | 'protobuf';
 
