@@ -46,8 +46,7 @@ values others choose are limited by number. \`decision_results_total\` has at mo
 
 ## Format
 
-Metrics are in the Prometheus text format, or in OpenMetrics for scrapers that prefer it, as Prometheus does. In OpenMetrics, buckets of
-\`event_to_decision_seconds\` have the trace of a batch as exemplar ([tracing](tracing.md#from-metrics-to-traces)). \`promtool check metrics\` accepts the connector's own; of Node's (prom-client) it reports
+Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own; of Node's (prom-client) it reports
 \`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and \`nodejs_active_resources_total\`, which are gauges.
 `;
 }

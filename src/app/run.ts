@@ -17,7 +17,6 @@ import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { Console } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
-import { DebugSwitch } from '../telemetry/debug-switch.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -74,8 +73,6 @@ export async function runConnector(
     logger.error({ error: error.message }, 'startup refused');
     return 'refused';
   }
-  const debug = new DebugSwitch(logger);
-  debug.listen();
   const opened = await open(config, service, metrics, health, logger);
   const { budget } = opened;
   const refused = Promise.withResolvers<Error>();
@@ -130,7 +127,6 @@ export async function runConnector(
   await stop(config, pipelines, opened);
   await server?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
-  debug.close();
   return outcome;
 }
 

@@ -14,9 +14,6 @@ const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 10_000;
 /** Calls to baseUrl; transfers go to other hosts. */
 const OF_THE_API = /^(create|get)_/;
-/** Time for which a refused creation counts against the key: a probe only reads. */
-const REFUSAL_MS = 300_000;
-
 /** Time after which shards are taken although the service has not been reached. */
 const OUTAGE_MS = 10_000;
 
@@ -52,8 +49,6 @@ export class ServiceProbe {
   /** True from a refused probe until the service accepts the key. */
   #isRefused = false;
   #takesShards = false;
-  /** Latest creation that was refused for the key, with its time. */
-  #refused: { readonly text: string; readonly untilMs: number } | undefined;
 
   constructor(deps: ServiceProbeDeps) {
     this.#deps = deps;
@@ -101,22 +96,11 @@ export class ServiceProbe {
    */
   called(operation: string, code: string): void {
     if (!OF_THE_API.test(operation) || code === 'aborted' || code === 'blocked') return;
-    const isCreation = operation.startsWith('create_');
-    if (/^40[13]$/.test(code)) {
-      if (isCreation) this.#refuse(`${operation} answered ${code}: the API key may not create`);
-      this.#begin(0);
-    } else if (/^2..$/.test(code)) {
-      if (isCreation) this.#refused = undefined;
-      if (this.#refused === undefined) this.#well();
-    } else if (/^(404|410)$/.test(code)) {
-      if (!isCreation && this.#refused === undefined) this.#well();
-    } else if (!/^[34]..$/.test(code)) this.#begin(FIRST_WAIT_MS);
-  }
-
-  #refuse(text: string): void {
-    const { clock, health } = this.#deps;
-    this.#refused = { text, untilMs: clock.monotonic() + REFUSAL_MS };
-    health.notReady(KEY_CONDITION, `${text}; ${this.#consequence}`);
+    // A missing object is no answer to a creation.
+    const isAnswer = /^(404|410)$/.test(code) && !operation.startsWith('create_');
+    if (/^40[13]$/.test(code)) this.#begin(0);
+    else if (/^2..$/.test(code) || isAnswer) this.#well();
+    else if (!/^[34]..$/.test(code)) this.#begin(FIRST_WAIT_MS);
   }
 
   /** Consequence of a refused key for the shards. */
@@ -167,7 +151,7 @@ export class ServiceProbe {
     try {
       await this.#deps.probe(signal);
       signal.throwIfAborted();
-      return this.#refusal();
+      return undefined;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) {
@@ -177,7 +161,7 @@ export class ServiceProbe {
       }
       const { failure, status, message } = error;
       if (failure === 'not_found' || (failure === 'rejected' && status !== undefined))
-        return this.#refusal();
+        return undefined;
       const isKey = failure === 'unauthorized';
       this.#isRefused ||= isKey;
       if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
@@ -186,14 +170,5 @@ export class ServiceProbe {
       if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
       return message;
     }
-  }
-
-  /** @returns the refusal of a creation that counts still; the service answers */
-  #refusal(): string | undefined {
-    if (this.#refused === undefined) return undefined;
-    this.#deps.health.ready(SERVICE_CONDITION);
-    if (this.#deps.clock.monotonic() < this.#refused.untilMs) return this.#refused.text;
-    this.#refused = undefined;
-    return undefined;
   }
 }

@@ -1,16 +1,11 @@
 import { type Command, Option } from 'commander';
-import { CommandFailed } from '../../packages/client/src/cli/exit-codes.ts';
-import {
-  KEY_VARIABLE,
-  type ServiceFlags,
-  URL_VARIABLE,
-} from '../../packages/client/src/cli/flags.ts';
+import type { ServiceFlags } from '../../packages/client/src/cli/flags.ts';
 import { helpText, type Io } from '../../packages/client/src/cli/io.ts';
-import { duration } from './tool-options.ts';
+import { configOption, duration } from './tool-options.ts';
 
 /** Adds the options and the help of each of them. @param examples command lines without the program. */
 export function serviceOptions(command: Command, examples: readonly string[]): Command {
-  return command
+  return configOption(command, 'configuration; its section `service` is read')
     .option(
       '-w, --wait',
       'wait until it is finished; Ctrl-C stops waiting and prints how to continue',
@@ -21,14 +16,6 @@ export function serviceOptions(command: Command, examples: readonly string[]): C
         .implies({ wait: true }),
     )
     .option('--json', 'print JSON (docs/cli.md)')
-    .option('--url <url>', `address of the service, without /v1; default: ${URL_VARIABLE}`)
-    .option('--api-key-file <file>', `file with the API key; default: the key in ${KEY_VARIABLE}`)
-    .option(
-      '-c, --config <file>',
-      'configuration whose section `service` has address, key and network',
-    )
-    .option('--allow-http', 'allow http to another machine, which exposes the key on the way')
-    .addOption(new Option('--api-key <key>').hideHelp().argParser(refuseKey))
     .addHelpText('after', helpText(examples, '', 'ok', 'problems', 'unfinished'));
 }
 
@@ -43,7 +30,7 @@ export function resourceCommand(
   const group = program
     .command(kind)
     .description(summary)
-    .addHelpText('after', helpText([`${kind} get ${id}`]));
+    .addHelpText('after', helpText([`${kind} get ${id} -c service.yaml`]));
   const get = group
     .command('get')
     .description(`show the state of one ${kind}`)
@@ -52,7 +39,7 @@ export function resourceCommand(
       const { get, RESOURCES, serviceIo } = await serviceModules(io);
       await get(serviceIo, RESOURCES[kind], id, flags);
     });
-  serviceOptions(get, [`${kind} get ${id} --wait --timeout 1h --json`]);
+  serviceOptions(get, [`${kind} get ${id} --wait --timeout 1h --json -c service.yaml`]);
   return group;
 }
 
@@ -85,11 +72,4 @@ export async function serviceModules(io: Io) {
     import('./service-connection.ts'),
   ]);
   return { ...commands, RESOURCES, serviceIo: { ...io, connect } };
-}
-
-/** Other users of the machine can read its command lines. */
-function refuseKey(): never {
-  throw new CommandFailed(
-    `A key on the command line can be read by every user of this machine: put it into ${KEY_VARIABLE}, or into a file for --api-key-file`,
-  );
 }

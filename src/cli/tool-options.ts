@@ -22,12 +22,13 @@ export interface ToolFlags {
   readonly config: string;
   readonly pipeline?: string;
   readonly json?: true;
-  readonly service?: boolean;
 }
 
 /** Adds the option that names the configuration. */
-export const configOption = (command: Command): Command =>
-  command.requiredOption('-c, --config <file>', 'configuration file (YAML)');
+export const configOption = (
+  command: Command,
+  description = 'configuration file (YAML)',
+): Command => command.requiredOption('-c, --config <file>', description);
 
 /** Adds the options that every tool has. @param page describes its JSON document */
 export const toolOptions = (
@@ -56,15 +57,15 @@ export async function runTool<T extends object>(
   text: (answer: T, nowMs: number) => string,
   codeOf: (answer: T) => ExitCode = () => EXIT.ok,
 ): Promise<void> {
-  const { pipeline, service = false } = flags;
-  const config = await loadConfig(flags.config, io.env, { withoutServiceKey: !service });
+  const { pipeline } = flags;
+  const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
   // Loaded late: a wrong configuration is reported before anything heavy starts.
   const { withPipeline } = await import('../app/tools/inspect.ts');
   const progress = new CommandProgress(io);
   const notice = (text: string) => progress.note(sentence(text));
   const [name, answer] = await withPipeline(
     config,
-    { pipeline, service, notice },
+    { pipeline, notice },
     async (tools) => [tools.pipeline.name, await work(tools, progress)] as const,
   ).finally(() => progress.clear());
   const json = JSON.stringify({ pipeline: name, ...answer });

@@ -15,8 +15,6 @@ const MAX_FILE_BYTES = 1024 * 1024;
 export interface LoadOptions {
   /** For commands that send no request to the service: its key may be absent, and is not read. */
   readonly withoutServiceKey?: boolean;
-  /** The document has the options of one pipeline's `source` alone; the rest is made up. */
-  readonly sourceOnly?: boolean;
 }
 
 /** A file's name for messages, with what its options may refer to. */
@@ -36,10 +34,9 @@ export function parseConfig(
   text: string,
   env: NodeJS.ProcessEnv,
   origin: { readonly file: string; readonly directory: string },
-  { withoutServiceKey = false, sourceOnly = false }: LoadOptions = {},
+  { withoutServiceKey = false }: LoadOptions = {},
 ): Config {
-  const prepare = (given: unknown) => {
-    const document = sourceOnly ? withSource(given) : given;
+  const prepare = (document: unknown) => {
     const { service } = document as { service?: unknown };
     if (withoutServiceKey && typeof service === 'object' && service !== null)
       Object.assign(service, { apiKey: 'not read' });
@@ -50,12 +47,6 @@ export function parseConfig(
     return crossChecks(draft);
   });
 }
-
-const withSource = (source: unknown) => ({
-  kafka: { brokers: '127.0.0.1:9092' },
-  service: { baseUrl: 'https://review.invalid' },
-  pipelines: [{ name: 'sample', source: { topic: 'content-events', ...Object(source) } }],
-});
 
 /**
  * Checks the text of a document by a schema.

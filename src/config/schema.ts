@@ -67,7 +67,7 @@ const processOptions = {
     'Log lines on standard output: text on a terminal, JSON elsewhere; LOG_FORMAT=json or text overrides.',
     {
       level: choice(
-        'Least important lines to write. SIGUSR2 switches to debug for 15 minutes, and back (docs/logging.md).',
+        'Least important lines to write (docs/logging.md).',
         ['debug', 'info', 'warn', 'error', 'silent'],
         'info',
       ),

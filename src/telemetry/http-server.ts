@@ -14,43 +14,32 @@ import type { PromMetrics } from './metrics.ts';
 const TIMES_AS_LONG = 20;
 const MAX_AGE_MS = 1_000;
 
-interface Rendering {
-  readonly body: Promise<string>;
-  untilMs: number;
-}
-
 /** Text of /metrics, which all scrapers of a moment share: 120 of them kept the probes waiting. */
 export class MetricsPage {
-  readonly #metrics: Pick<PromMetrics, 'render' | 'contentType'>;
-  readonly #publish: () => void;
+  readonly #render: () => Promise<string>;
   readonly #now: () => number;
-  /** By content type. */
-  readonly #renderings = new Map<string, Rendering>();
+  #text: Promise<string> | undefined;
+  #untilMs = 0;
 
   /** @param now monotonic clock, ms */
   constructor(metrics: PromMetrics, health: Health, now: () => number) {
-    this.#metrics = metrics;
-    this.#publish = () => health.publish(metrics);
+    this.#render = () => {
+      health.publish(metrics);
+      return metrics.render();
+    };
     this.#now = now;
   }
 
-  /** @param accept header of the request */
-  async text(
-    accept: string | undefined,
-  ): Promise<{ readonly type: string; readonly body: string }> {
-    const type = this.#metrics.contentType(accept);
-    const last = this.#renderings.get(type);
-    if (last !== undefined && this.#now() < last.untilMs) return { type, body: await last.body };
+  async text(): Promise<string> {
     const startedMs = this.#now();
-    this.#publish();
-    const body = this.#metrics.render(accept);
-    const rendering: Rendering = { body, untilMs: startedMs + MAX_AGE_MS };
-    this.#renderings.set(type, rendering);
+    if (this.#text !== undefined && startedMs < this.#untilMs) return await this.#text;
+    this.#untilMs = startedMs + MAX_AGE_MS;
+    this.#text = this.#render();
     try {
-      return { type, body: await body };
+      return await this.#text;
     } finally {
       const tookMs = this.#now() - startedMs;
-      rendering.untilMs = startedMs + Math.min(MAX_AGE_MS, TIMES_AS_LONG * tookMs);
+      this.#untilMs = startedMs + Math.min(MAX_AGE_MS, TIMES_AS_LONG * tookMs);
     }
   }
 }
@@ -194,7 +183,7 @@ export async function startTelemetryServer(
 
 async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
-  { host, health, pages }: TelemetryServerOptions,
+  { host, health, metrics, pages }: TelemetryServerOptions,
   metricsPage: MetricsPage,
   bound: string,
 ): Promise<PageResponse> {
@@ -218,11 +207,10 @@ async function answer(
     const { ok, conditions } = health.readiness();
     return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
   }
-  const { type, body } = await metricsPage.text(headers.accept);
   return {
     status: 200,
-    headers: { 'content-type': type, vary: 'accept', 'cache-control': 'no-store' },
-    body,
+    headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
+    body: await metricsPage.text(),
   };
 }
 

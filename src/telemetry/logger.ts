@@ -116,12 +116,6 @@ interface LoggerOptions {
   readonly onProblem?: OnProblem;
 }
 
-/** Logger of a process. Its children have the same level. */
-export interface LeveledLogger extends Logger {
-  readonly level: LogLevel;
-  setLevel(level: LogLevel): void;
-}
-
 /** Fields of every line. A caller's field of the same name gets a trailing underscore. */
 const RESERVED = new Set(['level', 'time', 'msg']);
 
@@ -138,7 +132,7 @@ export function chooseLogFormat(
  * Creates a logger over pino. Every field and message is redacted (log-redaction.ts). Lines are written
  * synchronously where possible, so that the lines before a crash are not lost.
  */
-export function createLogger(options: LoggerOptions): LeveledLogger {
+export function createLogger(options: LoggerOptions): Logger {
   const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
   const text = (options.format ?? chooseLogFormat()) === 'text';
   const root = pino(
@@ -152,15 +146,7 @@ export function createLogger(options: LoggerOptions): LeveledLogger {
     },
     { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
   );
-  return {
-    ...loggerOver(root, {}, options.onProblem),
-    get level() {
-      return root.level as LogLevel;
-    },
-    setLevel(level) {
-      root.level = level;
-    },
-  };
+  return loggerOver(root, {}, options.onProblem);
 }
 
 /** Returns an equal line of JSON, in which no text of others controls a terminal. */

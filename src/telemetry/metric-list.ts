@@ -17,8 +17,6 @@ export interface MetricDefinition {
   readonly startsWith?: StartValues | undefined;
   /** Upper bounds of a histogram's buckets, ascending, in base units. */
   readonly buckets?: readonly number[];
-  /** True if a bucket names the trace of its newest observation (docs/tracing.md). */
-  readonly exemplars?: boolean;
 }
 
 type StartValues = Partial<Record<LabelName, readonly string[]>>;
@@ -92,13 +90,10 @@ export const METRICS = {
     ['pipeline', 'reason'],
     { reason: DEAD_LETTER_REASONS },
   ),
-  event_to_decision_seconds: {
-    ...histogram(
-      "Time from the oldest source record of a batch to the commit of each decision: an upper bound of the event's latency.",
-      STAGE_SECONDS,
-    ),
-    exemplars: true,
-  },
+  event_to_decision_seconds: histogram(
+    "Time from the oldest source record of a batch to the commit of each decision: an upper bound of the event's latency.",
+    STAGE_SECONDS,
+  ),
   decisions_late_total: counter(
     'Decisions published later than `objective.age` after the oldest source record of their batch.',
   ),

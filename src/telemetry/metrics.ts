@@ -1,13 +1,4 @@
-import {
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  type Metric,
-  type OpenMetricsContentType,
-  Registry,
-} from 'prom-client';
-import type { TraceParent } from '../../packages/client/src/base/tracing.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-list.ts';
 
@@ -33,24 +24,18 @@ interface SeriesValue {
 }
 
 /**
- * Metrics port over prom-client, with registries of its own, one for each format. A name, a kind, a label or a number
+ * Metrics port over prom-client, with a registry of its own. A name, a kind, a label or a number
  * that does not match metric-list.ts is a bug, so it throws a TypeError instead of making a series.
  */
 export class PromMetrics implements Metrics {
-  readonly #text = new Registry();
-  readonly #openMetrics = new Registry<OpenMetricsContentType>();
+  readonly #registry = new Registry();
   readonly #metrics = new Map<string, readonly [MetricDefinition, PromMetric]>();
 
   constructor({ version, nodeMetrics = true }: PromMetricsOptions) {
     for (const [name, definition] of Object.entries<MetricDefinition>(METRICS))
       this.#metrics.set(name, [definition, create(name, definition)]);
-    for (const [, metric] of this.#metrics.values()) this.#text.registerMetric(metric);
-    if (nodeMetrics) collectDefaultMetrics({ register: this.#text });
-    this.#openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-    // Rendering OpenMetrics renames counters in place (prom-client's registry.js), so that the names
-    // of the other format need objects of their own over the same values.
-    for (const metric of this.#text.getMetricsAsArray())
-      this.#openMetrics.registerMetric(Object.create(metric) as Metric);
+    for (const [, metric] of this.#metrics.values()) this.#registry.registerMetric(metric);
+    if (nodeMetrics) collectDefaultMetrics({ register: this.#registry });
     this.set('build_info', { version, node: process.version }, 1);
   }
 
@@ -84,17 +69,12 @@ export class PromMetrics implements Metrics {
     gauge.set(labels, value);
   }
 
-  observe(name: string, labels: Labels, value: number, times = 1, span?: TraceParent): void {
+  observe(name: string, labels: Labels, value: number, times = 1): void {
     const histogram = this.#find(Histogram, name, labels);
     mustBeFinite(name, value);
     if (!(Number.isSafeInteger(times) && times > 0))
       throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
-    if (hasExemplars(name)) {
-      const { traceId: trace_id, spanId: span_id } = span ?? {};
-      const isSampled = ((span?.flags ?? 0) & SAMPLED) !== 0;
-      const exemplarLabels = isSampled ? { trace_id, span_id } : {};
-      histogram.observe({ labels, value, exemplarLabels });
-    } else histogram.observe(labels, value);
+    histogram.observe(labels, value);
     if (times > 1) repeat(histogram as Histogram & HistogramState, labels, value, times - 1);
   }
 
@@ -105,22 +85,14 @@ export class PromMetrics implements Metrics {
     return values.map(({ labels, value }) => ({ labels: labels as Labels, value }));
   }
 
-  /**
-   * Renders all series: in OpenMetrics, which has the exemplars, if a scraper prefers it, otherwise
-   * in the Prometheus text format.
-   * @param accept header of the request
-   */
-  async render(accept = ''): Promise<string> {
-    return this.#registryFor(accept).metrics();
+  /** Renders all series in the Prometheus text format. */
+  async render(): Promise<string> {
+    return this.#registry.metrics();
   }
 
   /** Content-Type of `render`. */
-  contentType(accept = ''): string {
-    return this.#registryFor(accept).contentType;
-  }
-
-  #registryFor(accept: string) {
-    return prefersOpenMetrics(accept) ? this.#openMetrics : this.#text;
+  get contentType(): string {
+    return this.#registry.contentType;
   }
 
   #find<T extends PromMetric>(
@@ -183,15 +155,7 @@ function mustBeFinite(name: string, value: number): void {
     throw new TypeError(`metric ${name}: ${value} is not a finite number`);
 }
 
-/** Flag of W3C trace contexts. */
-const SAMPLED = 1;
-const hasExemplars = (name: string): boolean =>
-  (METRICS as Record<string, MetricDefinition>)[name]?.exemplars === true;
-
-function create(
-  name: string,
-  { kind, help, labels, buckets = [], exemplars = false }: MetricDefinition,
-): PromMetric {
+function create(name: string, { kind, help, labels, buckets = [] }: MetricDefinition): PromMetric {
   const common = {
     name: METRIC_PREFIX + name,
     help,
@@ -200,24 +164,5 @@ function create(
   };
   if (kind === 'counter') return new Counter(common);
   if (kind === 'gauge') return new Gauge(common);
-  return new Histogram({ ...common, buckets: [...buckets], enableExemplars: exemplars });
-}
-
-/** Choice of the exposition format by the Accept header of a scraper. */
-const MAX_CHARACTERS = 1_000;
-
-/** Returns true if OpenMetrics is named with a higher quality than the text format. */
-function prefersOpenMetrics(accept: string): boolean {
-  const quality = (type: string): number =>
-    Math.max(
-      0,
-      ...accept
-        .slice(0, MAX_CHARACTERS)
-        .toLowerCase()
-        .split(',')
-        .map((range) => range.split(';').map((part) => part.trim()))
-        .filter(([named]) => named === type)
-        .map((parts) => Number(parts.find((part) => part.startsWith('q='))?.slice(2) ?? 1) || 0),
-    );
-  return quality('application/openmetrics-text') > quality('text/plain');
+  return new Histogram({ ...common, buckets: [...buckets] });
 }

@@ -25,7 +25,6 @@ import {
 } from '../../tools/doctor/create-topics.ts';
 import { eventFormat } from '../all-formats.ts';
 import { kafkaConnection } from '../kafka-connection.ts';
-import { kindOf } from '../kinds.ts';
 import { outputFormatOf, outputProblem } from '../output-formats.ts';
 import { enginePipeline } from '../pipeline-options.ts';
 import { registryProblem } from '../schema-registry.ts';
@@ -33,7 +32,7 @@ import { toolService } from '../service-client.ts';
 import { requestUnknown } from '../service-probe.ts';
 import { hasSchema, type SourceSchema, sourceSchema } from '../source-schema.ts';
 import { inspectedPipeline } from './inspect.ts';
-import { inventedService } from './sample.ts';
+import { unconnectedKind } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
 // Checks of the doctor that read the schema registry.
@@ -172,14 +171,8 @@ function withParts<T>(
             clock: systemClock,
             signal,
             notice: () => {},
-            remoteBatch: undefined,
           },
-          decoder: kindOf(
-            pipeline,
-            inventedService(() => ''),
-            SILENT_LOGGER,
-            (name) => eventFormat(name, registry),
-          ),
+          decoder: unconnectedKind(pipeline, eventFormat(pipeline.source.format, registry)),
           registryChecks: registry
             ? registryChecks(pipeline, registry, () =>
                 eventFormat(pipeline.source.format, registry),

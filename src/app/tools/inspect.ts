@@ -1,62 +1,16 @@
 /** Opens a pipeline for the tools, apart from the connector's group, transactions and offsets. */
 
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
-import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
-import type { BatchView } from '../../../packages/client/src/service/answers.ts';
-import type { ServiceClient } from '../../../packages/client/src/service/client.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { FramedReader } from '../../events/formats/output-format.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
-import {
-  InspectError,
-  type InspectedPipeline,
-  type Inspection,
-} from '../../tools/inspect/context.ts';
+import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/replay.ts';
 import { kafkaConnection } from '../kafka-connection.ts';
-import { toolService } from '../service-client.ts';
 import { plainDecoder } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
-
-// State of a pipeline's remote work at the service, by kind, for the inspection tools.
-
-interface RemoteAnswer {
-  /** undefined for a status that this version does not know. */
-  readonly status: string | undefined;
-  readonly rawStatus: string;
-  readonly counts?: BatchView['counts'];
-}
-
-type Read = (id: string, options: { readonly signal: AbortSignal }) => Promise<RemoteAnswer>;
-
-/** Returns a function that reads the state of a job of the pipeline; the service does not know those of a lookup. */
-export function remoteState(
-  { kind }: PipelineConfig,
-  service: Readonly<Record<'getBatch' | 'getImport', Read>>,
-  signal: AbortSignal,
-): Inspection['remoteBatch'] {
-  if (kind === 'lookup') return undefined;
-  const call = kind === 'review' ? 'getBatch' : 'getImport';
-  return async (id) => {
-    try {
-      const { status, rawStatus, counts } = await service[call](id, { signal });
-      const finished =
-        counts?.success === undefined
-          ? undefined
-          : counts.success + (counts.error ?? 0) + (counts.cancelled ?? 0);
-      return { status: status ?? rawStatus, finished, total: counts?.total };
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      const nothing = { finished: undefined, total: undefined };
-      if (error.failure === 'not_found') return { status: 'unknown_to_service', ...nothing };
-      if (error.failure === 'protocol')
-        return { status: 'unreadable_answer', problem: error.message, ...nothing };
-      throw error;
-    }
-  };
-}
 
 /**
  * A killed replay leaves its transaction open for this long, and readers of the target wait for it; that
@@ -69,8 +23,6 @@ const MAX_CAUSES = 5;
 interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
   readonly pipeline: string | undefined;
-  /** Allows requests to the service for the state of batches. */
-  readonly service: boolean;
   readonly notice: (text: string) => void;
 }
 
@@ -85,52 +37,46 @@ export interface Tools extends ControlTools {
  */
 export async function withPipeline<T>(
   config: Config,
-  { pipeline: name, service: isAsked, notice }: InspectOptions,
+  { pipeline: name, notice }: InspectOptions,
   work: (tools: Tools) => Promise<T>,
 ): Promise<T> {
   const chosen = choosePipeline(config, name);
   if (!chosen.ok) throw new InspectError('usage', chosen.error);
   const pipeline = chosen.value;
-  const service = isAsked ? serviceOf(config) : undefined;
   const { signal } = new AbortController();
   const connect = kafkaConnection(config, 'tools', { logger: SILENT_LOGGER });
-  try {
-    return await withClients(config, connect, notice, async ({ kafka, scan, registry }) => {
-      await kafka.admin.brokerCount();
-      const view = inspectedPipeline(config, pipeline);
-      for (const [role, topic] of Object.entries(view.topics)) {
-        if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
-        const hint =
-          role === 'journal'
-            ? 'this pipeline has never run, or under another name, or its journal is lost'
-            : 'check its name';
-        throw new InspectError(
-          'refused',
-          `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
-        );
-      }
-      const { source: sourceTopic, journal: journalTopic, deadLetters } = view.topics;
-      const producer = { pool: new BufferPool(0), transactionTimeoutMs: TRANSACTION_MS };
-      return await work({
-        pipeline: view,
-        scan,
-        admin: kafka.admin,
-        clock: systemClock,
-        signal,
-        notice,
-        remoteBatch: service && remoteState(pipeline, service, signal),
-        readFramed: registry && framedReader(registry, signal, notice),
-        openControl: (shards) =>
-          kafka.controlProducer(
-            { ...producer, groupId: view.group, sourceTopic, journalTopic },
-            shards,
-          ),
-        openReplay: (groupId) => kafka.replayProducer({ ...producer, groupId, deadLetters }),
-      });
+  return await withClients(config, connect, notice, async ({ kafka, scan, registry }) => {
+    await kafka.admin.brokerCount();
+    const view = inspectedPipeline(config, pipeline);
+    for (const [role, topic] of Object.entries(view.topics)) {
+      if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
+      const hint =
+        role === 'journal'
+          ? 'this pipeline has never run, or under another name, or its journal is lost'
+          : 'check its name';
+      throw new InspectError(
+        'refused',
+        `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
+      );
+    }
+    const { source: sourceTopic, journal: journalTopic, deadLetters } = view.topics;
+    const producer = { pool: new BufferPool(0), transactionTimeoutMs: TRANSACTION_MS };
+    return await work({
+      pipeline: view,
+      scan,
+      admin: kafka.admin,
+      clock: systemClock,
+      signal,
+      notice,
+      readFramed: registry && framedReader(registry, signal, notice),
+      openControl: (shards) =>
+        kafka.controlProducer(
+          { ...producer, groupId: view.group, sourceTopic, journalTopic },
+          shards,
+        ),
+      openReplay: (groupId) => kafka.replayProducer({ ...producer, groupId, deadLetters }),
     });
-  } finally {
-    await service?.close();
-  }
+  });
 }
 
 /** Decodes the parts of a value that the tools show. */
@@ -152,16 +98,6 @@ function framedReader(
       return undefined;
     }
   };
-}
-
-/** @throws InspectError */
-function serviceOf(config: Config): ServiceClient {
-  try {
-    return toolService(config);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new InspectError('usage', error.message, { cause: error });
-  }
 }
 
 /** Properties of a pipeline that the tools use. */

@@ -72,7 +72,6 @@ const COLUMNS: Readonly<Record<keyof AuditReport['totals'], readonly [string, 'a
   decided: ['DECIDED', 'always'],
   deadLettered: ['DEAD LETTERS', 'always'],
   skipped: ['SKIPPED'],
-  passedOver: ['PASSED OVER'],
   beforeStart: ['BEFORE START'],
   waiting: ['WAITING', 'always'],
   live: ['IN REVIEW', 'always'],

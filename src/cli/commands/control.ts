@@ -97,7 +97,8 @@ async function run(
           signal,
         }),
       (report) => controlText(report, command, pipeline),
-      ({ outcome }) => CODES[outcome],
+      ({ outcome }) =>
+        outcome === 'unfinished' && signal.aborted ? EXIT.interrupted : CODES[outcome],
     ),
   );
 }
@@ -106,9 +107,7 @@ const CODES: Readonly<Record<ControlOutcome, ExitCode>> = {
   reached: EXIT.ok,
   written: EXIT.ok,
   superseded: EXIT.unfinished,
-  late: EXIT.unfinished,
-  unattended: EXIT.unfinished,
-  interrupted: EXIT.interrupted,
+  unfinished: EXIT.unfinished,
 };
 
 const REACHED: Readonly<Record<ControlCommand, string>> = {
@@ -134,16 +133,13 @@ function controlText(
   const what = printable(`Pipeline ${pipeline}`);
   const state = REACHED[command];
   const before = changed ? '' : ', as it was before';
-  const stays = `The command stays in force (revision ${revision}).`;
   const answers: Readonly<Record<ControlOutcome, string>> = {
     reached: `${what} is ${state}${before} (revision ${revision}).`,
     written: changed
       ? `${what}: ${command} written, not waited for.`
       : `${what} was ${state} already.`,
     superseded: `${what}: another command came meanwhile; journal shows what is in force.`,
-    late: `${what} is not ${state} yet: ${progressText(command, shards)}. ${stays}`,
-    unattended: `${what} is not ${state}: no replica is running. ${stays}`,
-    interrupted: `${what} is not ${state} yet. ${stays}`,
+    unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}); journal shows whether replicas are running.`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;
 }

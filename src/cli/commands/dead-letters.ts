@@ -28,14 +28,15 @@ const DEFAULT_LIMIT = 50;
 interface LetterFlags extends ToolFlags {
   readonly reason?: string[];
   readonly since?: number;
+}
+
+interface ListFlags extends LetterFlags {
   readonly limit: number;
 }
 
 interface ReplayFlags extends LetterFlags {
   readonly to: string;
   readonly yes?: true;
-  readonly again?: true;
-  readonly rate?: number;
 }
 
 export function deadLettersCommand(program: Command, io: Io): void {
@@ -49,12 +50,18 @@ export function deadLettersCommand(program: Command, io: Io): void {
         'dead-letters replay --config connector.yaml --reason no_type --since 2d --to source',
       ]),
     );
-  letterOptions(group.command('list'), 'longest list: the newest letters')
+  letterOptions(group.command('list'))
+    .option(
+      '-n, --limit <count>',
+      'longest list: the newest letters',
+      wholeNumber('The limit', 1),
+      DEFAULT_LIMIT,
+    )
     .description(
       'Lists the newest dead letters, and the number of letters for each reason. Never shows content.',
     )
-    .action((flags: LetterFlags) => list(io, flags));
-  letterOptions(group.command('replay'), 'longest list; all matching letters are replayed')
+    .action((flags: ListFlags) => list(io, flags));
+  letterOptions(group.command('replay'))
     .summary('publish the originals of dead letters again')
     .description(
       'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. Nothing is replayed twice: a second run continues an interrupted one. The first one requires --since.',
@@ -66,8 +73,6 @@ export function deadLettersCommand(program: Command, io: Io): void {
     )
     .requiredOption('--to <topic>', '`source`, or the name of a topic')
     .option('-y, --yes', 'replay, rather than a dry run')
-    .option('--again', 'include letters whose record was replayed before and failed again')
-    .option('--rate <records>', 'most records per second', wholeNumber('The rate', 1))
     .addHelpText(
       'after',
       helpText(
@@ -81,7 +86,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
     .action((at: SourceCoordinate[], flags: ReplayFlags) => replay(io, at, flags));
 }
 
-function letterOptions(command: Command, limit: string): Command {
+function letterOptions(command: Command): Command {
   return toolOptions(command)
     .option(
       '--reason <reason>',
@@ -92,11 +97,10 @@ function letterOptions(command: Command, limit: string): Command {
       '--since <time>',
       'only letters published since: ISO 8601, or an age (15m, 2h, 1d)',
       pointInTime,
-    )
-    .option('-n, --limit <count>', limit, wholeNumber('The limit', 1), DEFAULT_LIMIT);
+    );
 }
 
-async function list(io: Io, flags: LetterFlags): Promise<void> {
+async function list(io: Io, flags: ListFlags): Promise<void> {
   const { listDeadLetters } = await import('../../tools/inspect/dead-letters.ts');
   const work = (tools: Tools) => listDeadLetters(tools, filterOf(flags, []), flags.limit);
   await runTool(io, flags, work, listText);
@@ -108,10 +112,7 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
     replayDeadLetters(tools, {
       filter: filterOf(flags, at),
       to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
-      listLimit: flags.limit,
       open: stop === undefined ? undefined : (group) => tools.openReplay(group),
-      again: flags.again,
-      rate: flags.rate,
       stop,
     });
   // An open transaction would block the readers of its topics, so the first signal only requests the stop.
@@ -155,44 +156,24 @@ function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: nu
   ].join('\n');
 }
 
-function replayText(report: ReplayReport, nowMs: number): string {
-  const { dryRun, to, deadLetters, counts, interrupted, unmatched } = report;
-  const missing =
-    unmatched.length === 0
-      ? ''
-      : `Without a dead letter: ${unmatched.map(({ partition, offset }) => `${partition}:${offset}`).join(' ')}.\n`;
-  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  if (all === 0 && !interrupted) return `No dead letters match: nothing to replay.\n${missing}`;
+const SKIPPED = {
+  replayed_before: 'replayed before',
+  no_value: 'without a value',
+  too_large_for_target: 'larger than max.message.bytes of the target',
+} as const satisfies Readonly<Record<Exclude<ReplayStatus, 'replayed'>, string>>;
 
-  const statuses: Readonly<Record<ReplayStatus, readonly [string, string]>> = {
-    replayed: [dryRun ? 'would be replayed' : 'replayed', ''],
-    replayed_before: ['was replayed before', 'replayed before'],
-    failed_again: ['failed again after a replay', 'failed again after a replay (--again)'],
-    no_value: ['cannot: its value is gone', 'without a value'],
-    too_large_for_target: ['cannot: too large for the target', `too large for ${to}`],
-  };
-  const rows = deadLetters.map((one): TableCell[] => [
-    `${one.partition}:${one.offset}`,
-    one.reason,
-    ago(one.publishedMs, nowMs),
-    one.valueBytes,
-    statuses[one.status][0],
-  ]);
-  const { replayed, ...left } = counts;
-  const skipped = (Object.keys(left) as (keyof typeof left)[])
+function replayText({ dryRun, to, counts, interrupted }: ReplayReport): string {
+  const skipped = (Object.keys(SKIPPED) as (keyof typeof SKIPPED)[])
     .filter((status) => counts[status] > 0)
-    .map((status) => `${counts[status]} ${statuses[status][1]}`);
+    .map((status) => `${counts[status]} ${SKIPPED[status]}`);
+  const records = counted(counts.replayed, 'record');
   const sentences = [
     dryRun
-      ? `Dry run: ${counted(replayed, 'record')} would go to ${to}.`
-      : `${interrupted ? 'Interrupted: ' : ''}${counted(replayed, 'record')} published to ${to}.`,
+      ? `Dry run: ${records} would go to ${to}.`
+      : `${interrupted ? 'Interrupted: ' : ''}${records} published to ${to}.`,
     skipped.length === 0 ? '' : `Skipped: ${skipped.join(', ')}.`,
-    dryRun && replayed > 0 ? 'Add --yes to replay.' : '',
+    dryRun && counts.replayed > 0 ? 'Add --yes to replay; dead-letters list shows them.' : '',
     interrupted ? 'Run it again to continue.' : '',
-  ].filter(Boolean);
-  const cut = report.listCut ? `The first ${deadLetters.length} are shown.\n` : '';
-  return [
-    table('RECORD REASON AGE BYTES STATUS'.split(' '), rows),
-    `${cut}${sentences.join(' ')}\n${missing}`,
-  ].join('\n');
+  ];
+  return `${sentences.filter(Boolean).join(' ')}\n`;
 }

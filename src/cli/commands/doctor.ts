@@ -59,9 +59,9 @@ function asLine({ check, status, found, remedy }: CheckReport): string {
   return `${sentence(`${MARKS[status]} ${titleOf(check)}: ${found}${advice}`)}\n`;
 }
 
-function asJson({ check, status, found, remedy, durationMs }: CheckReport): string {
+function asJson({ check, status, found, remedy }: CheckReport): string {
   const subject = { check: check.name, pipeline: check.pipeline ?? null, about: check.about };
-  const document = { ...subject, status, found, remedy: remedy ?? null, durationMs };
+  const document = { ...subject, status, found, remedy: remedy ?? null };
   return `${printableJson(JSON.stringify(document))}\n`;
 }
 

@@ -10,8 +10,8 @@ import {
   printable,
   sentence,
 } from '../../../packages/client/src/cli/text.ts';
-import type { SearchReport } from '../../tools/inspect/explain.ts';
-import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
+import type { Explanation, FoundTerminal, SearchReport } from '../../tools/inspect/explain.ts';
+import type { JobReport } from '../../tools/inspect/journal-report.ts';
 import {
   pointInTime,
   recordName,
@@ -23,8 +23,8 @@ import {
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 10;
-/** Each match reads a part of the journal and of the outputs. */
-const MAX_LIMIT = 1_000;
+/** Each match has its record read again. */
+const MAX_LIMIT = 100;
 
 interface ExplainFlags extends ToolFlags {
   readonly key?: string;
@@ -36,7 +36,7 @@ export function explainCommand(program: Command, io: Io): void {
   toolOptions(program.command('explain'))
     .summary('show the fate of source records')
     .description(
-      'Shows the fate of the source record with that place or event id, or of the events with a key: their batches, and their decision or dead letter; or their current stage. Never shows content.',
+      'Shows the fate of the source record with that place or event id, or of the events with a key: their decision or dead letter, or the batch in which they are under review. Never shows content.',
     )
     .addArgument(
       new Argument(
@@ -56,7 +56,6 @@ export function explainCommand(program: Command, io: Io): void {
       wholeNumber('The limit', 1, MAX_LIMIT),
       DEFAULT_LIMIT,
     )
-    .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
       'after',
       helpText(
@@ -77,11 +76,15 @@ export function explainCommand(program: Command, io: Io): void {
 }
 
 async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<void> {
-  const { explainRecord, namedRecord } = await import('../../tools/inspect/explain.ts');
+  const { explainRecords, namedRecord } = await import('../../tools/inspect/explain.ts');
   await runTool(
     io,
     flags,
-    (tools) => explainRecord(tools, namedRecord(tools.pipeline, record)),
+    async (tools) => {
+      const at = namedRecord(tools.pipeline, record);
+      const [explanation] = await explainRecords(tools, [at]);
+      return explanation as Explanation;
+    },
     explainText,
     (record) => codeOf([record]),
   );
@@ -106,14 +109,9 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
   );
 }
 
+/** Records that `audit` reports are problems. */
 const codeOf = (records: readonly Explanation[]) =>
-  records.every(isSound) ? EXIT.ok : EXIT.problems;
-
-/** Returns false for a record that `audit` reports. */
-function isSound({ state, terminals }: Explanation): boolean {
-  const isDouble = new Set(terminals.map(({ eventId }) => eventId)).size < terminals.length;
-  return !isDouble && state !== 'missing' && state !== 'unknown';
-}
+  records.some(({ state }) => state === 'missing' || state === 'unknown') ? EXIT.problems : EXIT.ok;
 
 function searchText(report: SearchReport, nowMs: number): string {
   const { topic, sinceMs, searched, matching, records } = report;
@@ -127,54 +125,28 @@ function searchText(report: SearchReport, nowMs: number): string {
 }
 
 function explainText(report: Explanation, nowMs: number): string {
-  const { partition, offset, source, shard, owner, position, jobs, terminals } = report;
+  const { partition, offset, timestampMs, shard, owner, job, terminals } = report;
   const claim =
     owner === null
       ? 'never claimed'
       : `owner ${owner.instance}, seen ${ago(owner.atMs, nowMs)} ago`;
   const lines: [string, string][] = [
-    ['record', recordText(source, nowMs)],
+    ['record', timestampMs === null ? 'gone' : whenText(timestampMs, nowMs)],
     ['shard', `${shard}, ${claim}`],
   ];
-  if (position !== null) {
-    const { watermark, read, replay } = position;
-    const resets = replay > 0 ? `, group reset ${counted(replay, 'time')}` : '';
-    lines.push([
-      'position',
-      `partition ${partition} is settled or in batches below ${watermark}, read to ${read}${resets}`,
-    ]);
-  }
-  for (const job of jobs) lines.push([`attempt ${job.attempt}`, jobText(job, nowMs)]);
+  if (job !== null) lines.push(['batch', jobText(job)]);
   for (const terminal of terminals)
     lines.push([terminal.kind.replace('_', ' '), terminalText(terminal, nowMs)]);
-  if (report.outputOffsets > 0)
-    lines.push(['read', counted(report.outputOffsets, 'output offset')]);
   for (const note of report.notes) lines.push(['note', note]);
-  const summary = sentence(report.summary);
-  return `${partition}:${offset}  ${summary}\n\n${facts(lines, '  ')}`;
+  return `${partition}:${offset}  ${sentence(report.summary)}\n\n${facts(lines, '  ')}`;
 }
 
-function recordText(
-  { record, timestampMs, valueBytes }: Explanation['source'],
-  nowMs: number,
-): string {
-  if (record === 'removed') return 'removed from the source topic by retention';
-  if (record === 'unreadable') return 'present, but unreadable';
-  if (record === 'none' || timestampMs === null) return 'no committed record at this offset';
-  const size = valueBytes === null ? 'no value' : counted(valueBytes, 'byte');
-  return `${size}, ${whenText(timestampMs, nowMs)}`;
-}
-
-function jobText(job: NamingJob, nowMs: number): string {
-  const { remoteId, type, depth, count, createdMs, leftMs, live, service } = job;
-  const left = leftMs === null ? 'over' : `left it ${ago(leftMs, nowMs)} ago`;
-  return [
-    `batch ${printable(remoteId)}, type ${printable(type)}, ${counted(count, 'row')}`,
+const jobText = ({ type, depth, count, left, createdMs }: JobReport): string =>
+  [
+    `type ${printable(type)}, ${left} of ${counted(count, 'row')} left`,
     depth > 0 ? `, halved ${counted(depth, 'time')}` : '',
-    `, created ${instant(createdMs)}, ${live ? 'live' : left}`,
-    service === null ? '' : `; service: ${printable(service.status)}`,
+    `, created ${instant(createdMs)}`,
   ].join('');
-}
 
 function terminalText(terminal: FoundTerminal, nowMs: number): string {
   const { topic, partition, offset, timestampMs, eventId, decision, deadLetter } = terminal;

@@ -1,12 +1,6 @@
 import type { Command } from 'commander';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
-import {
-  ago,
-  counted,
-  sentence,
-  type TableCell,
-  table,
-} from '../../../packages/client/src/cli/text.ts';
+import { ago, counted, type TableCell, table } from '../../../packages/client/src/cli/text.ts';
 import { type Hold, obeys } from '../../core/journal/control.ts';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
 import { runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
@@ -16,9 +10,8 @@ export function journalCommand(program: Command, io: Io): void {
   toolOptions(program.command('journal'))
     .summary('show the shards, positions and live jobs of a pipeline')
     .description(
-      'Shows the shards of a pipeline with their owners and positions, and every live job with its age, remaining records and wait reason. Only reads the journal.',
+      'Shows the shards of a pipeline with their owners and positions, and every live job with its age and remaining records. Only reads the journal; batch get shows the state of a batch at the service.',
     )
-    .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
       'after',
       helpText(
@@ -38,12 +31,19 @@ group was reset; LAG counts offsets that are in no job yet; LEFT the unfinished 
 
 const SHARD_HEADS = 'SHARD OWNER SEEN PARTITION W COMMITTED END LAG RESETS JOBS UNSETTLED';
 const JOB_HEADS = [
-  ...['BATCH', 'SHARD', 'TYPE', 'LEFT', 'ROWS', 'ATTEMPT', 'DEPTH', 'AGE'],
-  ...['OLDEST EVENT', 'SERVICE', 'WAITS FOR'],
+  'BATCH',
+  'SHARD',
+  'TYPE',
+  'LEFT',
+  'ROWS',
+  'ATTEMPT',
+  'DEPTH',
+  'AGE',
+  'OLDEST EVENT',
 ];
 
 function journalText(report: JournalReport, nowMs: number): string {
-  const { group, control, shards, jobs, notes } = report;
+  const { group, control, shards, jobs } = report;
   const answered = shards.filter(({ acknowledged }) => acknowledged?.revision === control.revision);
   const parts = [
     `Group ${group.id}: ${group.state}, ${counted(group.members, 'replica')}. ${counted(jobs.length, 'live job')}.\n`,
@@ -60,7 +60,8 @@ function journalText(report: JournalReport, nowMs: number): string {
         jobs.map((job) => jobRow(job, nowMs)),
       ),
     );
-  parts.push(...notes.map((note) => `Note: ${sentence(note)}\n`));
+  if (group.members === 0)
+    parts.push('Note: no replica is running: nothing proceeds until one is started.\n');
   return parts.join('\n');
 }
 
@@ -93,7 +94,6 @@ function holdText(hold: Hold, answered: readonly ShardReport[], shards: number):
 const textOf = (offset: number | null): string | null => (offset === null ? null : String(offset));
 
 function jobRow(job: JobReport, nowMs: number): TableCell[] {
-  const { status = null, total = 0, finished = 0 } = job.service ?? {};
   return [
     job.remoteId,
     String(job.shard),
@@ -104,7 +104,5 @@ function jobRow(job: JobReport, nowMs: number): TableCell[] {
     job.depth,
     ago(job.createdMs, nowMs),
     ago(job.oldestEventMs, nowMs),
-    status === null || total === 0 ? status : `${status} ${finished}/${total}`,
-    job.waitsFor,
   ];
 }

@@ -31,8 +31,8 @@ function batchCommand(program: Command, io: Io): void {
     )
     .option(...FORCE_OPTION);
   serviceOptions(submit, [
-    'batch submit posts.csv --type post --wait --output results.csv',
-    'batch submit - --type post --wait --output - < posts.csv > results.csv',
+    'batch submit posts.csv --type post --wait --output results.csv -c service.yaml',
+    'batch submit - --type post --wait --output - -c service.yaml < posts.csv > results.csv',
   ]);
   const results = batch
     .command('results')
@@ -53,8 +53,8 @@ function batchCommand(program: Command, io: Io): void {
       await results(serviceIo, id, flags);
     });
   serviceOptions(results, [
-    'batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --output results.csv',
-    `batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --json | jq 'select(.status == "ERROR").row'`,
+    'batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --output results.csv -c service.yaml',
+    `batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --json -c service.yaml | jq 'select(.status == "ERROR").row'`,
   ]);
 }
 
@@ -64,10 +64,8 @@ function importCommand(program: Command, io: Io): void {
   const rules =
     'of objects with exactly the fields type (a string) and data (an object) as one import';
   const submit = submitCommand(group, io, 'import', 'JSON Lines', rules);
-  serviceOptions(submit, ['import submit users.jsonl --wait', 'import submit - < users.jsonl']);
-  for (const command of group.commands)
-    command.option(
-      '--import-path <path>',
-      'path of the status check of imports (default: /v1/import/{import_id})',
-    );
+  serviceOptions(submit, [
+    'import submit users.jsonl --wait -c service.yaml',
+    'import submit - -c service.yaml < users.jsonl',
+  ]);
 }

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { counted, table } from '../../../packages/client/src/cli/text.ts';
-import type { CheckStatus } from '../../tools/doctor/check.ts';
 import type { TopicReport } from '../../tools/doctor/create-topics.ts';
 import {
   onPipelines,
@@ -15,7 +14,6 @@ import {
 interface TopicsFlags extends ToolFlags {
   readonly partitions: number;
   readonly replicationFactor?: number;
-  readonly source: boolean;
   readonly yes?: true;
 }
 
@@ -25,9 +23,9 @@ const MAX_PARTITIONS = 10_000;
 export function topicsCommand(program: Command, io: Io): void {
   const group = program.command('topics').description('create the topics of a configuration');
   toolOptions(group.command('create'), 'only this pipeline')
-    .summary('create missing topics, and compare the others')
+    .summary('create missing topics')
     .description(
-      'Creates the missing source, output, dead-letter and journal topics of all pipelines with the settings that they need. Existing topics are compared, and never altered. Without --yes it is a dry run.',
+      'Creates the missing source, output, dead-letter and journal topics of all pipelines with the settings that they need. Existing topics are never altered; doctor compares them with what the pipelines need. Without --yes it is a dry run.',
     )
     .option(
       '--partitions <n>',
@@ -40,7 +38,6 @@ export function topicsCommand(program: Command, io: Io): void {
       'replicas of new topics; default: 3, or the number of brokers when there are fewer (journal: journal.replicationFactor)',
       wholeNumber('The replication factor', 1, 100),
     )
-    .option('--no-source', 'leave missing source topics to their owners')
     .option('-y, --yes', 'create, rather than a dry run')
     .addHelpText(
       'after',
@@ -58,41 +55,29 @@ export function topicsCommand(program: Command, io: Io): void {
 }
 
 async function create(io: Io, flags: TopicsFlags): Promise<void> {
-  const { partitions, replicationFactor, source, yes = false } = flags;
+  const { partitions, replicationFactor, yes = false } = flags;
   await onPipelines(io, flags, async (config, pipelines, signal) => {
     const { runCreateTopics } = await import('../../app/tools/doctor.ts');
-    const options = { partitions, replicationFactor, source, yes };
+    const options = { partitions, replicationFactor, yes };
     const topics = await runCreateTopics(config, { pipelines, signal }, options);
-    const json = JSON.stringify({ topics: topics.map(asJson) });
+    const json = JSON.stringify({ topics });
     printAnswer(io, flags.json, json, asText(topics, yes));
-    return topics.some(({ diagnosis }) => diagnosis.status === 'failed') ? EXIT.refused : EXIT.ok;
+    return topics.some(({ problem }) => problem !== null) ? EXIT.refused : EXIT.ok;
   });
 }
 
-const asJson = ({ diagnosis, ...topic }: TopicReport) => ({
-  ...topic,
-  ...diagnosis,
-  remedy: diagnosis.remedy ?? null,
-});
-
-function stateOf(state: TopicReport['state'], status: CheckStatus): string {
-  if (status === 'failed') return state === 'missing' ? 'MISSING' : 'WRONG';
-  if (status === 'warning') return 'differs';
-  return state === 'missing' ? 'to be created' : state;
-}
-
 function asText(topics: readonly TopicReport[], created: boolean): string {
-  const rows = topics.map(({ settings, diagnosis: { status }, ...topic }) => [
+  const rows = topics.map(({ settings, problem, state, ...topic }) => [
     ...[topic.pipeline, topic.role, topic.topic, topic.partitions, topic.replicas],
-    stateOf(topic.state, status),
+    problem !== null ? 'REFUSED' : state === 'missing' ? 'to be created' : state,
     settings === null
       ? null
       : Object.entries(settings)
           .map((pair) => pair.join('='))
           .join(' '),
   ]);
-  const differences = topics.flatMap(({ topic, diagnosis: { status, found, remedy } }) =>
-    status === 'ok' ? [] : [`${topic}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}\n`],
+  const problems = topics.flatMap(({ topic, problem }) =>
+    problem === null ? [] : [`${topic}: ${problem}\n`],
   );
   const made = topics.filter(({ settings }) => settings !== null).length;
   const topicsMade = counted(made, 'topic');
@@ -101,7 +86,7 @@ function asText(topics: readonly TopicReport[], created: boolean): string {
     : `Dry run: ${topicsMade} would be created. Add --yes to create ${made === 1 ? 'it' : 'them'}.`;
   return [
     table('PIPELINE ROLE TOPIC PARTITIONS REPLICAS STATE SETTINGS'.split(' '), rows),
-    ...(differences.length === 0 ? [] : ['\n', ...differences]),
+    ...(problems.length === 0 ? [] : ['\n', ...problems]),
     `\n${made === 0 ? 'No topic to create.' : last}\n`,
   ].join('');
 }

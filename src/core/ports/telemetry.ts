@@ -2,7 +2,6 @@
  * Metrics, logs and health of the engine. `src/telemetry` implements them with prom-client and
  * pino.
  */
-import type { TraceParent } from '../../../packages/client/src/base/tracing.ts';
 
 export type Labels = Readonly<Record<string, string | number>>;
 
@@ -11,11 +10,8 @@ export interface Metrics {
   count(name: string, labels: Labels, by?: number): void;
   /** Sets a gauge; without a value its series is removed. */
   set(name: string, labels: Labels, value: number | undefined): void;
-  /**
-   * Observes into a histogram, in base units (seconds, bytes); `times` as often, 1 if not given.
-   * @param span span of the observation, an exemplar if it is sampled
-   */
-  observe(name: string, labels: Labels, value: number, times?: number, span?: TraceParent): void;
+  /** Observes into a histogram, in base units (seconds, bytes); `times` as often, 1 if not given. */
+  observe(name: string, labels: Labels, value: number, times?: number): void;
 }
 
 /** Fields never hold content, keys or signed addresses (I6). */

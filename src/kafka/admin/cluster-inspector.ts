@@ -8,7 +8,7 @@ import { ClusterConnection, coordinatorOf, describeGroup } from '../cluster-conn
 import type { ConnectOptions } from '../connect.ts';
 import { PROTOCOL_NAME } from '../consumer/assigner.ts';
 import { explain, protocolErrorOf } from '../errors.ts';
-import { createTopic, partitionsOf } from './admin.ts';
+import { createTopic } from './admin.ts';
 
 export interface BrokerAnswer {
   readonly id: number;
@@ -16,18 +16,6 @@ export interface BrokerAnswer {
   readonly address: string;
   /** Reason why it does not answer there, with the remedy. */
   readonly failure: string | undefined;
-}
-
-export interface PartitionReplicas {
-  readonly partition: number;
-  /** Broker id; -1 without a leader. */
-  readonly leader: number;
-  readonly replicas: number;
-  readonly inSync: number;
-}
-
-export interface TopicReplicas {
-  readonly partitions: readonly PartitionReplicas[];
 }
 
 export interface GroupDescription {
@@ -83,22 +71,6 @@ export class KafkaClusterInspector {
           return { id: nodeId, address: `${host}:${port}`, failure };
         }),
       );
-    });
-  }
-
-  /** Returns undefined if the topic does not exist. */
-  async topic(topic: string): Promise<TopicReplicas | undefined> {
-    const access = { topic, operation: this.#connect.uses?.get(topic) };
-    return await this.#connection.request(`describe topic ${topic}`, access, async (cluster) => {
-      const found = await partitionsOf(cluster, topic);
-      if (found === undefined) return undefined;
-      const partitions = found.map(({ partitionId, leader, replicas, isr }) => ({
-        partition: partitionId,
-        leader,
-        replicas: replicas.length,
-        inSync: isr.length,
-      }));
-      return { partitions: partitions.sort((a, b) => a.partition - b.partition) };
     });
   }
 

@@ -2,7 +2,6 @@
  * An owned shard, from its claim to its loss, as its stages see it: each constructor names the
  * interfaces that it uses.
  */
-import type { TraceParent } from '../../../packages/client/src/base/tracing.ts';
 import { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
@@ -38,8 +37,8 @@ class ShardReport {
   }
 
   /** Observes into a histogram of the pipeline; see Metrics. */
-  observe(name: string, value: number, times = 1, span?: TraceParent): void {
-    this.#context.metrics.observe(name, this.#labels, value, times, span);
+  observe(name: string, value: number, times = 1): void {
+    this.#context.metrics.observe(name, this.#labels, value, times);
   }
 
   /** Observes the duration of a stage, ms. */

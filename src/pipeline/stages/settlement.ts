@@ -107,15 +107,13 @@ export class Settlement implements Disposable {
     if (decisions > 0) {
       const { clock, ledger, options, report } = this.#shard;
       const startedMs = clock.monotonic();
-      // Settling the last record ends the span.
-      const { ids } = report.spans.of(this.#job);
       await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
       this.publishingMs += clock.monotonic() - startedMs;
       ledger.published(decisions, this.#errors, this.#results);
       const { oldestEventMs } = this.#job.record;
       const ageMs = Math.max(0, clock.now() - oldestEventMs);
       const isLate = ageMs > options.objective.ageMs;
-      report.observe('event_to_decision_seconds', ageMs / 1000, decisions, ids);
+      report.observe('event_to_decision_seconds', ageMs / 1000, decisions);
       if (isLate) report.count('decisions_late_total', {}, decisions);
       this.#chunk.clear();
       this.#results.clear();

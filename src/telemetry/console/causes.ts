@@ -2,8 +2,10 @@
  * Verdict about a pipeline: what needs a person's attention, from the conditions of /readyz and the
  * wait reasons. A cause is listed once, whether a condition, a wait or both report it.
  */
-import type { PipelineView, WaitView } from '../../core/pipeline-view.ts';
+import type { PipelineView } from '../../core/pipeline-view.ts';
 
+/** Waits that are part of normal operation. */
+export const NORMAL: ReadonlySet<string> = new Set(['memory', 'transfer']);
 /** Shorter waits are not shown. */
 const LASTING_MS = 5_000;
 /** Longer silence of all brokers is an outage: fetches are answered within a second. */
@@ -30,8 +32,6 @@ export interface Verdict {
   readonly level: 'good' | Cause['level'];
   readonly text: string;
   readonly causes: readonly Cause[];
-  /** Titles of lasting waits that are part of normal operation. */
-  readonly normal: readonly string[];
 }
 
 export interface Facts {
@@ -57,7 +57,6 @@ interface Reason {
   readonly title: string;
   readonly text: string;
   readonly runbook: string;
-  readonly isNormal?: true;
 }
 
 /** Wait reasons (docs/operating.md) as the page shows them. */
@@ -97,27 +96,12 @@ export const REASONS: Readonly<Record<string, Reason>> = {
     text: 'It has as many records in flight as source.maxInFlight allows: see the oldest batches.',
     runbook: 'ContentReviewEventTooOld',
   },
-  memory: {
-    title: 'Work is waiting for memory',
-    text: 'The service is slower than the source.',
-    runbook: 'ContentReviewLateDecisionsFast',
-    isNormal: true,
-  },
-  transfer: {
-    title: 'Transfers are slow',
-    text: 'An upload, download or encoding takes long, or all slots are in use.',
-    runbook: 'ContentReviewEventTooOld',
-    isNormal: true,
-  },
 };
 
 export function verdictOf(facts: Facts): Verdict {
-  const { view, nowMs } = facts;
+  const { view } = facts;
   const causes = causesOf(facts);
-  const normal = view.waits
-    .filter((wait) => REASONS[wait.reason]?.isNormal && isLasting(wait, nowMs))
-    .map(({ reason }) => REASONS[reason]?.title ?? reason);
-  const only = (level: Verdict['level'], text: string) => ({ level, text, causes, normal });
+  const only = (level: Verdict['level'], text: string) => ({ level, text, causes });
   if (causes.length > 0) {
     const level = causes.some((cause) => cause.level === 'bad') ? 'bad' : 'warn';
     const many = `${causes.length} things need attention`;
@@ -184,7 +168,7 @@ function causesOf(facts: Facts): readonly Cause[] {
   }
   for (const wait of view.waits) {
     const { reason, who, waiting } = wait;
-    if (!isLasting(wait, nowMs) || REASONS[reason]?.isNormal) continue;
+    if (NORMAL.has(reason) || nowMs - wait.sinceMs < LASTING_MS) continue;
     const more = waiting > who.length ? ` and ${waiting - who.length} more` : '';
     const text = `${REASONS[reason]?.text ?? ''} Waiting: ${who.join(', ')}${more}.`;
     add(reason, { level: 'warn', text: text.trim() });
@@ -193,7 +177,5 @@ function causesOf(facts: Facts): readonly Cause[] {
   if (found.size > 1) found.delete('in_flight');
   return [...found.values()];
 }
-
-const isLasting = ({ sinceMs }: WaitView, nowMs: number) => nowMs - sinceMs >= LASTING_MS;
 
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);

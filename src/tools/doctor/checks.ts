@@ -21,7 +21,6 @@ import { topicChecks } from './topic-checks.ts';
 
 const MAX_PARTITIONS = 8;
 const MAX_RECORDS = 200;
-const LIMIT_MS = 30_000;
 const ACCEPTED: Readonly<Record<string, string>> = {
   review: 'reviewed',
   import: 'imported',
@@ -35,7 +34,6 @@ function sampleCheck({ engine, inspection, decoder }: PipelineParts): DoctorChec
     name: 'source.sample',
     about: `newest records of ${topic}`,
     needs: ['topic.source', 'registry.source'],
-    limitMs: LIMIT_MS,
     async run(signal) {
       const skipped = new Counts();
       const deadLetters = new Counts();
@@ -103,7 +101,7 @@ export function checksOf({ kafka, service, pipelines }: DoctorParts): DoctorChec
 }
 
 const pipelineChecks = (pipeline: PipelineParts, kafka: KafkaParts): DoctorCheck[] => [
-  ...topicChecks(pipeline, kafka),
+  ...topicChecks(pipeline),
   journalCheck(pipeline, kafka),
   ...groupChecks(pipeline, kafka),
   ...pipeline.registryChecks,

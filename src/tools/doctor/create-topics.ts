@@ -1,19 +1,15 @@
-/** Creates the topics of pipelines, and compares those that exist with what the pipelines need. */
+/** Creates the missing topics of pipelines; the doctor compares those that exist with what the pipelines need. */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { type TopicRole, topicSpec, topicsOf } from '../../pipeline/context/topics.ts';
 import { ownCommits, refuseForgotten } from '../../pipeline/shard/forgotten-journal.ts';
 import type { KafkaParts, PipelineParts } from './check.ts';
-import { type Diagnosis, failed, ok } from './check.ts';
-import { topicDiagnosis } from './topic-checks.ts';
 
 export interface CreateTopicsOptions {
   /** Partitions of a source that is created. */
   readonly partitions: number;
   /** Default: three, or the number of brokers when there are fewer. */
   readonly replicationFactor: number | undefined;
-  /** False: a missing source is reported, not created. */
-  readonly source: boolean;
   /** False: the brokers only validate the creation. */
   readonly yes: boolean;
 }
@@ -27,7 +23,8 @@ export interface TopicReport {
   readonly state: 'created' | 'missing' | 'exists';
   /** Settings of a new topic; null for one that exists. */
   readonly settings: Readonly<Record<string, string>> | null;
-  readonly diagnosis: Diagnosis;
+  /** Reason not to create it, with the remedy. */
+  readonly problem: string | null;
 }
 
 /** Existing topics are never altered. */
@@ -58,15 +55,8 @@ async function handled(
   const found = await admin.describeTopic(topic);
   if (found !== undefined) {
     const { partitions, replicationFactor: replicas } = found;
-    const diagnosis = await topicDiagnosis(pipeline, kafka, role, topic);
-    return { partitions, replicas, state: 'exists', settings: null, diagnosis };
+    return { partitions, replicas, state: 'exists', settings: null, problem: null };
   }
-  const missing = { partitions: null, replicas: null, settings: null, state: 'missing' as const };
-  if (role === 'source' && !options.source)
-    return {
-      ...missing,
-      diagnosis: failed('it does not exist', 'create it, or correct its name in the configuration'),
-    };
   try {
     const spec = await missingSpec(pipeline, options, role);
     if (options.yes) await admin.createTopic(topic, spec);
@@ -76,26 +66,22 @@ async function handled(
       replicas: spec.replicationFactor,
       settings: Object.fromEntries(spec.settings),
       state: options.yes ? 'created' : 'missing',
-      diagnosis: ok('as the pipeline needs it'),
+      problem: null,
     };
   } catch (error) {
-    if (error instanceof RefusedError) return { ...missing, diagnosis: failed(error.message) };
-    throw error;
+    if (!(error instanceof RefusedError)) throw error;
+    const unknown = { partitions: null, replicas: null, settings: null };
+    return { ...unknown, state: 'missing', problem: error.message };
   }
 }
 
 /** @throws RefusedError if the topic must not be created */
 async function missingSpec(
   { engine, inspection: { admin } }: PipelineParts,
-  { partitions, replicationFactor, source: makesSource }: CreateTopicsOptions,
+  { partitions, replicationFactor }: CreateTopicsOptions,
   role: TopicRole,
 ): Promise<TopicSpec> {
   const source = await admin.describeTopic(engine.source.topic);
-  const follows = role !== 'journal' || engine.journal.partitions === undefined;
-  if (follows && source === undefined && !makesSource)
-    throw new RefusedError(
-      'it has as many partitions as the source topic, which does not exist: create that one first',
-    );
   if (role === 'journal' && source !== undefined)
     await refuseForgotten(
       admin,

@@ -4,16 +4,12 @@ import { MAX_RESETS, type OutputGaps, type TerminalKind } from './outputs.ts';
 
 // Account of a source record: the one rule of `audit` and `explain`. Pure.
 
-export type Account =
-  | 'decided'
-  | 'deadLettered'
-  | 'skipped'
-  | 'passedOver'
-  | 'beforeStart'
-  | 'waiting'
-  | 'live'
-  | 'missing'
-  | 'unknown';
+const ACCOUNTS = [
+  ...(['decided', 'deadLettered', 'skipped', 'beforeStart'] as const),
+  ...(['waiting', 'live', 'missing', 'unknown'] as const),
+] as const;
+
+export type Account = (typeof ACCOUNTS)[number];
 
 /** Progress of a partition according to the journal, as it was read before the outputs. */
 export interface JournalEvidence {
@@ -26,9 +22,8 @@ export interface JournalEvidence {
   readonly start: number;
   /** The start was an offset of the group before this journal existed. */
   readonly isStartInherited: boolean;
-  /** Offsets that a reset of the group skipped. */
-  readonly passedOver: OffsetSet;
-  readonly hasForgottenResets: boolean;
+  /** The group was reset: records may have been passed over. The journal does not keep which. */
+  readonly wasReset: boolean;
 }
 
 /** Evidence of outputs and configuration. */
@@ -54,7 +49,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
     'retention has removed the beginning of an output topic: older records may have had their terminal record there',
   compaction:
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
-  reset: 'the group was reset, and the journal no longer shows which records that passed over',
+  reset: 'the group was reset, which may have passed over records',
   journal:
     'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: run the command again',
@@ -78,14 +73,13 @@ function accountOf(
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
   const beforeStart = offset < journal.start;
   if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
-  if (journal.passedOver.has(offset)) return { account: 'passedOver' };
   if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
   const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
   if (filtered === true) return { account: 'skipped' };
 
   const doubts: readonly (readonly [UnknownReason, boolean])[] = [
     ['filter', filtered === undefined],
-    ['reset', journal.hasForgottenResets],
+    ['reset', journal.wasReset],
     ['compaction', outputs.compacted],
     ['retention', timestampMs < outputs.completeSinceMs],
     ['journal', beforeStart],
@@ -103,6 +97,10 @@ function accountOf(
 export type BalanceCounts = Readonly<
   Record<Account | 'records' | 'double' | 'withoutSource' | 'replayed', number>
 >;
+
+/** Returns the account of the only record of a range; undefined for a range without records. */
+export const onlyAccount = (counts: BalanceCounts): Account | undefined =>
+  ACCOUNTS.find((account) => counts[account] > 0);
 
 /** Run of offsets; both ends are included. */
 export type OffsetRun = readonly [first: number, last: number];
@@ -130,7 +128,6 @@ export const emptyCounts = (): Record<keyof BalanceCounts, number> => ({
   decided: 0,
   deadLettered: 0,
   skipped: 0,
-  passedOver: 0,
   beforeStart: 0,
   waiting: 0,
   live: 0,
@@ -181,15 +178,11 @@ export class BalanceBuilder {
     return this.#settled.dead_letter.has(offset) ? 'dead_letter' : undefined;
   }
 
-  /** Judges a record without counting it. */
-  judge(record: JudgedRecord, outputs: OutputEvidence): ReturnType<typeof accountOf> {
-    return accountOf(record, this.#kindOf(record.offset), this.#journal, outputs);
-  }
-
   /** Counts the next committed record of the range. */
   take(record: JudgedRecord, outputs: OutputEvidence): void {
     this.#committed.add(record.offset);
-    const { account, reason } = this.judge(record, outputs);
+    const kind = this.#kindOf(record.offset);
+    const { account, reason } = accountOf(record, kind, this.#journal, outputs);
     if (account === 'waiting' || account === 'live' || reason === 'moving')
       this.#firstOpen ??= record.offset;
     this.#counts.records++;

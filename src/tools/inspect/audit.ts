@@ -21,6 +21,7 @@ import {
   BalanceBuilder,
   type BalanceCounts,
   emptyCounts,
+  type JournalEvidence,
   type PartitionBalance,
   type SourceRange,
   UNKNOWN_REASONS,
@@ -29,11 +30,12 @@ import { type Inspection, isCompacted } from './context.ts';
 import {
   firstTimestamp,
   NO_GAPS,
+  type OnTerminal,
   type OutputPositions,
   readOutputs,
   readUntilProven,
 } from './outputs.ts';
-import { journalEvidence, readShardJournal } from './shard-journal.ts';
+import { journalEvidence, readShardJournal, type ShardJournal } from './shard-journal.ts';
 
 export interface AuditRequest {
   /** First timestamp, ms; default: from the beginning. */
@@ -61,14 +63,6 @@ export interface AuditProgress {
   readonly outputs: OutputPositions;
 }
 
-/** Audits a range. @throws InspectError */
-export async function audit(
-  inspection: Inspection,
-  request: AuditRequest = {},
-): Promise<AuditReport> {
-  return (await auditFrom(inspection, request)).report;
-}
-
 /**
  * Audits a range, or the rest of the topic after an earlier audit.
  * @param resumed progress of the earlier audit. Terminal records that came since then for records
@@ -83,8 +77,8 @@ export async function auditFrom(
   const { ranges, progress } = await rangesOf(inspection, request, resumed);
   const notes: string[] = [];
   const { builders, balances, offsets, late, ends } = await readUntilProven<
-    Awaited<ReturnType<typeof readRanges>>
-  >(inspection, (whole, before) => readRanges(inspection, ranges, progress, whole, before));
+    Awaited<ReturnType<typeof judgeRanges>>
+  >(inspection, (whole, before) => judgeRanges(inspection, ranges, { progress, whole, before }));
 
   const totals = emptyCounts();
   for (const balance of balances)
@@ -144,40 +138,57 @@ async function rangesOf(
   return { ranges, progress };
 }
 
+interface Reading {
+  readonly progress?: AuditProgress | undefined;
+  /** Reads the outputs from their beginning. */
+  readonly whole: boolean;
+  readonly before?: { readonly builders: readonly BalanceBuilder[] } | undefined;
+  /**
+   * Called with the journals, by source partition. Returns a function for each terminal record, whose
+   * `enough` ends the reading of the outputs; undefined: there is none to look for.
+   */
+  readonly observe?: (journals: ReadonlyMap<number, ShardJournal>) => OnTerminal | undefined;
+}
+
 /** Steps 2 to 5. */
-async function readRanges(
+export async function judgeRanges(
   inspection: Inspection,
   ranges: readonly SourceRange[],
-  progress: AuditProgress | undefined,
-  whole: boolean,
-  before: { readonly builders: readonly BalanceBuilder[] } | undefined,
+  { progress, whole, before, observe }: Reading,
 ) {
-  const builders = await openBalances(inspection, ranges);
-  const oldestMs = await oldestTimestamp(inspection, ranges);
+  const { builders, journals } = await openBalances(inspection, ranges);
+  const firstMs = await firstTimestamps(inspection, ranges);
+  const known = firstMs.filter((ms) => ms !== undefined);
+  const onTerminal = observe?.(journals);
+  const isNeeded = observe ? onTerminal !== undefined : known.length > 0 || progress !== undefined;
+  // The terminal record of an observed record that is gone may be as old as the outputs.
+  const isUndated = observe !== undefined && known.length < ranges.length;
+  const byPartition = Map.groupBy(builders, ({ range }) => range.partition);
   const late = { count: 0, named: [] as string[] };
-  const read =
-    oldestMs === undefined && progress === undefined
-      ? { offsets: 0, whole: true, gaps: NO_GAPS, ends: new Map<string, number>() }
-      : await readOutputs(
-          inspection,
-          whole ? undefined : (oldestMs ?? Number.MAX_SAFE_INTEGER),
-          ({ kind, topic, partition, offset, replay, record }) => {
-            builders.get(partition)?.addTerminal(kind, offset, replay);
-            const { first = 0, next = 0 } = progress?.sources.get(partition) ?? {};
-            const readTo = progress?.outputs.get(`${topic}-${record.partition}`) ?? 0;
-            const isSettled = replay === 0 && offset >= first && offset < next;
-            if (!isSettled || record.offset < readTo) return undefined;
+  const read = isNeeded
+    ? await readOutputs(
+        inspection,
+        whole || isUndated ? undefined : Math.min(...known, Number.MAX_SAFE_INTEGER),
+        (terminal) => {
+          const { kind, topic, partition, offset, replay, record } = terminal;
+          for (const builder of byPartition.get(partition) ?? [])
+            builder.addTerminal(kind, offset, replay);
+          const { first = 0, next = 0 } = progress?.sources.get(partition) ?? {};
+          const readTo = progress?.outputs.get(`${topic}-${record.partition}`) ?? 0;
+          const isSettled = replay === 0 && offset >= first && offset < next;
+          if (isSettled && record.offset >= readTo) {
             late.count++;
             if (late.named.length < NAMED_LATE) late.named.push(`${partition}:${offset}`);
-            return undefined;
-          },
-          progress?.outputs,
-        );
+          }
+          return onTerminal?.(terminal);
+        },
+        progress?.outputs,
+      )
+    : { offsets: 0, whole: true, gaps: NO_GAPS, ends: new Map<string, number>() };
 
   const balances: PartitionBalance[] = [];
-  for (const builder of builders.values()) {
-    const { partition } = builder.range;
-    const suspects = before?.builders.find(({ range }) => range.partition === partition)?.missing;
+  for (const [index, builder] of builders.entries()) {
+    const suspects = before?.builders[index]?.missing;
     const evidence = {
       ...read.gaps,
       skipsNullValues: inspection.pipeline.skipsNullValues,
@@ -187,38 +198,37 @@ async function readRanges(
   }
   const isIn = (account: 'missing' | 'unknown') => balances.some((one) => one[account] > 0);
   const doubt = isIn('missing') ? 'missing' : isIn('unknown') ? 'unknown' : undefined;
-  return { ...read, builders: [...builders.values()], balances, late, doubt } as const;
+  return { ...read, journals, builders, firstMs, balances, late, doubt } as const;
 }
 
-/** Step 2. */
-async function openBalances(
-  inspection: Inspection,
-  ranges: readonly SourceRange[],
-): Promise<ReadonlyMap<number, BalanceBuilder>> {
+/** Step 2. @returns one builder for each range, in the same order */
+async function openBalances(inspection: Inspection, ranges: readonly SourceRange[]) {
   const shards = (await inspection.scan.bounds(inspection.pipeline.topics.journal)).size;
-  const builders = new Map<number, BalanceBuilder>();
-  for (const [shard, own] of Map.groupBy(ranges, ({ partition }) => partition % shards)) {
+  const journals = new Map<number, ShardJournal>();
+  const evidence = new Map<number, JournalEvidence>();
+  const byPartition = Map.groupBy(ranges, ({ partition }) => partition);
+  for (const [shard, own] of Map.groupBy(byPartition.keys(), (one) => one % shards)) {
     const journal = await readShardJournal(inspection, shard);
-    const partitions = own.map(({ partition }) => partition);
-    const evidence = await journalEvidence(inspection, journal, partitions);
-    for (const range of own)
-      builders.set(range.partition, new BalanceBuilder(range, evidence(range.partition)));
+    const evidenceOf = await journalEvidence(inspection, journal, own);
+    for (const partition of own) {
+      journals.set(partition, journal);
+      evidence.set(partition, evidenceOf(partition));
+    }
   }
-  return builders;
+  const builders = ranges.map(
+    (range) => new BalanceBuilder(range, evidence.get(range.partition) as JournalEvidence),
+  );
+  return { builders, journals };
 }
 
-/** @returns undefined when the ranges hold no record */
-async function oldestTimestamp(
-  inspection: Inspection,
-  ranges: readonly SourceRange[],
-): Promise<number | undefined> {
-  let oldest: number | undefined;
+/** @returns timestamps of the first record of each range, undefined for a range without records */
+async function firstTimestamps(inspection: Inspection, ranges: readonly SourceRange[]) {
+  const found: (number | undefined)[] = [];
   for (const { partition, from, to } of ranges) {
     const range = { partition, from, until: to };
-    const first = await firstTimestamp(inspection, inspection.pipeline.topics.source, range);
-    if (first !== undefined) oldest = Math.min(oldest ?? first, first);
+    found.push(await firstTimestamp(inspection, inspection.pipeline.topics.source, range));
   }
-  return oldest;
+  return found;
 }
 
 /** Step 5. */
@@ -242,7 +252,9 @@ async function balanceOf(
       if (unreadable === undefined) return;
       // The number of records is not known: each offset has a dead letter, and counts as one.
       const { timestampMs } = unreadable;
-      for (let offset = unreadable.from; offset < unreadable.to; offset++)
+      const first = Math.max(unreadable.from, from);
+      const end = Math.min(unreadable.to, to);
+      for (let offset = first; offset < end; offset++)
         builder.take({ offset, timestampMs, hasValue: true }, evidence);
     },
     signal,

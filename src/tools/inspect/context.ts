@@ -3,16 +3,6 @@ import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin, TopicScan } from '../../core/ports/kafka.ts';
 import type { SourceRecord } from '../../core/record.ts';
 
-/** State of a batch, an import or a decision at the service. */
-export interface RemoteBatch {
-  /** Status of the API, or `unknown_to_service` (404, 410), or `unreadable_answer`. */
-  readonly status: string;
-  /** Call, id and cause of an unreadable answer. */
-  readonly problem?: string;
-  readonly finished: number | undefined;
-  readonly total: number | undefined;
-}
-
 export interface InspectedPipeline {
   readonly name: string;
   readonly kind: string;
@@ -44,8 +34,6 @@ export interface Inspection {
   readonly signal: AbortSignal;
   /** Reports progress of a long operation. */
   readonly notice: (text: string) => void;
-  /** Requests the state of a batch or an import; undefined: the service is not called. Rejects when it is unreachable. */
-  readonly remoteBatch: ((remoteId: string) => Promise<RemoteBatch>) | undefined;
   /** Reads a value whose schema is in a registry as its JSON form; undefined when that is not possible. */
   readonly readFramed?: ((value: Buffer) => Promise<object | undefined>) | undefined;
 }

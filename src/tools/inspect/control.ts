@@ -25,11 +25,8 @@ export type ControlOutcome =
   | 'written'
   /** A newer command came meanwhile. */
   | 'superseded'
-  /** Not every owner has acknowledged it in time. */
-  | 'late'
-  /** No replica is running. */
-  | 'unattended'
-  | 'interrupted';
+  /** Not every owner has acknowledged it in time, no replica is running, or the wait was interrupted. */
+  | 'unfinished';
 
 export interface ShardAnswer {
   readonly shard: number;
@@ -154,9 +151,8 @@ async function answered(
     confirmed = false;
     const nowMs = clock.monotonic();
     if ((await scan.group(pipeline.group)).members > 0) attendedMs = nowMs;
-    if (signal.aborted) return ['interrupted', answers];
-    if (nowMs - attendedMs >= UNATTENDED_MS) return ['unattended', answers];
-    if (nowMs - startedMs >= timeoutMs) return ['late', answers];
+    const isOver = nowMs - startedMs >= timeoutMs || nowMs - attendedMs >= UNATTENDED_MS;
+    if (isOver || signal.aborted) return ['unfinished', answers];
     await clock.sleep(LOOK_MS, signal).catch(() => undefined);
   }
 }

@@ -1,37 +1,50 @@
-/** Outcome of one source record: the jobs that named it, and its terminal record or its place in flight. */
-import { coordinatesOf, type JobRecord } from '../../core/journal/job.ts';
-import type { SourceCoordinate } from '../../core/record.ts';
-import { type Account, BalanceBuilder, UNKNOWN_REASONS } from './audit-balance.ts';
-import {
-  InspectError,
-  type InspectedPipeline,
-  type Inspection,
-  isCompacted,
-  type RemoteBatch,
-} from './context.ts';
-import { readDecision } from './decision-value.ts';
-import {
-  type Explanation,
-  type FoundTerminal,
-  type NamingJob,
-  type RecordState,
-  summarise,
-} from './explanation.ts';
-import { unreachable } from './journal-report.ts';
+/** Outcome of single source records: an audit of these records alone, with their terminal records or live jobs. */
+import { placeOf, type SourceCoordinate } from '../../core/record.ts';
+import { judgeRanges } from './audit.ts';
+import { type Account, onlyAccount, type SourceRange, UNKNOWN_REASONS } from './audit-balance.ts';
+import { InspectError, type InspectedPipeline, type Inspection } from './context.ts';
+import { readDecision, type ShownDecision } from './decision-value.ts';
+import { type JobReport, jobReport } from './journal-report.ts';
 import {
   deadLetterCause,
-  NO_GAPS,
   parseEventId,
   type ReadProgress,
   rangesBetween,
-  readOutputs,
   readRanges,
   readUntilProven,
   type TerminalKind,
   type TerminalRecord,
 } from './outputs.ts';
-import { reportedJob } from './remote-jobs.ts';
-import { type JournalObserver, journalEvidence, readShardJournal } from './shard-journal.ts';
+import type { ShardJournal } from './shard-journal.ts';
+
+export interface FoundTerminal {
+  readonly kind: TerminalKind;
+  readonly eventId: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  /** null for dead letters, and for a decision that cannot be read here. */
+  readonly decision: ShownDecision | null;
+  /** null for decisions. */
+  readonly deadLetter: ReturnType<typeof deadLetterCause> | null;
+}
+
+export interface Explanation extends SourceCoordinate {
+  /** Account of the audit, or `noRecord`: no committed record has this offset any more, or none ever had. */
+  readonly state: Account | 'noRecord';
+  readonly summary: string;
+  /** null when the record is gone. */
+  readonly timestampMs: number | null;
+  readonly shard: number;
+  /** The last claim of the shard; null: never claimed. */
+  readonly owner: { readonly instance: string; readonly atMs: number } | null;
+  /** Live job that is responsible for the record. */
+  readonly job: JobReport | null;
+  /** Oldest first; after a reset of the group there may be several. */
+  readonly terminals: readonly FoundTerminal[];
+  readonly notes: readonly string[];
+}
 
 /**
  * Returns the source record that `partition:offset` or an event id names.
@@ -48,114 +61,99 @@ export function namedRecord({ name, topics }: InspectedPipeline, text: string): 
   );
 }
 
-/** @throws InspectError `usage` for a partition or an offset that does not exist yet */
-export async function explainRecord(
+/**
+ * Explains records in one reading of their journals and of the outputs.
+ * @returns one explanation for each, in the same order
+ * @throws InspectError `usage` for a partition or an offset that does not exist yet
+ */
+export async function explainRecords(
   inspection: Inspection,
-  at: SourceCoordinate,
-): Promise<Explanation> {
-  const { explanation } = await readUntilProven(inspection, (whole) =>
-    readRecord(inspection, at, whole),
-  );
-  return explanation;
-}
-
-async function readRecord(inspection: Inspection, at: SourceCoordinate, whole: boolean) {
+  places: readonly SourceCoordinate[],
+): Promise<readonly Explanation[]> {
+  if (places.length === 0) return [];
   const { scan, pipeline } = inspection;
-  const { partition, offset } = at;
-  const source = await sourceRecord(inspection, at);
+  const { journals, builders, balances, firstMs, found } = await readUntilProven<
+    Awaited<ReturnType<typeof readRecords>>
+  >(inspection, (whole, before) => readRecords(inspection, places, whole, before));
+  const isAttended = (await scan.group(pipeline.group)).members > 0;
+  const explanations: Explanation[] = [];
+  for (const [index, { partition, offset }] of places.entries()) {
+    const { shard, state: journal } = journals.get(partition) as ShardJournal;
+    const live = [...journal.jobs.values()].find(({ left }) => left.has(partition, offset));
+    const terminals: FoundTerminal[] = [];
+    for (const one of found[index] ?? []) terminals.push(await foundTerminal(inspection, one));
+    const facts: RecordFacts = {
+      job: live === undefined ? null : jobReport(shard, live),
+      newest: terminals.at(-1),
+      account: balances[index] && onlyAccount(balances[index]),
+      readTo: journal.progress.get(partition)?.read,
+    };
+    const state = stateOf(facts);
+    const reasons = state === 'unknown' ? [...(builders[index]?.reasons ?? [])] : [];
+    const notes = reasons.map((reason) => UNKNOWN_REASONS[reason]);
+    if (!isAttended && (state === 'waiting' || state === 'live'))
+      notes.push('no replica is running: nothing proceeds until one is started');
+    const { owner } = journal;
+    explanations.push({
+      ...{ partition, offset, state, summary: summaryOf(state, facts) },
+      timestampMs: firstMs[index] ?? null,
+      shard,
+      owner: owner === undefined ? null : { instance: owner.instance, atMs: owner.atMs },
+      job: facts.job,
+      terminals,
+      notes,
+    });
+  }
+  return explanations;
+}
 
-  const naming: TracedJob[] = [];
-  const shards = (await scan.bounds(pipeline.topics.journal)).size;
-  const journal = await readShardJournal(inspection, partition % shards, jobTracer(at, naming));
-  const { progress, jobs, owner } = journal.state;
-  const evidence = (await journalEvidence(inspection, journal, [partition]))(partition);
-  const position = progress.get(partition);
-  const live = [...jobs.values()].find(({ left }) => left.has(partition, offset));
-  const claimed = offset < evidence.watermark || evidence.claimed.has(offset);
-
-  const wasReset = (position?.replay ?? 0) > 0;
-  const isRecord =
-    source.record !== 'none' || (await isCompacted(inspection, pipeline.topics.source));
-  const isSettled = claimed && live === undefined && isRecord;
-  const builder = new BalanceBuilder({ partition, from: offset, to: offset + 1 }, evidence);
-  const found: TerminalRecord[] = [];
-  const sinceMs = whole ? undefined : (source.timestampMs ?? naming[0]?.record.createdMs);
-  const outputs =
-    wasReset || isSettled
-      ? await readOutputs(inspection, sinceMs, (terminal) => {
-          if (terminal.partition !== partition) return undefined;
-          builder.addTerminal(terminal.kind, terminal.offset, terminal.replay);
-          if (terminal.offset !== offset) return undefined;
-          found.push(terminal);
-          return wasReset ? undefined : 'enough';
-        })
-      : { offsets: 0, whole: true, gaps: NO_GAPS };
-
-  const notes =
-    source.cause === undefined ? [] : [`the source record cannot be read: ${source.cause}`];
-  const { account, reason } = builder.judge(
-    {
-      offset,
-      timestampMs: source.timestampMs ?? 0,
-      hasValue: source.valueBytes !== null,
-      isFiltered: source.isFiltered,
-    },
-    { ...outputs.gaps, skipsNullValues: pipeline.skipsNullValues, isSuspect: () => true },
+/** Audits the records, and collects their terminal records, oldest first. */
+async function readRecords(
+  inspection: Inspection,
+  places: readonly SourceCoordinate[],
+  whole: boolean,
+  before: Parameters<typeof judgeRanges>[2]['before'],
+) {
+  const ranges: SourceRange[] = [];
+  for (const at of places) ranges.push(await rangeOf(inspection, at));
+  const found = new Map<string, TerminalRecord[]>(places.map((at) => [placeOf(at), []]));
+  const observe = (journals: ReadonlyMap<number, ShardJournal>) => {
+    const journalOf = ({ partition }: SourceCoordinate) => journals.get(partition) as ShardJournal;
+    const expected = places.filter((at) => mayHaveEnded(at, journalOf(at)));
+    const open = new Set(expected.map(placeOf));
+    // A record may have several after a reset.
+    const isReset = expected.some((at) => replaysIn(at, journalOf(at)) > 0);
+    if (open.size === 0) return undefined;
+    return (terminal: TerminalRecord) => {
+      const place = placeOf(terminal);
+      found.get(place)?.push(terminal);
+      open.delete(place);
+      return open.size === 0 && !isReset ? 'enough' : undefined;
+    };
+  };
+  const reading = await judgeRanges(inspection, ranges, { whole, before, observe });
+  const inOrder = [...found.values()].map((terminals) =>
+    terminals.sort((a, b) => a.replay - b.replay || a.record.timestampMs - b.record.timestampMs),
   );
-  // A reset adds terminal records: the newest has the present outcome.
-  found.sort((a, b) => a.replay - b.replay || a.record.timestampMs - b.record.timestampMs);
-  const isRead = offset < (position?.read ?? 0);
-  const state = stateOf(source.record, account, found.at(-1)?.kind, live !== undefined, isRead);
-  if (state === 'unknown' && reason !== undefined) notes.push(UNKNOWN_REASONS[reason]);
-  const { described, failure } = await describeJobs(inspection, naming, live?.record.id);
-  if (failure !== undefined) notes.push(failure);
-  const report = {
-    partition,
-    offset,
-    kind: pipeline.kind,
-    state,
-    source: {
-      record: source.record,
-      timestampMs: source.timestampMs ?? null,
-      valueBytes: source.valueBytes ?? null,
-    },
-    shard: journal.shard,
-    owner: owner === undefined ? null : { instance: owner.instance, atMs: owner.atMs },
-    position:
-      position === undefined
-        ? null
-        : { watermark: position.watermark, read: position.read, claimed, replay: position.replay },
-    jobs: described,
-    blockedBy: IN_FLIGHT.has(state)
-      ? (await scan.group(pipeline.group)).members === 0
-        ? 'no replica is running'
-        : (failure ?? null)
-      : null,
-    terminals: await Promise.all(found.map((one) => describeTerminal(inspection, one))),
-    outputOffsets: outputs.offsets,
-    notes,
-  };
-  return {
-    explanation: { ...report, summary: summarise(report) },
-    whole: outputs.whole,
-    doubt: state === 'missing' || state === 'unknown' ? state : undefined,
-  };
+  return { ...reading, found: inOrder };
 }
 
-interface SourceFacts {
-  readonly record: Explanation['source']['record'];
-  /** Cause of an unreadable record. */
-  readonly cause?: string;
-  readonly timestampMs?: number;
-  readonly valueBytes?: number | null;
-  readonly isFiltered?: (() => boolean | undefined) | undefined;
+const replaysIn = ({ partition }: SourceCoordinate, { state }: ShardJournal): number =>
+  state.progress.get(partition)?.replay ?? 0;
+
+/** Returns false if the journal shows that the record is in flight. */
+function mayHaveEnded(at: SourceCoordinate, { state }: ShardJournal): boolean {
+  const { partition, offset } = at;
+  const { replay = 0, watermark = Infinity, claimed } = state.progress.get(partition) ?? {};
+  const isLive = [...state.jobs.values()].some(({ left }) => left.has(partition, offset));
+  return replay > 0 || (!isLive && (offset < watermark || claimed?.has(offset) === true));
 }
 
-async function sourceRecord(
-  { scan, pipeline, signal }: Inspection,
+/** Range of one record, empty if there is no committed record. @throws InspectError */
+async function rangeOf(
+  { scan, pipeline: { topics } }: Inspection,
   { partition, offset }: SourceCoordinate,
-): Promise<SourceFacts> {
-  const { isFiltered, topics } = pipeline;
+): Promise<SourceRange> {
   const bounds = await scan.bounds(topics.source);
   const range = bounds.get(partition);
   if (range === undefined)
@@ -168,112 +166,60 @@ async function sourceRecord(
       'usage',
       `offset ${offset} does not exist yet: partition ${partition} of ${topics.source} ends at ${range.end}`,
     );
-  if (offset < range.start) return { record: 'removed' };
-
-  let facts: SourceFacts = { record: 'none' };
   // Beyond the stable end it belongs to an open transaction of its producer: not committed, perhaps never.
-  const until = Math.min(offset + 1, range.stable);
-  await scan.read(
-    topics.source,
-    { partition, from: offset, until },
-    ({ records: [record], unreadable }) => {
-      if (record !== undefined)
-        facts = {
-          record: 'present',
-          timestampMs: record.timestampMs,
-          valueBytes: record.value?.length ?? null,
-          isFiltered: isFiltered && (() => isFiltered(record)),
-        };
-      if (unreadable !== undefined) {
-        const { timestampMs, poison } = unreadable;
-        facts = { record: 'unreadable', timestampMs, cause: poison.message };
-      }
-    },
-    signal,
-  );
-  return facts;
+  const isReadable = offset >= range.start && offset < range.stable;
+  return { partition, from: offset, to: isReadable ? offset + 1 : offset };
 }
 
-interface TracedJob {
-  readonly record: JobRecord;
-  leftMs: number | null;
+interface RecordFacts {
+  readonly job: JobReport | null;
+  readonly newest: FoundTerminal | undefined;
+  /** undefined without a committed record. */
+  readonly account: Account | undefined;
+  /** Position of intake in its partition; undefined: never claimed. */
+  readonly readTo: number | undefined;
 }
 
-/** Collects the jobs that name a record while the journal is read. */
-function jobTracer({ partition, offset }: SourceCoordinate, jobs: TracedJob[]): JournalObserver {
-  return (entry, writtenMs) => {
-    if (entry.entry !== 'job' && entry.entry !== 'left') return;
-    const known = jobs.find(({ record }) => record.id === entry.id);
-    if (entry.entry === 'job' && entry.value !== null) {
-      const names = entry.value.sources.some((source) => source.partition === partition);
-      if (known === undefined && names && coordinatesOf(entry.value).has(partition, offset))
-        jobs.push({ record: entry.value, leftMs: null });
-    } else if (known !== undefined) {
-      const isLeft = entry.entry === 'left' && entry.value?.has(partition, offset) === true;
-      if (!isLeft) known.leftMs ??= writtenMs;
-    }
-  };
-}
-
-async function describeJobs(
-  { remoteBatch, signal }: Inspection,
-  naming: readonly TracedJob[],
-  liveId: string | undefined,
-): Promise<{ readonly described: NamingJob[]; readonly failure: string | undefined }> {
-  const described: NamingJob[] = [];
-  let request = remoteBatch;
-  let failure: string | undefined;
-  for (const { record, leftMs } of naming) {
-    const isLive = record.id === liveId;
-    let service: RemoteBatch | undefined;
-    try {
-      service = await request?.(record.remoteId);
-    } catch (error) {
-      signal.throwIfAborted();
-      request = undefined;
-      failure = unreachable(error);
-    }
-    described.push({
-      ...reportedJob(record),
-      leftMs: isLive ? null : leftMs,
-      live: isLive,
-      service: service ?? null,
-    });
-  }
-  return { described, failure };
-}
-
-const IN_FLIGHT: ReadonlySet<RecordState> = new Set(['not_read', 'buffered', 'in_review']);
-
-const STATES: Readonly<Record<Account, RecordState>> = {
-  decided: 'decided',
-  deadLettered: 'dead_lettered',
-  skipped: 'skipped',
-  passedOver: 'passed_over',
-  beforeStart: 'before_start',
-  waiting: 'not_read',
-  live: 'in_review',
-  missing: 'missing',
-  unknown: 'unknown',
-};
-
-function stateOf(
-  record: SourceFacts['record'],
-  account: Account,
-  newest: TerminalKind | undefined,
-  live: boolean,
-  isRead: boolean,
-): RecordState {
+function stateOf({ job, newest, account }: RecordFacts): Explanation['state'] {
   // After a reset it may have a terminal record and be in review again.
-  if (live) return 'in_review';
-  if (newest !== undefined) return newest === 'decision' ? 'decided' : 'dead_lettered';
-  if (record === 'none') return 'no_record';
-  if (record === 'removed' && account !== 'beforeStart' && account !== 'passedOver')
-    return 'removed';
-  return account === 'waiting' && isRead ? 'buffered' : STATES[account];
+  if (job !== null) return 'live';
+  if (newest === undefined) return account ?? 'noRecord';
+  return newest.kind === 'decision' ? 'decided' : 'deadLettered';
 }
 
-async function describeTerminal(
+const SUMMARIES = {
+  skipped: 'Skipped: source.nullValues or source.filter excludes it.',
+  beforeStart: 'Older than the pipeline, which began at a later offset.',
+  noRecord:
+    'No committed record has this offset: retention or compaction has removed it, or it is a transaction marker, or part of an aborted or unfinished transaction.',
+  missing:
+    'MISSING: the journal calls it settled, but neither output has a terminal record for it.',
+  unknown: 'It has no terminal record, and the reason can no longer be determined: see the notes.',
+} as const;
+
+function summaryOf(state: Explanation['state'], { job, newest, readTo }: RecordFacts): string {
+  switch (state) {
+    case 'live':
+      return `In review: batch ${job?.remoteId}, attempt ${job?.attempt}.`;
+    case 'waiting':
+      return readTo === undefined
+        ? 'Not in a batch yet: no replica has ever claimed its shard.'
+        : `Not in a batch yet: its partition was read up to offset ${readTo} when the position was last written.`;
+    case 'deadLettered':
+      return `A dead letter: ${newest?.deadLetter?.reason}, ${newest?.deadLetter?.message}.`;
+    case 'decided': {
+      if (!newest?.decision)
+        return 'Decided; the decision is in a format that cannot be read here.';
+      const { status, result, errorCode, batch } = newest.decision;
+      const code = errorCode ? ` (${errorCode})` : '';
+      return `Decided: ${status}${result ? ` ${result}` : ''}${code}, batch ${batch.id}, attempt ${batch.attempt}.`;
+    }
+    default:
+      return SUMMARIES[state];
+  }
+}
+
+async function foundTerminal(
   { readFramed }: Inspection,
   { kind, topic, eventId, record }: TerminalRecord,
 ): Promise<FoundTerminal> {
@@ -284,7 +230,7 @@ async function describeTerminal(
   return { ...found, decision: await readDecision(value, readFramed), deadLetter: null };
 }
 
-/** Search for source records by their key over a bounded time, and their explanations. */
+/** Search for source records by their key over a bounded time. */
 export interface SearchRequest {
   readonly key: string;
   /** First timestamp, ms. */
@@ -303,10 +249,6 @@ export interface SearchReport {
   readonly records: readonly Explanation[];
 }
 
-interface Match extends SourceCoordinate {
-  readonly timestampMs: number;
-}
-
 /** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
 export async function search(
   inspection: Inspection,
@@ -315,45 +257,28 @@ export async function search(
 ): Promise<SearchReport> {
   const topic = inspection.pipeline.topics.source;
   const wanted = Buffer.from(key);
-  let newest: Match[] = [];
+  let newest: (SourceCoordinate & { readonly timestampMs: number })[] = [];
   let searched = 0;
   let matching = 0;
+  const trim = () => {
+    newest = newest.sort((a, b) => b.timestampMs - a.timestampMs).slice(0, limit);
+  };
   await readRanges(
     inspection,
     await rangesBetween(inspection, topic, sinceMs),
     async ({ records }, { partition }) => {
       searched += records.length;
-      for (const record of records) {
-        if (record.key?.equals(wanted) !== true) continue;
+      for (const { key: found, offset, timestampMs } of records) {
+        if (found?.equals(wanted) !== true) continue;
         matching++;
-        newest.push({ partition, offset: record.offset, timestampMs: record.timestampMs });
+        newest.push({ partition, offset, timestampMs });
         // At twice the limit: sorting costs little for each match.
-        if (newest.length > 2 * limit) newest = newestOf(newest, limit);
+        if (newest.length > 2 * limit) trim();
       }
     },
     (state) => progress({ ...state, matching }),
   );
-  const records: Explanation[] = [];
-  const asking = { ...inspection, remoteBatch: untilFailed(inspection.remoteBatch) };
-  for (const match of newestOf(newest, limit)) records.push(await explainRecord(asking, match));
+  trim();
+  const records = await explainRecords(inspection, newest);
   return { topic, sinceMs, searched, matching, records };
-}
-
-/** Requests nothing more once the service has failed: each request would wait as long. */
-function untilFailed(remoteBatch: Inspection['remoteBatch']): Inspection['remoteBatch'] {
-  if (remoteBatch === undefined) return undefined;
-  let failure: Promise<never> | undefined;
-  return async (remoteId) => {
-    if (failure !== undefined) return await failure;
-    try {
-      return await remoteBatch(remoteId);
-    } catch (error) {
-      failure = Promise.reject(error);
-      return await failure;
-    }
-  };
-}
-
-function newestOf(matches: readonly Match[], limit: number): Match[] {
-  return matches.toSorted((one, other) => other.timestampMs - one.timestampMs).slice(0, limit);
 }

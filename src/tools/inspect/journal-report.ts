@@ -1,10 +1,10 @@
-/** State of a pipeline: its shards, their positions, and every live job with the reason why it waits. */
+/** State of a pipeline: its shards, their positions, and every live job. */
 import type { Acknowledgement, Control } from '../../core/journal/control.ts';
+import type { JobRecord, LiveJob } from '../../core/journal/job.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { CommittedOffset, PartitionBounds } from '../../core/ports/kafka.ts';
-import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
+import type { Inspection } from './context.ts';
 import { newestOf, readAll } from './control.ts';
-import { type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { journalReader, type ShardJournal } from './shard-journal.ts';
 
 export interface PartitionPosition {
@@ -37,14 +37,24 @@ export interface ShardReport {
   readonly acknowledged: Acknowledgement | null;
 }
 
-export interface JobReport extends ReportedJob {
+export interface JobReport
+  extends Pick<
+    JobRecord,
+    'id' | 'remoteId' | 'type' | 'attempt' | 'depth' | 'count' | 'createdMs' | 'oldestEventMs'
+  > {
   readonly shard: number;
   /** Rows still to be settled. */
   readonly left: number;
   readonly partitions: readonly number[];
-  /** State at the service; null when it was not called or did not respond. */
-  readonly service: RemoteBatch | null;
-  readonly waitsFor: string;
+}
+
+export function jobReport(shard: number, { record, left }: LiveJob): JobReport {
+  const { id, remoteId, type, attempt, depth, count, createdMs, oldestEventMs } = record;
+  return {
+    ...{ id, remoteId, type, attempt, depth, count, createdMs, oldestEventMs, shard },
+    left: left.size,
+    partitions: left.entries().map(([partition]) => partition),
+  };
 }
 
 export interface JournalReport {
@@ -54,13 +64,9 @@ export interface JournalReport {
   readonly shards: readonly ShardReport[];
   /** Oldest first. */
   readonly jobs: readonly JobReport[];
-  readonly notes: readonly string[];
 }
 
-/** Shares the limits of the service with the connector's own calls. */
-const MAX_REQUESTED = 100;
-
-/** Reads the journal of every shard, and requests the live batches from the service if allowed. @throws InspectError */
+/** Reads the journal of every shard. @throws InspectError */
 export async function journalReport(inspection: Inspection): Promise<JournalReport> {
   const { scan, admin, pipeline } = inspection;
   const numbers = [...(await scan.bounds(pipeline.topics.journal)).keys()];
@@ -72,28 +78,9 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
     ...bounds.keys(),
   ]);
   const group = { id: pipeline.group, ...(await scan.group(pipeline.group)) };
-  const running = group.members > 0;
-  const notes = running ? [] : ['no replica is running: nothing proceeds until one is started'];
-
-  const live = journals
-    .flatMap(({ shard, state }) => [...state.jobs.values()].map((job) => ({ shard, job })))
-    .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
-  const remote = await remoteStates(
-    inspection,
-    live.map(({ job }) => job.record.remoteId),
-    notes,
-  );
-  const jobs = live.map(({ shard, job }): JobReport => {
-    const service = remote.get(job.record.remoteId);
-    return {
-      ...reportedJob(job.record),
-      shard,
-      left: job.left.size,
-      partitions: job.left.entries().map(([partition]) => partition),
-      service: service ?? null,
-      waitsFor: waitsFor({ kind: pipeline.kind, service, running }),
-    };
-  });
+  const jobs = journals
+    .flatMap(({ shard, state }) => [...state.jobs.values()].map((job) => jobReport(shard, job)))
+    .sort((a, b) => a.createdMs - b.createdMs);
   const shards = journals.map(
     ({ shard, state, writtenMs }): ShardReport => ({
       shard,
@@ -109,7 +96,7 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
       unsettled: [...state.jobs.values()].reduce((sum, { left }) => sum + left.size, 0),
     }),
   );
-  return { group, control: newestOf(journals), shards, jobs, notes };
+  return { group, control: newestOf(journals), shards, jobs };
 }
 
 function positionOf(
@@ -132,26 +119,3 @@ function positionOf(
     replay: progress?.replay ?? 0,
   };
 }
-
-async function remoteStates(
-  { remoteBatch, signal }: Inspection,
-  ids: readonly string[],
-  notes: string[],
-): Promise<ReadonlyMap<string, RemoteBatch>> {
-  const states = new Map<string, RemoteBatch>();
-  if (remoteBatch === undefined) return states;
-  if (ids.length > MAX_REQUESTED)
-    notes.push(`only the oldest ${MAX_REQUESTED} of ${ids.length} batches were requested`);
-  try {
-    await eachAtATime(ids.slice(0, MAX_REQUESTED), async (id) => {
-      states.set(id, await remoteBatch(id));
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    notes.push(unreachable(error));
-  }
-  return states;
-}
-
-export const unreachable = (error: unknown): string =>
-  `the service did not respond: ${error instanceof Error ? error.message : String(error)}`;

@@ -116,7 +116,7 @@ export async function rangesBetween(
 }
 
 /** Called with each terminal record; may wait. `enough` ends the scan. */
-type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
+export type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
 
 /**
  * Reads the terminal records of the pipeline in these ranges, a few partitions at a time.
@@ -214,26 +214,21 @@ function stallGuard({ clock, notice, pipeline }: Inspection, where: string) {
   const limitMs = pipeline.transactionTimeoutMs + ABORT_SLACK_MS;
   const limit = `${Math.ceil(limitMs / 1000)} s`;
   const stalled = new AbortController();
-  let timers: (() => void)[] = [];
-  const stop = () => {
-    for (const cancel of timers) cancel();
-    timers = [];
-  };
+  let cancel = () => {};
+  const stop = () => cancel();
   const restart = () => {
-    stop();
-    timers = [
-      clock.after(NOTICE_AFTER_MS, () =>
-        notice(`waiting for an open transaction on ${where} (at most ${limit})`),
-      ),
-      clock.after(limitMs, () =>
+    cancel();
+    cancel = clock.after(NOTICE_AFTER_MS, () => {
+      notice(`waiting for an open transaction on ${where} (at most ${limit})`);
+      cancel = clock.after(limitMs, () =>
         stalled.abort(
           new InspectError(
             'unreachable',
             `no progress on ${where} for ${limit}: a transaction is open there (kafka-transactions.sh find-hanging), or its leader does not respond`,
           ),
         ),
-      ),
-    ];
+      );
+    });
   };
   restart();
   return { signal: stalled.signal, stop, restart };

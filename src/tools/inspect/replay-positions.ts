@@ -3,7 +3,7 @@
  * originals commits them, so that both exist together or not at all.
  *
  * Below the offset of a partition no letter is left to replay. The metadata have the ranges above it
- * in which a selection has replayed all letters of a class; a range costs a few bytes, whatever lies
+ * in which a selection has replayed all letters of a reason; a range costs a few bytes, whatever lies
  * between these letters.
  */
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
@@ -22,15 +22,13 @@ export const replayGroupOf = (group: string): string => `${group}.replay`;
 
 interface Letter {
   readonly reason: string;
-  /** Times that its source record had been replayed. */
-  readonly replays: number;
   /** Position on the dead-letter topic. */
   readonly at: SourceCoordinate;
 }
 
 export interface ChosenLetter {
   readonly entry: Letter;
-  /** All letters of its class from here up to it are replayed with it, or were before. */
+  /** All letters of its reason from here up to it are replayed with it, or were before. */
   readonly from: number;
 }
 
@@ -41,12 +39,9 @@ interface Position {
 
 interface LeftLetters {
   readonly first: number;
-  /** One past the last letter that is left, by class. */
+  /** One past the last letter that is left, by reason. */
   readonly next: Map<string, number>;
 }
-
-/** Letters that are usually selected together. */
-const classOf = ({ reason, replays }: Letter): string => (replays > 0 ? `${reason} again` : reason);
 
 export class ReplayPositions {
   readonly group: string;
@@ -99,19 +94,19 @@ export class ReplayPositions {
     const { partition, offset } = entry.at;
     const position = this.#positions.get(partition);
     if (position === undefined) return false;
-    return offset < position.offset || position.ranges.get(classOf(entry))?.has(offset) === true;
+    return offset < position.offset || position.ranges.get(entry.reason)?.has(offset) === true;
   }
 
   /** Notes a letter for a later replay. The letters of a partition are left and chosen in their order. */
   leave(entry: Letter): void {
     const { partition, offset } = entry.at;
     const left = this.#left.get(partition) ?? { first: offset, next: new Map() };
-    left.next.set(classOf(entry), offset + 1);
+    left.next.set(entry.reason, offset + 1);
     this.#left.set(partition, left);
   }
 
-  choose<T extends Letter>(entry: T): ChosenLetter & { readonly entry: T } {
-    return { entry, from: this.#left.get(entry.at.partition)?.next.get(classOf(entry)) ?? 0 };
+  choose(entry: Letter): ChosenLetter {
+    return { entry, from: this.#left.get(entry.at.partition)?.next.get(entry.reason) ?? 0 };
   }
 
   /**
@@ -123,9 +118,9 @@ export class ReplayPositions {
     for (const { entry, from } of letters) {
       const { partition, offset } = entry.at;
       const position = this.#positions.get(partition) ?? { offset: 0, ranges: new Map() };
-      const range = position.ranges.get(classOf(entry)) ?? new OffsetSet();
+      const range = position.ranges.get(entry.reason) ?? new OffsetSet();
       range.addRange(range.firstMissing(from), offset + 1);
-      position.ranges.set(classOf(entry), range);
+      position.ranges.set(entry.reason, range);
       const next = Math.min(offset + 1, this.#left.get(partition)?.first ?? Infinity);
       position.offset = Math.max(position.offset, next);
       this.#positions.set(partition, position);

@@ -8,12 +8,7 @@ import {
 import { detached } from '../../core/detached.ts';
 import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../core/outcome/dead-letter.ts';
 import { type Transaction, TransactionError } from '../../core/ports/kafka.ts';
-import {
-  type OutgoingRecord,
-  placeOf,
-  type SourceCoordinate,
-  type SourceRecord,
-} from '../../core/record.ts';
+import type { OutgoingRecord, SourceRecord } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import {
   type DeadLetterEntry,
@@ -32,8 +27,6 @@ export type ReplayStatus =
   /** Published again, or with a dry run: would be. */
   | 'replayed'
   | 'replayed_before'
-  /** Its source record was a replay already. */
-  | 'failed_again'
   /** The dead letter has no value: it was gone from the source, too large, or null. */
   | 'no_value'
   /** Larger than max.message.bytes of the target. */
@@ -43,11 +36,6 @@ export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
-  readonly deadLetters: readonly (DeadLetterEntry & { readonly status: ReplayStatus })[];
-  /** `counts` cover more than the list. */
-  readonly listCut: boolean;
-  /** Source records that were named, and have no dead letter; none after a stop. */
-  readonly unmatched: readonly SourceCoordinate[];
   /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
 }
@@ -65,14 +53,8 @@ export interface ReplayRequest {
   readonly filter: DeadLetterFilter;
   /** Topic: the pipeline's source, or one that it does not use. */
   readonly to: string;
-  /** Largest number of listed dead letters. */
-  readonly listLimit: number;
   /** Opens a producer that commits offsets of that group; undefined: a dry run. */
   readonly open: ((group: string) => ReplayProducer) | undefined;
-  /** Includes dead letters of replayed records. */
-  readonly again?: boolean | undefined;
-  /** Records per second. */
-  readonly rate?: number | undefined;
   /** Stops after the transaction under way. */
   readonly stop?: AbortSignal | undefined;
 }
@@ -95,12 +77,8 @@ export async function replayDeadLetters(
 }
 
 interface Replayable extends ChosenLetter {
-  readonly entry: ListedEntry;
   readonly original: OutgoingRecord;
 }
-
-/** The status is undefined until the outcome is known. */
-type ListedEntry = DeadLetterEntry & { status?: ReplayStatus };
 
 class Replay {
   readonly #inspection: Inspection;
@@ -112,12 +90,9 @@ class Replay {
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
-    failed_again: 0,
     no_value: 0,
     too_large_for_target: 0,
   };
-  readonly #matched = new Set<string>();
-  readonly #listed: ListedEntry[] = [];
   #producer: ReplayProducer | undefined;
   #chunk: Replayable[] = [];
   #bytes = 0;
@@ -136,7 +111,7 @@ class Replay {
   }
 
   async run(): Promise<ReplayReport> {
-    const { to, open, filter } = this.#request;
+    const { to, open } = this.#request;
     const stop = this.#stop;
     const signal = AbortSignal.any([this.#inspection.signal, stop]);
     try {
@@ -154,21 +129,7 @@ class Replay {
       if (!stop.aborted || error !== stop.reason) throw error;
       await this.#writing;
     }
-    const deadLetters = this.#listed.flatMap(({ status, ...entry }) =>
-      status === undefined ? [] : [{ ...entry, status }],
-    );
-    const all = Object.values(this.#counts).reduce((sum, count) => sum + count, 0);
-    return {
-      dryRun: open === undefined,
-      to,
-      counts: this.#counts,
-      deadLetters,
-      listCut: deadLetters.length < all,
-      unmatched: stop.aborted
-        ? []
-        : filter.sources.filter((source) => !this.#matched.has(placeOf(source))),
-      interrupted: stop.aborted,
-    };
+    return { dryRun: open === undefined, to, counts: this.#counts, interrupted: stop.aborted };
   }
 
   async close(): Promise<void> {
@@ -200,33 +161,19 @@ class Replay {
       if (isOpen) this.#positions.leave(entry);
       return undefined;
     }
-    if (this.#request.filter.sources.length > 0) this.#matched.add(placeOf(entry));
-    const listed: ListedEntry = { ...entry };
-    if (this.#listed.length < this.#request.listLimit) this.#listed.push(listed);
-    const obstacle = this.#obstacle(entry, isOpen);
-    if (obstacle !== undefined) return this.#skip(listed, obstacle, isOpen);
+    if (!isOpen)
+      return this.#skip(entry, entry.valueBytes === null ? 'no_value' : 'replayed_before', isOpen);
     const original = originalOf(record);
     const bytes = BATCH_HEADER_BYTES + sizeInBatch(EncodedRecords.of([original]).size(0), 0);
-    if (bytes > this.#maxBytes) return this.#skip(listed, 'too_large_for_target', isOpen);
-    this.#chunk.push({ ...this.#positions.choose(listed), original });
+    if (bytes > this.#maxBytes) return this.#skip(entry, 'too_large_for_target', isOpen);
+    this.#chunk.push({ ...this.#positions.choose(entry), original });
     this.#bytes += entry.valueBytes ?? 0;
     return this.#chunk.length >= MAX_ROWS || this.#bytes >= MAX_BYTES ? this.#flush() : undefined;
   }
 
-  #obstacle({ replays, valueBytes }: DeadLetterEntry, isOpen: boolean): ReplayStatus | undefined {
-    if (valueBytes === null) return 'no_value';
-    if (!isOpen) return 'replayed_before';
-    return replays > 0 && this.#request.again !== true ? 'failed_again' : undefined;
-  }
-
-  #skip(entry: ListedEntry, status: ReplayStatus, isOpen: boolean): undefined {
-    this.#count(entry, status);
-    if (isOpen) this.#positions.leave(entry);
-  }
-
-  #count(entry: ListedEntry, status: ReplayStatus): void {
-    entry.status = status;
+  #skip(entry: DeadLetterEntry, status: ReplayStatus, isOpen: boolean): undefined {
     this.#counts[status]++;
+    if (isOpen) this.#positions.leave(entry);
   }
 
   /** Several partitions are read at a time, but transactions of one producer must not overlap. */
@@ -235,24 +182,10 @@ class Replay {
     this.#chunk = [];
     this.#bytes = 0;
     this.#writing = this.#writing.then(async () => {
-      await this.#publish(full);
+      if (full.length > 0 && !this.#stop.aborted) await this.#write(full);
       return undefined;
     });
     return this.#writing;
-  }
-
-  /** Writes what the rate allows, then the rest. */
-  async #publish(chunk: Replayable[]): Promise<void> {
-    const { clock, signal } = this.#inspection;
-    const { rate, open } = this.#request;
-    while (chunk.length > 0 && !this.#stop.aborted) {
-      const part = chunk.splice(0, Math.min(MAX_ROWS, rate ?? MAX_ROWS));
-      await this.#write(part);
-      this.#report();
-      if (rate === undefined || open === undefined) continue;
-      const waitMs = (1_000 * part.length) / rate;
-      await clock.sleep(waitMs, this.#stop).catch(() => signal.throwIfAborted());
-    }
   }
 
   /** Writes in one transaction. */
@@ -266,7 +199,8 @@ class Replay {
         throw error instanceof TransactionError ? replayFailure(error) : error;
       }
     }
-    for (const { entry } of chunk) this.#count(entry, 'replayed');
+    this.#counts.replayed += chunk.length;
+    this.#report();
   }
 
   #report(): void {

@@ -1,9 +1,5 @@
-/** Journal of one shard as an observer reads it: the state that an owner would recover, and its history. */
-import {
-  type JournalEntry,
-  JournalFormatError,
-  type PartitionProgress,
-} from '../../core/journal/journal-records.ts';
+/** Journal of one shard as an observer reads it: the state that an owner would recover. */
+import { JournalFormatError } from '../../core/journal/journal-records.ts';
 import { type JournalState, JournalView } from '../../core/journal/journal-view.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { OffsetSet } from '../../core/offset-set.ts';
@@ -16,24 +12,16 @@ const MAX_ATTEMPTS = 5;
 export interface ShardJournal {
   readonly shard: number;
   readonly state: JournalState;
-  /** By partition. */
-  readonly histories: ReadonlyMap<number, ProgressHistory>;
   /** Time of the newest record; undefined for an empty journal. */
   readonly writtenMs: number | undefined;
 }
-
-/** Called with every record that is still in the journal, in order. */
-export type JournalObserver = (entry: JournalEntry, writtenMs: number) => void;
 
 /**
  * Reads the journal of a shard to its present end.
  * @throws InspectError `refused` when it belongs to another pipeline, application or version
  */
-export const readShardJournal = (
-  inspection: Inspection,
-  shard: number,
-  observe?: JournalObserver,
-): Promise<ShardJournal> => journalReader(inspection, shard, observe)();
+export const readShardJournal = (inspection: Inspection, shard: number): Promise<ShardJournal> =>
+  journalReader(inspection, shard)();
 
 /**
  * Returns a function that reads the journal of a shard on to its present end.
@@ -42,10 +30,8 @@ export const readShardJournal = (
 export function journalReader(
   inspection: Inspection,
   shard: number,
-  observe?: JournalObserver,
 ): (to?: 'stable' | 'end') => Promise<ShardJournal> {
   const view = new JournalView();
-  const histories = new Map<number, ProgressHistory>();
   let position = 0;
   let writtenMs: number | undefined;
   return async (to = 'stable') => {
@@ -62,13 +48,8 @@ export function journalReader(
           { partition: shard, from: Math.max(position, bounds.start), until: bounds[to] },
           ({ records, unreadable, nextOffset }) => {
             for (const { key, value, timestampMs } of records) {
-              const entry = view.fold(key?.toString() ?? '', value?.toString() ?? null);
-              observe?.(entry, timestampMs);
+              view.fold(key?.toString() ?? '', value?.toString() ?? null);
               writtenMs = timestampMs;
-              if (entry.entry !== 'progress') continue;
-              const history = histories.get(entry.partition) ?? new ProgressHistory();
-              histories.set(entry.partition, history);
-              history.fold(entry.value);
             }
             if (unreadable !== undefined)
               throw new JournalFormatError(
@@ -81,7 +62,7 @@ export function journalReader(
         );
         const state = view.finish();
         checkMeta(inspection, state, all.size);
-        return { shard, state, histories, writtenMs };
+        return { shard, state, writtenMs };
       } catch (error) {
         if (!(error instanceof JournalFormatError)) throw error;
         // Compaction may have removed a record in favour of one written meanwhile: read on to that.
@@ -119,7 +100,7 @@ function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: num
  */
 export async function journalEvidence(
   inspection: Inspection,
-  { shard, state, histories }: ShardJournal,
+  { shard, state }: ShardJournal,
   partitions: readonly number[],
 ): Promise<(partition: number) => JournalEvidence> {
   const { admin, pipeline } = inspection;
@@ -136,7 +117,6 @@ export async function journalEvidence(
   }
   return (partition) => {
     const progress = state.progress.get(partition);
-    const history = histories.get(partition) ?? new ProgressHistory();
     const live = new OffsetSet();
     for (const { left } of state.jobs.values())
       for (const [of, offsets] of left.entries())
@@ -147,28 +127,7 @@ export async function journalEvidence(
       live,
       start: progress?.start ?? inherited.get(partition) ?? 0,
       isStartInherited: progress?.inherited === true || inherited.has(partition),
-      passedOver: history.passedOver,
-      hasForgottenResets: history.hasForgottenResets,
+      wasReset: (progress?.replay ?? 0) > 0,
     };
   };
-}
-
-/** Records of a partition that its resets passed over. Compaction may have removed the entries that show some of them. */
-export class ProgressHistory {
-  /** Offsets that a forward reset skipped: they have no terminal record, as intended. */
-  readonly passedOver = new OffsetSet();
-  /** The group was reset in a way that the journal no longer shows in full. */
-  hasForgottenResets = false;
-  #last: PartitionProgress | undefined;
-
-  fold(progress: PartitionProgress): void {
-    const before = this.#last;
-    this.#last = progress;
-    const resets = progress.replay - (before?.replay ?? 0);
-    if (resets === 1 && before !== undefined && progress.last === null) {
-      // Offsets up to the new W that were claimed before were settled, or are in live jobs.
-      for (const [from, to] of before.claimed.gaps(before.watermark, progress.watermark))
-        this.passedOver.addRange(from, to);
-    } else if (resets > 0) this.hasForgottenResets = true;
-  }
 }

@@ -218,14 +218,23 @@ describe('batch submit', { timeout: 600_000 }, () => {
       /Refused by the service at \S+\. Nothing was sent\.\n {2}create_batch .*known are comment/,
     );
     const args = ['batch', 'submit', file, '-t', 'comment'];
-    const key = await run(args, { ...service.env, CONTENT_REVIEW_API_KEY: 'sk-wrong-key' });
+    const connected = (baseUrl: string, apiKey: string) =>
+      run(
+        [
+          ...args,
+          '-c',
+          service.file('other.yaml', `service: {baseUrl: "${baseUrl}", apiKey: ${apiKey}}`),
+        ],
+        {},
+      );
+    const key = await connected(service.sandbox.baseUrl, 'sk-wrong-key');
     assert.equal(key.code, EXIT.refused);
     assert.match(
       key.err,
-      /The API key \(from CONTENT_REVIEW_API_KEY\) is not accepted by the service at \S+\. Nothing was sent\./,
+      /The API key \(from service\.apiKey of \S+\) is not accepted by the service at \S+\. Nothing was sent\./,
     );
     assert.doesNotMatch(key.err, /sk-wrong/);
-    const none = await service.run(...args, '--url', await deadAddress());
+    const none = await connected(await deadAddress(), 'k');
     assert.equal(none.code, EXIT.unreachable);
     assert.match(none.err, /The service at \S+ cannot be reached\. Nothing was sent\./);
     assertNothingSent(service);

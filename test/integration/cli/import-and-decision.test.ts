@@ -1,10 +1,11 @@
 /** `import` and `decision` against the sandbox. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { bench } from './service-commands.ts';
+import { bench, run } from './service-commands.ts';
 
 const DIRECTORY = temporaryDirectory();
 let benches = 0;
@@ -39,21 +40,9 @@ describe('import', { timeout: 600_000 }, () => {
       { operation: 'ingest', action: 'stuck' },
     );
     assert.equal((await service.run('import', 'submit', file, '--wait')).code, EXIT.problems);
-    const stuck = await service.run(
-      'import',
-      'submit',
-      file,
-      '--wait',
-      '--timeout',
-      '50ms',
-      '--import-path',
-      '/v1/import/{import_id}',
-    );
+    const stuck = await service.run('import', 'submit', file, '--wait', '--timeout', '50ms');
     assert.equal(stuck.code, EXIT.unfinished);
-    assert.match(
-      stuck.err,
-      /import get \S{36} --wait --config \S+ --import-path '\/v1\/import\/\{import_id\}'\n$/,
-    );
+    assert.match(stuck.err, /import get \S{36} --wait --config \S+\n$/);
     const unknown = await service.run('import', 'get', 'nope');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /There is no import with this id/);
@@ -62,12 +51,18 @@ describe('import', { timeout: 600_000 }, () => {
   it('warns against a second submission when the state of a sent file is unavailable, and waits out an outage', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
-    const path = '/v1/elsewhere/{import_id}';
-    const lost = await service.run('import', 'submit', file, '--wait', '--import-path', path);
+    const elsewhere = service.file(
+      'elsewhere.yaml',
+      readFileSync(service.config, 'utf8').replace(
+        '}',
+        ', importPath: "/v1/elsewhere/{import_id}"}',
+      ),
+    );
+    const lost = await run(['import', 'submit', file, '--wait', '--config', elsewhere], {});
     assert.deepEqual([lost.code, lost.out], [EXIT.failure, '']);
     assert.match(
       lost.err,
-      /The file was sent, and import \S{36} has it: do not submit it again\. .*--import-path.*\n.* 404 .*\nTo continue:\n.* import get \S{36} --wait .*elsewhere/,
+      /The file was sent, and import \S{36} has it: do not submit it again\. .*service\.importPath.*\n.* 404 .*\nTo continue:\n.* import get \S{36} --wait .*elsewhere/,
     );
     assert.equal(service.sandbox.imports()[0]?.uploaded === null, false);
     service.faults({ operation: 'get_import', action: 'answer', status: 401 });
@@ -83,7 +78,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.match(away.err, /the service is unavailable, waiting for it/);
     const unknown = await service.run('import', 'get', 'nope', '--wait');
     assert.equal(unknown.code, EXIT.usage);
-    assert.match(unknown.err, /^There is no import with this id at .* --import-path/);
+    assert.match(unknown.err, /^There is no import with this id at .* service\.importPath/);
   });
 });
 

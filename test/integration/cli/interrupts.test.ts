@@ -9,7 +9,7 @@ import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { ROOT, startCli } from './cli-process.ts';
-import { type Bench, bench } from './service-commands.ts';
+import { bench } from './service-commands.ts';
 
 const DIRECTORY = temporaryDirectory();
 let benches = 0;
@@ -23,7 +23,7 @@ async function stage(t: TestContext) {
   const temporary = service.path('tmp');
   mkdirSync(temporary);
   const start = (args: readonly string[], stdin?: 'pipe') =>
-    startCli(args, { ...service.env, TMPDIR: temporary }, stdin);
+    startCli([...args, '--config', service.config], { TMPDIR: temporary }, stdin);
   const leftovers = () =>
     [...readdirSync(directory), ...readdirSync(temporary)].filter((name) =>
       /content-review|\.part$/.test(name),
@@ -32,12 +32,9 @@ async function stage(t: TestContext) {
 }
 
 /** Runs the command that a message ends with, in a shell. */
-async function runPrinted(
-  err: string,
-  { env }: Bench,
-): Promise<{ stdout: string; stderr: string }> {
+async function runPrinted(err: string): Promise<{ stdout: string; stderr: string }> {
   const command = err.trimEnd().split('\n').at(-1) ?? '';
-  return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } });
+  return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH } });
 }
 
 describe('SIGUSR1', { timeout: 600_000 }, () => {
@@ -79,7 +76,7 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
       /Interrupted\. The service continues with batch \S{36}\.\nTo continue:\n {2}node src\/cli\/main\.ts batch results \S{36} --wait --output '/,
     );
     service.faults();
-    await runPrinted(err, service);
+    await runPrinted(err);
     assert.match(readFileSync(results, 'utf8'), /^Content,Status/);
     assert.equal(service.sandbox.batches().length, 1);
   });

@@ -43,19 +43,17 @@ export async function run(
 
 export class Bench {
   readonly sandbox: FakeService;
-  readonly env: Readonly<Record<string, string>>;
   readonly #directory: string;
-  readonly #config: string;
+  readonly config: string;
 
   constructor(sandbox: FakeService, directory: string) {
     this.sandbox = sandbox;
     this.#directory = directory;
     // As few retries as can be: tests do not wait.
-    this.#config = this.file(
+    this.config = this.file(
       'service.yaml',
       `service: {baseUrl: "${sandbox.baseUrl}", apiKey: ${KEY}}\n`,
     );
-    this.env = { CONTENT_REVIEW_URL: sandbox.baseUrl, CONTENT_REVIEW_API_KEY: KEY };
   }
 
   path(name: string): string {
@@ -73,7 +71,7 @@ export class Bench {
   }
 
   watch(args: readonly string[], onErr: (text: string) => void): Promise<Ran> {
-    return run([...args, '--config', this.#config], {}, onErr);
+    return run([...args, '--config', this.config], {}, onErr);
   }
 
   faults(...faults: readonly FaultInput[]): void {

@@ -101,8 +101,6 @@ test('originals are published once, with unchanged key, value and headers; the d
     letterOf('another-topic', record(6, 'not ours'), 'not_json'),
   ]);
   const replay = ['dead-letters', 'replay', ...flags, '--since', '1h', '--to'];
-  const statuses = ({ deadLetters: all }: ReplayReport) =>
-    all.map(({ offset, status }) => `${offset} ${status}`).sort();
 
   const dry = await toolJson<ReplayReport>(...replay, 'source');
   assert.deepEqual(
@@ -111,16 +109,9 @@ test('originals are published once, with unchanged key, value and headers; the d
       EXIT.ok,
       true,
       source,
-      { replayed: 2, replayed_before: 0, failed_again: 0, no_value: 3, too_large_for_target: 0 },
+      { replayed: 2, replayed_before: 0, no_value: 3, too_large_for_target: 0 },
     ],
   );
-  assert.deepEqual(statuses(dry), [
-    '1 replayed',
-    '2 replayed',
-    '3 no_value',
-    '4 no_value',
-    '5 no_value',
-  ]);
   assert.deepEqual(await kafka.readDecided(source), []);
   const committed = async () => {
     const admin = await kafka.admin();
@@ -145,7 +136,6 @@ test('originals are published once, with unchanged key, value and headers; the d
   assert.deepEqual(again.counts, {
     replayed: 0,
     replayed_before: 2,
-    failed_again: 0,
     no_value: 3,
     too_large_for_target: 0,
   });
@@ -153,7 +143,6 @@ test('originals are published once, with unchanged key, value and headers; the d
   assert.equal((await kafka.readDecided(source)).length, 2);
 
   const { out } = await tool(...replay, 'source');
-  assert.match(out, /^1:1 +not_json +\S+ +4 +was replayed before$/m);
   assert.match(
     out,
     /^Dry run: 0 records would go to content-\w+\. Skipped: 2 replayed before, 3 without a value\.$/m,
@@ -165,7 +154,6 @@ test('originals are published once, with unchanged key, value and headers; the d
   assert.deepEqual(later.counts, {
     replayed: 1,
     replayed_before: 0,
-    failed_again: 0,
     no_value: 0,
     too_large_for_target: 0,
   });
@@ -185,7 +173,7 @@ test('originals are published once, with unchanged key, value and headers; the d
 
 test('replays that are killed are continued, and two concurrent ones still replay each dead letter once', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
-  const COUNT = 6_000;
+  const COUNT = 30_000;
   const letters = Array.from({ length: COUNT }, (_, n) =>
     letterOf(source, record(n, `value ${n}`), 'not_json'),
   );
@@ -199,7 +187,7 @@ test('replays that are killed are continued, and two concurrent ones still repla
   };
   for (let kill = 1; kill <= 3; kill++) {
     const before = await written();
-    const killed = startCli([...replay, '--rate', '2000']);
+    const killed = startCli(replay);
     const more = async () => (await written()) >= before + 300 * kill;
     await eventually(`a replay writes before kill ${kill}`, more, { everyMs: 5 });
     killed.child.kill('SIGKILL');

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit.ts';
-import type { SearchReport } from '../../../src/tools/inspect/explain.ts';
-import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
+import type { Explanation, SearchReport } from '../../../src/tools/inspect/explain.ts';
 import type { JournalReport } from '../../../src/tools/inspect/journal-report.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
@@ -59,19 +58,16 @@ const terminals = new TerminalRecords(kafka, stack);
 await terminals.untilCount(61);
 await eventually('the slow ones are in review', async () => {
   const { jobs } = await toolJson<JournalReport>('journal', ...flags);
-  return (
-    jobs.reduce((sum, job) => sum + job.left, 0) === 6 &&
-    jobs.every(({ service }) => service?.status === 'PENDING')
-  );
+  return jobs.reduce((sum, job) => sum + job.left, 0) === 6;
 });
 
 const at = (place: { readonly partition: number; readonly offset: number } | undefined) =>
   `${place?.partition}:${place?.offset}`;
-const explained = (place: Parameters<typeof at>[0], ...more: string[]) =>
-  toolJson<Explanation>('explain', at(place), ...flags, ...more);
+const explained = (place: Parameters<typeof at>[0]) =>
+  toolJson<Explanation>('explain', at(place), ...flags);
 const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
 
-test('journal shows shards, positions and live jobs with their wait reasons', async () => {
+test('journal shows shards, positions and live jobs', async () => {
   // Journal and group are read one after the other: progress may come between.
   const report = await eventually('the group has committed what the journal has', async () => {
     const one = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
@@ -81,7 +77,6 @@ test('journal shows shards, positions and live jobs with their wait reasons', as
   assert.equal(report.code, EXIT.ok);
   assert.equal(report.pipeline, 'reviews');
   assert.deepEqual(report.group, { id: stack.group, state: 'Stable', members: 1 });
-  assert.deepEqual(report.notes, []);
   assert.deepEqual(
     report.shards.map(({ shard, partitions }) => [
       shard,
@@ -96,17 +91,12 @@ test('journal shows shards, positions and live jobs with their wait reasons', as
     assert.ok(owner !== null && Date.now() - owner.atMs < 600_000);
     for (const { resetPending } of partitions) assert.equal(resetPending, false);
   }
-  for (const job of report.jobs) {
-    assert.equal(job.type, 'slow');
-    assert.equal(job.waitsFor, 'the review');
-    assert.equal(job.service?.total, job.count);
-  }
-  const { out, code } = await tool('journal', ...flags, '--no-service');
+  for (const job of report.jobs) assert.equal(job.type, 'slow');
+  const { out, code } = await tool('journal', ...flags);
   assert.equal(code, EXIT.ok);
   assert.match(out, /^Group group-\w+: Stable, 1 replica\. \d live jobs?\.$/m);
   assert.match(out, /^SHARD +OWNER +SEEN +PARTITION +W +COMMITTED/m);
   assert.match(out, /^BATCH +SHARD +TYPE +LEFT +ROWS/m);
-  assert.match(out, /unknown: the service was not called/);
 });
 
 test('explain distinguishes a decision, a dead letter, a live job and an offset without a record, and shows no content', async () => {
@@ -123,24 +113,18 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
       published.decision?.batch.id,
     ],
   );
-  assert.equal(decided.jobs[0]?.remoteId, published.decision?.batch.id);
-  assert.equal(decided.jobs[0]?.service?.status, 'SUCCESS');
-  assert.ok(decided.outputOffsets > 0);
+  assert.equal(decided.job, null);
 
   const letter = await explained(poison);
   assert.deepEqual(
-    [letter.state, letter.terminals[0]?.deadLetter?.reason, letter.jobs],
-    ['dead_lettered', 'not_json', []],
+    [letter.state, letter.terminals[0]?.deadLetter?.reason, letter.job],
+    ['deadLettered', 'not_json', null],
   );
 
   const live = await explained(slow[0]);
-  assert.deepEqual(
-    [live.state, live.jobs[0]?.live, live.jobs[0]?.service?.status],
-    ['in_review', true, 'PENDING'],
-  );
-  assert.deepEqual([live.terminals, live.outputOffsets], [[], 0]);
+  assert.deepEqual([live.state, live.job?.type, live.terminals], ['live', 'slow', []]);
 
-  assert.equal((await explained(aborted)).state, 'no_record');
+  assert.equal((await explained(aborted)).state, 'noRecord');
 
   for (const place of [fast[7], poison, slow[0], aborted]) {
     const { out, err, code } = await tool('explain', at(place), ...flags);
@@ -170,7 +154,7 @@ test('audit balances to the record, ignores aborted records, and accepts a time'
 test('the tools change neither group nor owners nor journal', async () => {
   // The replica that is left takes over from the one that has just ended.
   const settled = async () => {
-    const report = await toolJson<JournalReport>('journal', ...flags, '--no-service');
+    const report = await toolJson<JournalReport>('journal', ...flags);
     const owners = new Set(report.shards.map(({ owner }) => owner?.instance));
     return report.group.state === 'Stable' && report.group.members === 1 && owners.size === 1
       ? report
@@ -181,7 +165,7 @@ test('the tools change neither group nor owners nor journal', async () => {
   for (const args of [['journal'], ['explain', at(fast[0])], ['audit'], ['dead-letters', 'list']]) {
     assert.equal((await tool(...args, ...flags)).code, EXIT.ok);
   }
-  const afterwards = await toolJson<JournalReport>('journal', ...flags, '--no-service');
+  const afterwards = await toolJson<JournalReport>('journal', ...flags);
   assert.equal(await replica.metric('rebalances_total'), rebalances);
   assert.deepEqual(afterwards.group, before.group);
   const instances = ({ shards }: JournalReport) => shards.map(({ owner }) => owner?.instance);
@@ -203,7 +187,7 @@ test('without the connector, waiting records are shown as such, and deliberate d
     { partition: 0, key: 'q', value: event('fast', 47112) },
   ]);
   assert.ok(lost !== undefined && waiting !== undefined);
-  assert.match((await explained(lost)).state, /not_read|buffered/);
+  assert.equal((await explained(lost)).state, 'waiting');
 
   const copied = terminals.one(fast[3] as (typeof fast)[number]).record;
   await kafka.write(stack.topics.decisions, [
@@ -237,5 +221,5 @@ test('without the connector, waiting records are shown as such, and deliberate d
   assert.deepEqual([why.code, why.state], [EXIT.problems, 'missing']);
   const worst = await searched('--key', 'q');
   assert.deepEqual([worst.code, worst.matching], [EXIT.problems, 2]);
-  assert.equal((await explained(waiting)).state, 'not_read');
+  assert.equal((await explained(waiting)).state, 'waiting');
 });

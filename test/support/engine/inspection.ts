@@ -2,13 +2,19 @@
 import type { Command } from '../../../src/core/journal/control.ts';
 import { deadLetter, REPLAYS_HEADER } from '../../../src/core/outcome/dead-letter.ts';
 import type { DeadLetterReason } from '../../../src/core/outcome/dead-letter-reason.ts';
-import type { SourceRecord } from '../../../src/core/record.ts';
+import type { SourceCoordinate, SourceRecord } from '../../../src/core/record.ts';
+import {
+  type AuditReport,
+  type AuditRequest,
+  auditFrom,
+} from '../../../src/tools/inspect/audit.ts';
 import type { Inspection } from '../../../src/tools/inspect/context.ts';
 import {
   type ControlReport,
   type ControlTools,
   giveCommand,
 } from '../../../src/tools/inspect/control.ts';
+import { type Explanation, explainRecords } from '../../../src/tools/inspect/explain.ts';
 import { KafkaClient } from '../memory/kafka/client.ts';
 import { MemoryTopicScan } from '../memory/kafka/topic-scan.ts';
 import { VirtualProcess } from '../memory/process.ts';
@@ -53,8 +59,19 @@ export function inspectionOf(
     clock: process,
     signal: new AbortController().signal,
     notice: () => {},
-    remoteBatch: undefined,
   };
+}
+
+/** Audits without an earlier position. */
+export const audit = async (
+  inspection: Inspection,
+  request: AuditRequest = {},
+): Promise<AuditReport> => (await auditFrom(inspection, request)).report;
+
+/** Explains one record. */
+export async function explain(world: World, inspection: Inspection, at: SourceCoordinate) {
+  const [explained] = await world.through(explainRecords(inspection, [at]), 600_000);
+  return explained as Explanation;
 }
 
 /** Tools that give commands. */

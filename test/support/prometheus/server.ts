@@ -20,11 +20,6 @@ export interface Sample {
   readonly value: number;
 }
 
-export interface Exemplar {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: string;
-}
-
 export class PrometheusServer {
   readonly url: string;
   readonly #process: Kept;
@@ -43,14 +38,6 @@ export class PrometheusServer {
       labels: metric,
       value: Number(text.replace('Inf', 'Infinity')),
     }));
-  }
-
-  /** Returns the exemplars of the last five minutes. */
-  async exemplars(selector: string): Promise<readonly Exemplar[]> {
-    const end = Date.now() / 1_000 + 60;
-    const range = `start=${end - 360}&end=${end}`;
-    const found = await this.#get(`query_exemplars?query=${encodeURIComponent(selector)}&${range}`);
-    return (found as { exemplars: Exemplar[] }[]).flatMap(({ exemplars }) => exemplars);
   }
 
   /** Returns the type and help of a metric from the last scrape. */
@@ -100,7 +87,6 @@ export async function startPrometheus({
       `--config.file=${file}`,
       `--storage.tsdb.path=${path.join(directory, 'data')}`,
       '--web.listen-address=127.0.0.1:0',
-      '--enable-feature=exemplar-storage',
     ],
     cwd: directory,
     onLine: (line) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import { INVENTED_RESULT, trySample } from '../../../src/app/tools/sample.ts';
+import { publishedOf, RESULT } from '../../support/review/published.ts';
 import { parse } from '../config/problems-of.ts';
 
 test('the column that review.resultColumn names holds the result, and metadata of that name has no column', async () => {
@@ -16,15 +16,10 @@ test('the column that review.resultColumn names holds the result, and metadata o
     assert.ok(pipeline !== undefined);
     const metadata = { [resultColumn.toLowerCase()]: 'mine', other: 'x' };
     const value = Buffer.from(JSON.stringify({ content: 'hello', type: 'post', metadata }));
-    const { result } = await trySample(pipeline, {
-      value,
-      key: undefined,
-      headers: [],
-      timestampMs: 0,
-    });
-    assert.ok(result.outcome === 'accepted', JSON.stringify(result));
-    assert.match(result.upload, /^Content,other,connector_ref\r\n/);
-    const decision = JSON.parse(result.published.value);
-    assert.deepEqual([decision.result, decision.metadata], [INVENTED_RESULT, metadata]);
+    const sample = { value, key: undefined, headers: [] };
+    const { upload, record } = await publishedOf(pipeline, sample);
+    assert.match(upload, /^Content,other,connector_ref\r\n/);
+    const decision = JSON.parse(String(record.value));
+    assert.deepEqual([decision.result, decision.metadata], [RESULT, metadata]);
   }
 });

@@ -167,25 +167,6 @@ describe('probe of the service', () => {
     assert.equal(probes, made);
   });
 
-  it('counts a refused creation against the key, although a probe, which only reads, succeeds', async () => {
-    probe.start();
-    await clock.advance(1);
-    probe.called('create_batch', '403');
-    probe.called('get_batch', '200');
-    await clock.advance(60_000);
-    assert.deepEqual(states(), { service: true, api_key: false });
-    assert.match(reasonOf('api_key') ?? '', /^create_batch answered 403/);
-    probe.called('create_batch', '404');
-    assert.equal(states().api_key, false);
-    probe.called('create_batch', '201');
-    assert.deepEqual(states(), WELL);
-
-    // A replica without work gets no other answer.
-    probe.called('create_batch', '403');
-    await clock.advance(320_000);
-    assert.deepEqual(states(), WELL);
-  });
-
   it('goes on after an unexpected failure', async () => {
     outcome = new Error('a bug');
     probe.start();

@@ -51,21 +51,17 @@ async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
   const headers = [...properties.matchAll(/^header=([^=]+)=(.*)$/gm)].map(
     ([, name = '', value = '']) => [name, Buffer.from(value)] as const,
   );
-  const { kind, result } = await trySample(pipelineOf(yaml), {
-    value: Buffer.from(json),
-    key,
-    headers,
-    timestampMs: 0,
-  });
+  const pipeline = pipelineOf(yaml);
+  const { result } = await trySample(pipeline, { value: Buffer.from(json), key, headers });
   if (result.outcome === 'skipped') return `skipped: ${result.reason}\n`;
   if (result.outcome === 'dead_letter') return `dead letter: ${result.reason}\n${result.message}\n`;
-  const { published } = result;
-  const keyed = published.key === (key ?? null) ? '' : `, published with key ${published.key}`;
+  const { type, outputKey } = result.item;
+  const keyed = outputKey === undefined ? '' : `, published with key ${outputKey}`;
   const verdict = {
-    review: `reviewed as ${result.type}${keyed}`,
+    review: `reviewed as ${type}${keyed}`,
     import: 'imported',
     lookup: 'looked up',
-  }[kind];
+  }[pipeline.kind];
   const upload = result.upload
     .replace(/"[\w-]+"\r\n$/, '…')
     .replaceAll('\r\n', '\n')

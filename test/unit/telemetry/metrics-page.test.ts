@@ -9,9 +9,9 @@ function page() {
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const times = { nowMs: 0, costMs: 2, rendered: 0 };
   const render = metrics.render.bind(metrics);
-  metrics.render = async (accept) => {
+  metrics.render = async () => {
     times.rendered++;
-    const text = await render(accept);
+    const text = await render();
     times.nowMs += times.costMs;
     return text;
   };
@@ -21,33 +21,33 @@ function page() {
 
 test('scrapers of a moment get one text, and rendering takes a twentieth of the time', async () => {
   const { made, times } = page();
-  const texts = await Promise.all(Array.from({ length: 120 }, () => made.text(undefined)));
+  const texts = await Promise.all(Array.from({ length: 120 }, () => made.text()));
   assert.equal(times.rendered, 1);
-  assert.equal(new Set(texts.map(({ body }) => body)).size, 1);
+  assert.equal(new Set(texts).size, 1);
   times.nowMs = 39;
-  await made.text(undefined);
+  await made.text();
   assert.equal(times.rendered, 1);
   times.nowMs = 40;
-  await made.text(undefined);
+  await made.text();
   assert.equal(times.rendered, 2);
 });
 
 test('no text is older than a second, however long its rendering takes', async () => {
   const { made, metrics, times } = page();
   times.costMs = 400;
-  await made.text(undefined);
+  await made.text();
   metrics.count('log_lines_dropped_total', {}, 7);
   times.nowMs = 999;
-  assert.doesNotMatch((await made.text(undefined)).body, /log_lines_dropped_total 7/);
+  assert.doesNotMatch(await made.text(), /log_lines_dropped_total 7/);
   times.nowMs = 1_000;
-  assert.match((await made.text(undefined)).body, /log_lines_dropped_total 7/);
+  assert.match(await made.text(), /log_lines_dropped_total 7/);
 });
 
 test('a rendering that fails is repeated by the next scraper', async () => {
   const { made, metrics } = page();
   const { render } = metrics;
   metrics.render = async () => assert.fail('broken');
-  await assert.rejects(made.text(undefined), /broken/);
+  await assert.rejects(made.text(), /broken/);
   metrics.render = render;
-  await made.text(undefined);
+  await made.text();
 });

@@ -81,7 +81,7 @@ const MEANINGS: Readonly<
 
 /** Other mistakes of which the service has no such object. */
 const HINTS: Readonly<Record<string, string>> = {
-  import: ', or --import-path is wrong',
+  import: ', or service.importPath is wrong',
   decision: '; the explain command finds the decision of an event',
 };
 

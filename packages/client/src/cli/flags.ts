@@ -2,17 +2,9 @@ import type { ContentReviewClient, ContentReviewClientOptions } from '../index.t
 import type { Io } from './io.ts';
 import { printableLines } from './text.ts';
 
-export const URL_VARIABLE = 'CONTENT_REVIEW_URL';
-export const KEY_VARIABLE = 'CONTENT_REVIEW_API_KEY';
-
 /** Options of the commands that call the service; each command has some of them. */
 export type ServiceFlags = Readonly<
-  Partial<{
-    url: string;
-    apiKeyFile: string;
-    config: string;
-    allowHttp: true;
-    importPath: string;
+  { config: string } & Partial<{
     json: true;
     wait: true;
     /** In ms. */
@@ -31,15 +23,9 @@ export type ServiceFlags = Readonly<
 export function commandLine(
   { program }: Pick<Io, 'program'>,
   [noun, verb, id, ...rest]: readonly [string, string, string, ...(string | undefined)[]],
-  { url, apiKeyFile, config, importPath }: ServiceFlags,
+  { config }: Pick<ServiceFlags, 'config'>,
 ): string {
-  const connection = Object.entries({
-    '--url': url,
-    '--api-key-file': apiKeyFile,
-    '--config': config,
-    '--import-path': importPath,
-  }).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
-  const options = [...rest.filter((word) => word !== undefined), ...connection];
+  const options = [...rest.filter((word) => word !== undefined), '--config', config];
   // An id that begins with a dash would be taken for an option.
   const words = id.startsWith('-')
     ? [noun, verb, ...options, '--', id]

@@ -44,7 +44,7 @@ async function poll() {
   }
   timer = setTimeout(poll, document.hidden ? HIDDEN_POLL_MS : POLL_MS);
   document.title = titleOf(state, isSilent);
-  render(pageOf(state, throughput, isSilent ? heardMs : undefined), root);
+  render(pageOf(state, throughput.perSecond, isSilent ? heardMs : undefined), root);
 }
 
 addEventListener('hashchange', () => void poll());

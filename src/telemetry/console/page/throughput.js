@@ -1,10 +1,7 @@
-/** Throughput of the shown pipeline over the last minutes, drawn as one line. */
+/** Throughput of the shown pipeline. */
 
-const WINDOW_MS = 600_000;
-/** Rates are averages over this time: single seconds jump. */
+/** An average over this time: single seconds jump. */
 const RATE_MS = 10_000;
-const WIDTH = 200;
-const HEIGHT = 28;
 
 export class Throughput {
   /** Records ended since the start of the process. @type {{ atMs: number, ended: number }[]} */
@@ -21,30 +18,14 @@ export class Throughput {
     if (of !== this.#of) this.#samples = [];
     this.#of = of;
     this.#samples.push({ atMs: nowMs, ended });
-    const fromMs = nowMs - WINDOW_MS - RATE_MS;
-    this.#samples = this.#samples.filter(({ atMs }) => atMs >= fromMs);
+    this.#samples = this.#samples.filter(({ atMs }) => atMs >= nowMs - RATE_MS);
   }
 
-  /** @returns {{ atMs: number, perSecond: number }[]} one rate for each sample but the first */
-  get rates() {
-    return this.#samples.slice(1).map((sample, at) => {
-      const { atMs, ended } = sample;
-      const before = this.#samples.slice(0, at + 1);
-      const first = before.find((one) => one.atMs >= atMs - RATE_MS) ?? before.at(-1) ?? sample;
-      return { atMs, perSecond: ((ended - first.ended) * 1000) / Math.max(1, atMs - first.atMs) };
-    });
-  }
-
-  /** @returns {string} points of a polyline in a box of WIDTH by HEIGHT, now at its right end */
-  get points() {
-    const rates = this.rates;
-    const nowMs = rates.at(-1)?.atMs ?? 0;
-    const most = Math.max(1e-9, ...rates.map(({ perSecond }) => perSecond));
-    return rates
-      .map(({ atMs, perSecond }) => {
-        const x = WIDTH - ((nowMs - atMs) / WINDOW_MS) * WIDTH;
-        return `${x.toFixed(1)},${(HEIGHT - 1 - (perSecond / most) * (HEIGHT - 2)).toFixed(1)}`;
-      })
-      .join(' ');
+  /** @returns {number | undefined} undefined before the second state */
+  get perSecond() {
+    const [first] = this.#samples;
+    const last = this.#samples.at(-1);
+    if (first === undefined || last === undefined || first === last) return undefined;
+    return ((last.ended - first.ended) * 1000) / Math.max(1, last.atMs - first.atMs);
   }
 }

@@ -6,7 +6,6 @@ import { h } from './preact.js';
  * @typedef {import('../state.ts').ConsoleState} State
  * @typedef {State['detail']} Detail
  * @typedef {import('./preact.js').ComponentChildren} Children
- * @typedef {{ rates: readonly { perSecond: number }[], points: string }} Throughput
  */
 
 /** Shape and words of a level, in addition to its colour. */
@@ -42,15 +41,15 @@ export function titleOf(state, isSilent) {
 
 /**
  * @param {State | undefined} state the last one; undefined before the first
- * @param {Throughput} throughput
+ * @param {number | undefined} perSecond throughput
  * @param {number | undefined} heardMs time of the last response, if the connector does not respond
  */
-export function pageOf(state, throughput, heardMs) {
+export function pageOf(state, perSecond, heardMs) {
   if (state === undefined)
     return h('main', {}, verdict('bad', 'The connector does not respond', []));
   const { detail, nowMs } = state;
   const isSilent = heardMs !== undefined;
-  const { level, text, causes, normal } = detail.verdict;
+  const { level, text, causes } = detail.verdict;
   return h('div', { class: isSilent ? 'stale' : '' }, [
     header(state, isSilent),
     h('main', {}, [
@@ -60,8 +59,7 @@ export function pageOf(state, throughput, heardMs) {
       isSilent
         ? h('p', { class: 'note' }, `The state below is ${age(Date.now() - heardMs)} old.`)
         : causes.map((cause) => attention(cause, state)),
-      normal.length > 0 && h('p', { class: 'note' }, `${normal.join('. ')}. This is normal.`),
-      tiles(detail, throughput, nowMs),
+      tiles(detail, perSecond, nowMs),
       batches(detail, nowMs),
       h('div', { class: 'pair' }, [outcomes(detail), problems(state)]),
       shards(detail, nowMs),
@@ -129,8 +127,8 @@ function attention({ level, title, text, sinceMs, runbook }, state) {
   ]);
 }
 
-/** @param {Detail} detail @param {Throughput} throughput @param {number} nowMs */
-function tiles({ oldestEventMs, balance, lag, inFlight, records }, { rates, points }, nowMs) {
+/** @param {Detail} detail @param {number | undefined} perSecond @param {number} nowMs */
+function tiles({ oldestEventMs, balance, lag, inFlight, records }, perSecond, nowMs) {
   /** @param {string} id @param {string} name @param {Children} value @param {Children} note @param {string} [tone] */
   const tile = (id, name, value, note, tone) =>
     h('div', {}, [
@@ -138,16 +136,6 @@ function tiles({ oldestEventMs, balance, lag, inFlight, records }, { rates, poin
       h('dd', { id, class: tone }, value),
       h('dd', { class: 'note' }, note),
     ]);
-  const line = h(
-    'svg',
-    {
-      viewBox: '0 0 200 28',
-      preserveAspectRatio: 'none',
-      role: 'img',
-      'aria-label': 'Throughput of the last 10 minutes, as far as this page has been open',
-    },
-    h('polyline', { points }),
-  );
   return h('dl', { class: 'tiles' }, [
     tile(
       'oldest',
@@ -162,7 +150,7 @@ function tiles({ oldestEventMs, balance, lag, inFlight, records }, { rates, poin
       balance === 0 ? 'all records accounted for' : 'records not accounted for',
       balance === null || balance === 0 ? '' : 'bad',
     ),
-    tile('throughput', 'Throughput', rate(rates.at(-1)?.perSecond), line),
+    tile('throughput', 'Throughput', rate(perSecond), 'records decided or dead-lettered'),
     tile('lag', 'Lag', lag === null ? 'unknown' : count(lag), 'records not read yet'),
     tile('flight', 'In flight', count(inFlight), phases(records) || 'nothing in flight'),
   ]);
@@ -281,7 +269,7 @@ function section(id, title, note, children) {
 }
 
 /**
- * Table whose rows become cards on small screens. The roles remain when CSS changes `display`.
+ * Table; a wide one scrolls in its box on small screens.
  * @template T
  * @param {string} caption
  * @param {readonly T[]} rows
@@ -291,21 +279,20 @@ function section(id, title, note, children) {
 function table(caption, rows, keyOf, columns) {
   if (rows.length === 0) return none();
   const heads = columns.map(([heading, kind]) =>
-    h('th', { scope: 'col', role: 'columnheader', class: kind === 'n' ? 'n' : '' }, heading),
+    h('th', { scope: 'col', class: kind === 'n' ? 'n' : '' }, heading),
   );
   const line = (/** @type {T} */ row) =>
     h(
       'tr',
-      { role: 'row', key: keyOf(row) },
-      columns.map(([heading, kind, cell]) =>
-        h('td', { role: 'cell', class: kind, 'data-label': heading }, cell(row)),
-      ),
+      { key: keyOf(row) },
+      columns.map(([, kind, cell]) => h('td', { class: kind }, cell(row))),
     );
-  return h('table', { role: 'table' }, [
-    h('caption', { class: 'unseen' }, caption),
-    h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, heads)),
-    h('tbody', { role: 'rowgroup' }, rows.map(line)),
-  ]);
+  const box = { class: 'wide', tabIndex: 0, role: 'region', 'aria-label': caption };
+  return h(
+    'div',
+    box,
+    h('table', {}, [h('thead', {}, h('tr', {}, heads)), h('tbody', {}, rows.map(line))]),
+  );
 }
 
 /** @param {Detail['records']} records */

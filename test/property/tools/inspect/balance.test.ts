@@ -22,7 +22,6 @@ const scene = fc.record({
   watermark: fc.integer({ min: 0, max: SPAN }),
   claimed: offsets,
   live: offsets,
-  passedOver: offsets,
   start: fc.integer({ min: 0, max: SPAN }),
   completeSince: fc.integer({ min: -1, max: SPAN }),
   flags: fc.record({
@@ -42,7 +41,6 @@ function accountOf(at: number, given: Scene, settled: Map<number, boolean>): str
     ['live', given.live.has(at)],
     ['waiting', at >= given.watermark && !given.claimed.has(at)],
     ['beforeStart', at < given.start && !given.flags.inherited],
-    ['passedOver', given.passedOver.has(at)],
     ['skipped', given.nulls.has(at) && given.flags.skipsNull],
     ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
     ['unknown', at < given.start],
@@ -67,8 +65,7 @@ test('every record is in exactly one account, and the lists match the counts', (
           live: OffsetSet.of(given.live),
           start: given.start,
           isStartInherited: flags.inherited,
-          passedOver: OffsetSet.of(given.passedOver),
-          hasForgottenResets: flags.resets,
+          wasReset: flags.resets,
         },
       );
       for (const { offset: at, dead, replay } of given.terminals)
@@ -119,7 +116,6 @@ test('every record is in exactly one account, and the lists match the counts', (
         decided: count('decided'),
         deadLettered: count('deadLettered'),
         skipped: count('skipped'),
-        passedOver: count('passedOver'),
         beforeStart: count('beforeStart'),
         waiting: count('waiting'),
         live: count('live'),
@@ -147,7 +143,7 @@ test('every record is in exactly one account, and the lists match the counts', (
 
 test('after more resets than are remembered a terminal record still counts, and a second one of the first review is double', () => {
   const journal = { watermark: 1, claimed: new OffsetSet(), live: new OffsetSet(), start: 0 };
-  const more = { isStartInherited: false, passedOver: new OffsetSet(), hasForgottenResets: false };
+  const more = { isStartInherited: false, wasReset: false };
   const builder = new BalanceBuilder({ partition: 0, from: 0, to: 1 }, { ...journal, ...more });
   for (let replay = 1; replay <= 2_000; replay++) builder.addTerminal('decision', 0, replay);
   for (const _ of [1, 2]) builder.addTerminal('decision', 0, 0);

@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import {
   type AuditProgress,
   type AuditReport,
-  audit,
   auditFrom,
 } from '../../../../src/tools/inspect/audit.ts';
-import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
 import {
+  audit,
   delayOutputMarkers,
+  explain,
   inspectionOf,
   rewriteReads,
 } from '../../../support/engine/inspection.ts';
@@ -168,10 +168,7 @@ test('exactly the records without a terminal record and those with two are found
     );
     for (const of of lost) {
       const [partition, offset] = of.split(':').map(Number) as [number, number];
-      const explained = await world.through(
-        explainRecord(inspection, { partition, offset }),
-        600_000,
-      );
+      const explained = await explain(world, inspection, { partition, offset });
       assert.equal(explained.state, 'missing');
     }
   }
@@ -201,29 +198,15 @@ test('explain and audit agree on each record', async () => {
     const states: Record<string, number> = {};
     for (let partition = 0; partition < world.kafka.cluster.partitions('content'); partition++) {
       for (const { offset } of world.kafka.cluster.log('content', partition).committed()) {
-        const { state } = await world.through(
-          explainRecord(inspectionOf(world, WHOLE), { partition, offset }),
-          600_000,
-        );
+        const { state } = await explain(world, inspectionOf(world, WHOLE), { partition, offset });
         states[state] = (states[state] ?? 0) + 1;
       }
     }
-    const {
-      decided = 0,
-      dead_lettered = 0,
-      in_review = 0,
-      not_read = 0,
-      buffered = 0,
-      ...others
-    } = states;
-    assert.deepEqual(others, {});
+    const { decided, deadLettered, live, waiting } = totals;
     assert.deepEqual(
-      { decided, dead_lettered, in_review, waiting: not_read + buffered },
+      { decided: 0, deadLettered: 0, live: 0, waiting: 0, ...states },
       {
-        decided: totals.decided,
-        dead_lettered: totals.deadLettered,
-        in_review: totals.live,
-        waiting: totals.waiting,
+        ...{ decided, deadLettered, live, waiting },
       },
     );
   }

@@ -61,8 +61,6 @@ test('whatever happens to replays and their commits, each original is finally pu
       const request = {
         filter: { reasons: [], sources: [], sinceMs: 0 },
         to,
-        rate: seed % 3 === 0 ? 1_000 : undefined,
-        listLimit: 10,
         open: (group: string) =>
           new KafkaClient(world.kafka, process, name, TOPICS).replayProducer(group, 'dead'),
       };
@@ -114,12 +112,11 @@ test('whatever happens to replays and their commits, each original is finally pu
 
 test('selections in any order replay each letter that they cover once', async () => {
   const reasons = ['not_json', 'no_type', 'no_content'] as const;
-  const letter = fc.record({ reason: fc.constantFrom(...reasons), hasFailed: fc.boolean() });
+  const letter = fc.record({ reason: fc.constantFrom(...reasons), replays: fc.nat(1) });
   const selection = fc.record({
     reasons: fc.subarray([...reasons]),
     since: fc.nat(40),
     offsets: fc.oneof(fc.constant<number[]>([]), fc.uniqueArray(fc.nat(39), { maxLength: 5 })),
-    again: fc.boolean(),
   });
   await fc.assert(
     fc.asyncProperty(
@@ -128,15 +125,14 @@ test('selections in any order replay each letter that they cover once', async ()
       async (letters, selections) => {
         const world = new World({ partitions: 1 });
         world.kafka.cluster.createTopic('retry', 1);
-        for (const [offset, { reason, hasFailed }] of letters.entries()) {
-          const replays = hasFailed ? 1 : 0;
+        for (const [offset, { reason, replays }] of letters.entries()) {
           putDeadLetter(world, offset % 2, offset, { reason, replays });
           await world.clock.advance(1_000);
         }
         const startMs = world.clock.now() - 1_000 * letters.length;
         const left = new Set(letters.keys());
         let isFirst = true;
-        for (const [n, { reasons: chosen, since, offsets, again }] of selections.entries()) {
+        for (const [n, { reasons: chosen, since, offsets }] of selections.entries()) {
           const process = new VirtualProcess(`replay-${n}`, world.clock);
           const before = world.kafka.cluster.committedRecords('retry').length;
           await world.through(
@@ -147,8 +143,6 @@ test('selections in any order replay each letter that they cover once', async ()
                 sources: offsets.map((offset) => ({ partition: 0, offset })),
               },
               to: 'retry',
-              listLimit: 1,
-              again,
               open: (group) =>
                 new KafkaClient(world.kafka, process, process.name, TOPICS).replayProducer(
                   group,
@@ -157,10 +151,10 @@ test('selections in any order replay each letter that they cover once', async ()
             }),
           );
           const expected = [...left].filter((offset) => {
-            const { reason, hasFailed } = letters[offset] as (typeof letters)[0];
+            const { reason } = letters[offset] as (typeof letters)[0];
             const isChosen = chosen.length === 0 || chosen.includes(reason);
             const isNamed = offsets.length === 0 || offsets.includes(offset);
-            return isChosen && isNamed && offset >= since && (again || !hasFailed);
+            return isChosen && isNamed && offset >= since;
           });
           const published = world.kafka.cluster.committedRecords('retry').slice(before);
           assert.deepEqual(

@@ -69,7 +69,7 @@ export class Operator {
       const process = new VirtualProcess('operator', this.#world().clock);
       outcome = await this.#run(process, last, true);
       // A killed command may have one more request on its way, which fences this one.
-    } while (outcome === 'late' || outcome === 'unattended' || outcome === 'refused');
+    } while (outcome === 'unfinished' || outcome === 'refused');
     this.#resumed = outcome === 'reached' || outcome === 'written';
     if (!this.#resumed) this.#accuse(new Violation('command', `resume: ${outcome}`));
   }

@@ -1,6 +1,5 @@
 /** Telemetry that remembers, for assertions. */
 
-import type { TraceParent } from '../../../../packages/client/src/base/tracing.ts';
 import type {
   HealthReporter,
   Labels,
@@ -23,7 +22,6 @@ export class RecordingMetrics implements Metrics {
   readonly counters = new Map<string, number>();
   readonly gauges = new Map<string, number>();
   readonly observations = new Map<string, number[]>();
-  readonly exemplars: { readonly name: string; readonly traceId: string }[] = [];
   readonly #kinds = new Map<string, string>();
 
   count(name: string, labels: Labels, by = 1): void {
@@ -38,9 +36,8 @@ export class RecordingMetrics implements Metrics {
     else this.gauges.set(key, value);
   }
 
-  observe(name: string, labels: Labels, value: number, times = 1, span?: TraceParent): void {
+  observe(name: string, labels: Labels, value: number, times = 1): void {
     const key = this.#as('histogram', name, labels);
-    if (span !== undefined) this.exemplars.push({ name, traceId: span.traceId });
     const seen = this.observations.get(key) ?? [];
     for (let n = 0; n < times; n++) seen.push(value);
     this.observations.set(key, seen);

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { type Facts, REASONS, verdictOf } from '../../../../src/telemetry/console/causes.ts';
+import {
+  type Facts,
+  NORMAL,
+  REASONS,
+  verdictOf,
+} from '../../../../src/telemetry/console/causes.ts';
 import { pipelineView, waitView } from '../../../support/console/scenes.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
@@ -127,16 +132,16 @@ test('each cause links to a page of the runbook, and each wait reason has texts'
   const start = source.indexOf('export type WaitReason');
   const union = source.slice(start, source.indexOf(';', start));
   assert.deepEqual(
-    Object.keys(REASONS).sort(),
+    [...Object.keys(REASONS), ...NORMAL].sort(),
     [...union.matchAll(/\| '(\w+)'/g)].map(([, reason]) => reason).sort(),
   );
 });
 
-test('only a wait that lasts is a cause, and a normal one is only mentioned', () => {
+test('only a wait that lasts is a cause, and a normal one is none', () => {
   const short = pipelineView({ waits: [waitView('service', NOW_MS - 4_000)] });
   assert.deepEqual(verdictOf({ ...facts({}), view: short }).causes, []);
-  const { level, normal } = verdictOf(facts({}, waits('memory', 'transfer')));
-  assert.deepEqual([level, normal], ['good', ['Work is waiting for memory', 'Transfers are slow']]);
+  const { level, causes } = verdictOf(facts({}, waits('memory', 'transfer')));
+  assert.deepEqual([level, causes], ['good', []]);
 });
 
 test('a start that takes long, and a claim that cannot be completed, are causes', () => {

@@ -102,26 +102,6 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     ],
   ],
   [
-    'a partition has no leader',
-    (world) =>
-      Object.assign(world.replicas, {
-        content: { partition: 0, leader: -1, replicas: 1, inSync: 0 },
-      }),
-    [/^topic\.source failed: no leader for partition 0; not all replicas are in sync/],
-  ],
-  [
-    'too few replicas are in sync for writes',
-    (world) => {
-      Object.assign(world, { brokers: 3, replicationFactor: 3 });
-      for (const topic of ['decisions', 'dead'])
-        Object.assign(world.settings.get(topic) ?? {}, { 'min.insync.replicas': '2' });
-      world.replicas = { decisions: { partition: 0, leader: 1, replicas: 3, inSync: 1 } };
-    },
-    [
-      /^topic\.output failed: fewer replicas than min\.insync\.replicas \(2\) are in sync in partition 0/,
-    ],
-  ],
-  [
     'the loss of one broker loses acknowledged records',
     (world) => {
       Object.assign(world, { brokers: 3, replicationFactor: 3 });

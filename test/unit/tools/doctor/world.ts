@@ -14,7 +14,6 @@ import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
 import type {
   ClusterInspector,
   GroupDescription,
-  TopicReplicas,
 } from '../../../../src/kafka/admin/cluster-inspector.ts';
 import {
   type CheckReport,
@@ -50,7 +49,6 @@ export class FakeWorld {
     ],
     ['dead', { 'cleanup.policy': 'delete', 'max.message.bytes': '1048588' }],
   ]);
-  replicas: Record<string, TopicReplicas['partitions'][number]> = {};
   replicationFactor = 1;
   group: GroupDescription = {
     state: 'Empty',
@@ -70,7 +68,7 @@ export class FakeWorld {
 
   createTopics(options: Partial<CreateTopicsOptions> = {}): Promise<TopicReport[]> {
     const { pipelines, kafka } = this.#parts();
-    const defaults = { partitions: 6, replicationFactor: undefined, source: true, yes: false };
+    const defaults = { partitions: 6, replicationFactor: undefined, yes: false };
     return createTopics(pipelines, kafka, { ...defaults, ...options });
   }
 
@@ -139,7 +137,6 @@ export class FakeWorld {
             clock,
             signal: new AbortController().signal,
             notice: () => {},
-            remoteBatch: undefined,
           },
           decoder: this.#decoder(),
           registryChecks: [],
@@ -155,15 +152,6 @@ export class FakeWorld {
         if (this.brokers < 0) throw new Error('Connection error');
       },
       brokers: async () => [{ id: 1, address: 'a:1', failure: undefined }],
-      topic: async (topic) => {
-        if (!this.settings.has(topic)) return undefined;
-        const count = this.replicationFactor;
-        return {
-          partitions: [
-            this.replicas[topic] ?? { partition: 0, leader: 1, replicas: count, inSync: count },
-          ],
-        };
-      },
       group: async () => {
         if (this.groupRefusal !== undefined) throw this.groupRefusal;
         return this.group;

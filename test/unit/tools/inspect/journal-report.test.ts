@@ -1,12 +1,8 @@
-/** Journal report over the engine in memory: positions, lag, pending resets, and wait reasons of jobs. */
+/** Journal report over the engine in memory: positions, lag, and pending resets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
-import type { RemoteBatch } from '../../../../src/tools/inspect/context.ts';
 import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
 import { parseEventId } from '../../../../src/tools/inspect/outputs.ts';
-import { waitsFor } from '../../../../src/tools/inspect/remote-jobs.ts';
-import { changed } from '../../../support/engine/changed.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 
@@ -37,15 +33,14 @@ test('lag counts records in no job, W equals the committed offset, and a pending
     { shard: 1, partition: 1, watermark: 0, committed: 0, lag: 0, end: 0 },
   ]);
   assert.deepEqual(
-    report.jobs.map(({ shard, left, count, attempt, partitions, service }) => ({
+    report.jobs.map(({ shard, left, count, attempt, partitions }) => ({
       shard,
       left,
       count,
       attempt,
       partitions,
-      service,
     })),
-    [{ shard: 0, left: 2, count: 2, attempt: 1, partitions: [0], service: null }],
+    [{ shard: 0, left: 2, count: 2, attempt: 1, partitions: [0] }],
   );
   world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
   const reset = await world.through(journalReport(inspectionOf(world)));
@@ -53,114 +48,6 @@ test('lag counts records in no job, W equals the committed offset, and a pending
     reset.shards[0]?.partitions.map(({ resetPending }) => resetPending),
     [true, false],
   );
-});
-
-test('an unreachable service is reported once, and the rest of the report is complete', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 1 } },
-    service: { review: () => ({ afterMs: 'never' }) },
-  });
-  world.start();
-  for (let n = 0; n < 9; n++) world.event(0);
-  await world.clock.advance(10_000);
-  let calls = 0;
-  const remoteBatch = async (): Promise<RemoteBatch> => {
-    calls++;
-    throw new Error('nobody answers');
-  };
-  const report = await world.through(journalReport({ ...inspectionOf(world), remoteBatch }));
-  assert.equal(report.jobs.length, 9);
-  assert.deepEqual(report.notes, ['the service did not respond: nobody answers']);
-  assert.ok(calls <= 4, `${calls} calls to a service that is down`);
-});
-
-test('of many batches the oldest hundred are requested from the service, with a note', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 1 } },
-    service: { review: () => ({ afterMs: 'never' }) },
-  });
-  world.start();
-  for (let n = 0; n < 103; n++) world.event(0);
-  await world.clock.advance(120_000);
-  const asked: string[] = [];
-  const remoteBatch = async (id: string): Promise<RemoteBatch> => {
-    asked.push(id);
-    return { status: 'PENDING', finished: 0, total: 1 };
-  };
-  const { jobs, notes } = await world.through(
-    journalReport({ ...inspectionOf(world), remoteBatch }),
-  );
-  assert.deepEqual([jobs.length, asked.length], [103, 100]);
-  assert.deepEqual(notes, ['only the oldest 100 of 103 batches were requested']);
-  const unasked = jobs.filter(({ service }) => service === null).map(({ id }) => id);
-  assert.deepEqual(
-    unasked,
-    jobs.slice(100).map(({ id }) => id),
-  );
-});
-
-test('the report names what imports wait for, and what lookups wait for', async () => {
-  const waits = async (name: string, status?: string) => {
-    const wrap = (ports: PipelinePorts) => ({ ...ports, kind: changed(ports.kind, { name }) });
-    const world = new World({
-      partitions: 1,
-      wrap,
-      service: { review: () => ({ afterMs: 'never' }) },
-    });
-    world.start();
-    world.event(0);
-    await world.clock.advance(30_000);
-    const remoteBatch =
-      status === undefined
-        ? undefined
-        : async () => ({ status, finished: undefined, total: undefined });
-    const inspection = { ...inspectionOf(world, { pipeline: { kind: name } }), remoteBatch };
-    return (await world.through(journalReport(inspection))).jobs
-      .map(({ waitsFor }) => waitsFor)
-      .join();
-  };
-  assert.match(
-    await waits('import', 'unknown_to_service'),
-    /^the service to know it again; .* service\.importPath is right/,
-  );
-  assert.match(await waits('lookup'), /^decisions that are not made yet/);
-});
-
-test('each state of a batch has a wait reason', () => {
-  const of = (status: string, running = true, kind = 'review') =>
-    waitsFor({
-      kind,
-      service: { status, problem: 'not JSON', finished: undefined, total: undefined },
-      running,
-    });
-  assert.match(waitsFor({ kind: 'review', service: undefined, running: true }), /not called/);
-  assert.match(
-    waitsFor({ kind: 'lookup', service: undefined, running: true }),
-    /decisions that are not made/,
-  );
-  assert.match(of('WAITING_FOR_UPLOAD'), /upload/);
-  assert.equal(of('PENDING'), 'the review');
-  assert.match(of('SUCCESS', false), /published, once a replica runs$/);
-  assert.match(of('CANCELLED'), /next attempt/);
-  assert.match(of('unknown_to_service'), /new batch after review.grace/);
-  assert.match(
-    of('unknown_to_service', true, 'import'),
-    /if service.importPath is right, after review.grace/,
-  );
-  assert.match(
-    of('unknown_to_service', true, 'lookup'),
-    /ends according to review.onFailure after review.grace/,
-  );
-  assert.deepEqual(
-    [of('IN_PROGRESS'), of('unreadable_answer')],
-    ['the import', 'a readable response: not JSON'],
-  );
-  assert.match(of('COMPLETE'), /its results/);
-  assert.match(of('FAILED', true, 'import'), /next attempt/);
-  assert.match(of('ERROR', true, 'lookup'), /published/);
-  assert.match(of('NOVEL'), /does not know the state NOVEL/);
 });
 
 test('an event id is parsed only for its own topic', () => {

@@ -32,7 +32,6 @@ async function replay(world: World, more: Partial<ReplayRequest> = {}): Promise<
     replayDeadLetters(inspectionOf(world, { process }), {
       filter: ALL,
       to: 'retry',
-      listLimit: 10,
       open: (group) =>
         new KafkaClient(world.kafka, process, 'replay', TOPICS).replayProducer(group, 'dead'),
       ...more,
@@ -138,7 +137,6 @@ test('a selection whose ranges do not fit the metadata of an offset is refused',
   const letter = (offset: number) => ({
     at: { partition: 0, offset },
     reason: 'no_type',
-    replays: 0,
   });
   const chosen = Array.from({ length: 2_000 }, (_, n) => {
     positions.leave(letter(1_000 * n));

@@ -24,14 +24,19 @@ async function errOf(args: readonly string[]): Promise<string> {
 
 test('names, values and keys that a failure quotes are escaped, line by line', async () => {
   const file = path.join(temporaryDirectory(), 'wrong.yaml');
+  const right = path.join(temporaryDirectory(), 'right.yaml');
+  writeFileSync(
+    right,
+    'kafka: {brokers: "b:1"}\nservice: {baseUrl: "https://a"}\npipelines: [{name: p, source: {topic: t}}]\n',
+  );
   writeFileSync(file, JSON.stringify({ [HOSTILE]: 1, log: { level: HOSTILE }, other: 2 }));
   for (const args of [
     [HOSTILE],
-    ['check', `--${HOSTILE}`],
+    ['check', '--config', file, `--${HOSTILE}`],
     ['check', '--config', `${HOSTILE}.yaml`],
     ['check', '--config', file],
     ['sandbox', '--port', HOSTILE],
-    ['check', '--sample', `${HOSTILE}.json`],
+    ['check', '--config', right, '--sample', `${HOSTILE}.json`],
     ['explain', HOSTILE, '--config', file],
   ]) {
     const text = await errOf(args);

@@ -66,23 +66,26 @@ describe('progress', () => {
 describe('the command to continue with', () => {
   it('has the options of the connection, quoted for a shell, and no key', () => {
     const { io } = stage(undefined);
-    const flags = { url: 'http://h:1', apiKeyFile: "it's key", config: 'c.yaml' };
+    const flags = { config: "it's.yaml" };
     assert.equal(
       commandLine(io, ['batch', 'get', 'id 1', '--wait', undefined], flags),
-      `crc batch get 'id 1' --wait --url http://h:1 --api-key-file 'it'\\''s key' --config c.yaml`,
+      `crc batch get 'id 1' --wait --config 'it'\\''s.yaml'`,
     );
-    assert.equal(commandLine(io, ['batch', 'get', '$(x)'], {}), "crc batch get '$(x)'");
     assert.equal(
-      commandLine(io, ['batch', 'get', '-V1St', '--wait'], { url: 'http://h' }),
-      'crc batch get --wait --url http://h -- -V1St',
+      commandLine(io, ['batch', 'get', '$(x)'], { config: 'c' }),
+      "crc batch get '$(x)' --config c",
+    );
+    assert.equal(
+      commandLine(io, ['batch', 'get', '-V1St', '--wait'], { config: 'c' }),
+      'crc batch get --wait --config c -- -V1St',
     );
   });
 
   it('has no control characters, and the same meaning in a shell', () => {
     const { io } = stage(undefined);
     const id = `a\u001b]0;b\u0007'\n\\x41 \u202e`;
-    const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], {});
+    const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], { config: 'c' });
     assert.match(line, /^[ -~]+$/);
-    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), id);
+    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), `${id}--configc`);
   });
 });
