@@ -6,7 +6,6 @@
  *   npm run bench -- --table [--only TEXT]         other loads
  *   npm run bench -- --steady RUNS                 runs of a minute each at a constant input of 10,000 records a second
  *   npm run bench -- --two                         two processes on one topic against one
- *   npm run bench -- --kills RUNS [--seed S]       runs with a SIGKILL and a restart each, with reviews of 0 and of 2 s; fails beyond the bound
  *   … --against DIRECTORY                          also another build of the connector: a checkout that has its dist/
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,8 +14,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startKafka } from '../../dev/kafka/start.ts';
 import { TestKafka } from '../support/kafka/kafka.ts';
-import { randomOf, realisticEvents } from './events.ts';
-import { KILL_BOUND_MS, type KillRun, killRun } from './kills.ts';
+import { realisticEvents } from './events.ts';
 import { measureLatency } from './latency.ts';
 import { type Load, write } from './load.ts';
 import { median } from './process-time.ts';
@@ -38,8 +36,6 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     steady: { type: 'string' },
     two: { type: 'boolean', default: false },
-    kills: { type: 'string' },
-    seed: { type: 'string', default: '1' },
     against: { type: 'string' },
   },
 });
@@ -48,8 +44,6 @@ const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
 const STEADY_SECONDS = 60;
 const STEADY_PER_SECOND = 10_000;
-/** Times that the service takes for a review while the connector is killed, ms. */
-const KILL_REVIEWS_MS = [0, 2_000];
 /** Processor share of each of two processes, small enough for the machine to run both. */
 const SHARE = 0.25;
 
@@ -77,7 +71,6 @@ async function withBroker(): Promise<void> {
       await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
     else if (values.steady !== undefined)
       await runSteadily(kafka, directory, Number(values.steady));
-    else if (values.kills !== undefined) await killRuns(kafka, directory, Number(values.kills));
     else if (values.two) await compareTwo(kafka, directory);
     else await compareBare(kafka, directory);
   } finally {
@@ -166,44 +159,6 @@ async function steadyRound(
   print(
     `${name}, ${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; first and last third: ${unsettled.join(' and ')} unsettled, ${resident.join(' and ')} MiB`,
   );
-}
-
-async function killRuns(kafka: TestKafka, directory: string, runs: number): Promise<void> {
-  const random = randomOf(Number(values.seed));
-  const topic = await topicOf(kafka, mainLoad());
-  for (const reviewMs of KILL_REVIEWS_MS) {
-    for (const [name, connector] of builds) {
-      const done: KillRun[] = [];
-      print(`${name}, reviews of ${reviewMs / 1000} s, ${RECORDS} records, default options`);
-      for (let run = 1; run <= runs; run++) {
-        const setup = { ...setupOf(connector), reviewMs, topic, records: RECORDS };
-        const one = await killRun(kafka, directory, setup, random);
-        done.push(one);
-        print(
-          `  run ${run}: killed after ${one.decidedBefore} decisions; first decision ${seconds(one.firstMs)} after the restart; the oldest of ${one.agesMs.length} records in hand decided after ${seconds(one.agesMs.at(-1) ?? 0)}, all records after ${seconds(one.allMs)}; ${one.lost} lost, ${one.twice} decided twice`,
-        );
-        if (!isKept(one)) process.exitCode = 1;
-      }
-      const kept = done.filter(isKept).length;
-      print(
-        `  from the restart to the first decision: ${spread(done.map(({ firstMs }) => firstMs))}; to the decision of a record in hand: ${spread(done.flatMap(({ agesMs }) => agesMs))}; ${kept} of ${runs} runs kept the bound of ${seconds(KILL_BOUND_MS)}`,
-      );
-    }
-  }
-}
-
-function isKept({ agesMs, firstMs, lost, twice }: KillRun): boolean {
-  return Math.max(agesMs.at(-1) ?? 0, firstMs) <= KILL_BOUND_MS && lost === 0 && twice === 0;
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
-}
-
-function spread(ms: readonly number[]): string {
-  const sorted = ms.toSorted((a, b) => a - b);
-  const at = (share: number) => seconds(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
-  return `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
 }
 
 async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {

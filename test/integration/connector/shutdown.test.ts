@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type ReadRecord, testKafka } from '../../support/kafka/kafka.ts';
-import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
+import { type Replica, type Stack, spawnReplica, startStack } from '../../support/stack/stack.ts';
 import { liveJobs, ownedJobs, setFaults } from '../../support/stack/stack-control.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -90,6 +93,8 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
     `exit after ${ms.toFixed(0)} ms with ${pending} reviews pending; taken over after ${takenMs.toFixed(0)} ms`,
   );
   assert.equal(code, 0, ended(first));
+  await second.logged('first transfer to this host: service.transfer.hosts can limit it');
+  assert.equal(await second.metric('objective_in_time_ratio'), 0.99);
   assert.ok(ms < SHUTDOWN_MS, `${ms} ms`);
   assert.ok(takenMs < SHUTDOWN_MS, `the other replica had the shards after ${takenMs} ms`);
 
@@ -110,4 +115,53 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
   const decided = (await kafka.readDecided(stack.topics.journal)).filter(later);
   const written = await kafka.readAll(stack.topics.journal, { uncommitted: true });
   assert.equal(written.filter(later).length, decided.length);
+});
+
+/** Accepts connections and never answers. @returns its port */
+async function silentPort(t: TestContext): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => {})));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+test('SIGTERM ends each stage of the start within 5 seconds with code 0, a second signal ends it at once with 130', async (t) => {
+  const stack = await startStack(kafka, temporaryDirectory(), { partitions: PARTITIONS });
+  t.after(() => stack.stop());
+  const port = await silentPort(t);
+  const config = readFileSync(stack.configFile, 'utf8');
+  const start = async (stage: string, changed: string) => {
+    const file = `${stack.configFile}.${stage}.yaml`;
+    writeFileSync(file, changed);
+    const replica = await spawnReplica(stage, file);
+    t.after(() => replica.process.stop(0));
+    return replica;
+  };
+  const silentKafka = config.replace(/brokers:\n( +- .*\n)+/, `brokers: [127.0.0.1:${port}]\n`);
+  const stages: readonly [name: string, config: string, begun: string][] = [
+    ['connecting to Kafka', silentKafka, 'metrics and health'],
+    [
+      'connecting to the service',
+      config.replace(stack.sandboxUrl, `http://127.0.0.1:${port}`),
+      'metrics and health',
+    ],
+    ['claiming', config, 'joined the group'],
+  ];
+  for (const [name, changed, begun] of stages) {
+    const replica = await start(name, changed);
+    await replica.logged(begun);
+    const { code, ms } = await terminate(replica);
+    assert.equal(code, 0, `${name}: ${ended(replica)}`);
+    assert.ok(ms < SHUTDOWN_MS, `${name}: ${ms} ms`);
+    assert.doesNotMatch(replica.lines.join('\n'), /shutdown timed out/, name);
+  }
+  const replica = await start('twice', silentKafka);
+  await replica.logged('metrics and health');
+  replica.process.kill('SIGTERM');
+  replica.process.kill('SIGINT');
+  assert.equal((await replica.process.exited).code, 130, ended(replica));
 });

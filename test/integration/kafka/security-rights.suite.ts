@@ -108,6 +108,27 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const audit = await toolJson<{ verdict?: string }>('audit', '--config', auditor);
       assert.equal(audit.code, 0, JSON.stringify(audit));
       assert.equal((await toolJson('journal', '--config', auditor)).code, 0);
+      const explained = await toolJson('explain', '0:0', '--config', auditor);
+      assert.equal(explained.code, 0, JSON.stringify(explained));
+    });
+
+    it('can be paused by who may do that too, and names each right until it is granted', async () => {
+      const admin = await kafka.admin();
+      const operator = configFor('operator');
+      const pause = () => tool('pause', 'reviews', '--config', operator, '--no-wait');
+      await grant(admin, 'operator', documentedRights('auditor', names));
+      // In the order in which they are needed.
+      const missing = documentedRights('operator', names).sort((a, b) => order(a) - order(b));
+      for (const right of missing) {
+        await told(right, 'operator', pause);
+        await grant(admin, 'operator', [right]);
+      }
+      await eventually('the pipeline is paused', async () => {
+        const { code, out, err } = await pause();
+        if (code !== 0) throw new Error(out + err);
+        return true;
+      });
+      assert.equal((await tool('resume', 'reviews', '--config', operator, '--no-wait')).code, 0);
     });
 
     it('has its dead letters replayed by who may do that too, and names each right until it is granted', async () => {

@@ -1,10 +1,10 @@
 /** No value costs a decoder more than its bounds, at the heap limit of the chart. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { CostlyFormat } from '../../costly/genes.ts';
-import { describe, Meter, search } from '../../costly/search.ts';
 import { costlyAvro, costlyProtobuf } from '../../support/hostile/binary-shapes.ts';
+import type { CostlyFormat } from '../../support/hostile/costly-decoders.ts';
 import { costlyJson } from '../../support/hostile/json-shapes.ts';
+import { describe, Meter } from '../../support/hostile/meter.ts';
 
 const MIB = 1024 * 1024;
 
@@ -36,11 +36,3 @@ for (const [format, values] of [
       assert.ok(cost.ms <= MAX_MS + (MAX_MS_A_MIB * value.length) / MIB, describe(cost));
       assert.ok(cost.peakBytes <= MAX_MIB[format] * MIB, describe(cost));
     });
-
-test('a search for costly values finds none above the bounds', async (t) => {
-  const { measured, worst, exceeded } = await search({ values: 40, seed: 1, maxBytes: MIB });
-  for (const { time, memory } of Object.values(worst))
-    t.diagnostic(`${describe(time)}; ${describe(memory)}`);
-  assert.equal(measured, 40);
-  assert.deepEqual(exceeded, []);
-});

@@ -10,7 +10,7 @@ import { ENGINE_LIMITS, type PipelineOptions } from '../../../src/pipeline/conte
 import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 import type { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../../../src/pipeline/pipeline.ts';
-import { assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
+import { assertExactlyOnce, isSettled, judge, type Verdict } from '../memory/checker.ts';
 import { SeededRandom, VirtualClock, type VirtualClockOptions } from '../memory/clock.ts';
 import { KafkaClient } from '../memory/kafka/client.ts';
 import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka/kafka.ts';
@@ -334,8 +334,7 @@ export class World {
 
   get settled(): boolean {
     if (this.kafka.cluster.describe(TOPICS.journal) === undefined) return false;
-    const { missing, liveJobs } = this.verdict();
-    return missing.length === 0 && liveJobs.length === 0;
+    return isSettled(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
   /** Lets time pass until the work is done. */
@@ -362,7 +361,7 @@ export class World {
 
   /** Runs until every record has its terminal record and no job is live. */
   async untilSettled(maxVirtualMs: number): Promise<void> {
-    // Judging reads every log, so it is done once a virtual second, not between any two steps.
+    // This reads every log, so it is done once a virtual second, not between any two steps.
     for (let passedMs = 0; passedMs <= maxVirtualMs; passedMs += 1000) {
       await this.clock.advance(1000);
       for (const { refused, startFailure } of this.instances) {

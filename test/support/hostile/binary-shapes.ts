@@ -63,21 +63,21 @@ const AVRO_FIELDS = [
 ] as const;
 
 /** Frame of a value with a schema id. @param indexes of the message, with Protobuf */
-export function framed(id: number, payload: Buffer, indexes: Buffer = Buffer.alloc(0)): Buffer {
+function framed(id: number, payload: Buffer, indexes: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(id, 1);
   return Buffer.concat([head, indexes, payload]);
 }
 
 /** Base-128 varint. */
-export function varint(value: number): Buffer {
+function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
   return Buffer.from([...bytes, rest]);
 }
 const zigzag = (value: number) => varint(2 * value);
-export const avroText = (text: string | Buffer) =>
+const avroText = (text: string | Buffer) =>
   Buffer.concat([zigzag(Buffer.byteLength(text)), Buffer.from(text)]);
 
 /** One block of items, and the end of the list. */
@@ -144,7 +144,7 @@ ${Array.from({ length: 30 }, (_, n) => `  string wide_field_${n} = ${n + 1};`).j
 `;
 
 /** A field of bytes: a text, a message, a packed list. */
-export const protobufField = (number: number, content: Buffer | string) =>
+const protobufField = (number: number, content: Buffer | string) =>
   Buffer.concat([varint(number * 8 + 2), varint(Buffer.byteLength(content)), Buffer.from(content)]);
 
 export function protobufEvent(...fields: readonly Buffer[]): Buffer {
@@ -184,7 +184,7 @@ export function costlyProtobuf(): CostlyValue[] {
 }
 
 /** Events in an Any each, level by level. */
-export function anyIn(levels: number, fields: () => Buffer): Buffer {
+function anyIn(levels: number, fields: () => Buffer): Buffer {
   if (levels === 0) return fields();
   const event = Buffer.concat([fields(), anyIn(levels - 1, fields)]);
   return protobufField(13, Buffer.concat([protobufField(1, '/Event'), protobufField(2, event)]));

@@ -67,6 +67,15 @@ export function judge(cluster: Cluster, options: CheckOptions): Verdict {
   };
 }
 
+/** True if every source record has a terminal record and no job is live. Asked often: the journal is read last. */
+export function isSettled(cluster: Cluster, options: CheckOptions): boolean {
+  const settled = countTerminalRecords(cluster, options.outputs);
+  return (
+    cluster.committedRecords(options.source).every((record) => settled.has(idOf(record))) &&
+    readLiveJobs(cluster, options.journal).jobs.length === 0
+  );
+}
+
 /** The end of a run: exactly one terminal record per source record, and no live job. @throws Error that says what is wrong */
 export function assertExactlyOnce(cluster: Cluster, options: CheckOptions): void {
   const { settled, ...lists } = judge(cluster, options);

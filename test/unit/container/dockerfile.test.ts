@@ -70,6 +70,22 @@ describe('the image', () => {
     for (const id of ['npmrc', 'ca']) assert.match(page, new RegExp(`--secret id=${id},src=`));
   });
 
+  it('gets what it copies from the build context, and nothing else', () => {
+    const [first, ...rules] = read('.dockerignore')
+      .split('\n')
+      .filter((line) => /^[^#]/.test(line));
+    const copied = stages
+      .flatMap(({ instructions }) => instructions)
+      .filter(({ name, value }) => name === 'COPY' && !value.startsWith('--from='))
+      .flatMap(({ value }) => value.split(/\s+/).slice(0, -1));
+    const sent = rules.flatMap((rule) => (rule.startsWith('!') ? [rule.slice(1)] : []));
+    assert.equal(first, '*');
+    assert.deepEqual(
+      sent.toSorted(),
+      [...new Set(copied.map((source) => source.split('/')[0]))].toSorted(),
+    );
+  });
+
   it('has a version that is that of the package', () => {
     const { version } = JSON.parse(read('package.json'));
     const { appVersion } = parse(read('helm/content-review-connector/Chart.yaml'));

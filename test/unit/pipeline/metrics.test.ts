@@ -54,6 +54,23 @@ test('the age of decisions counts each of them, as old as the oldest event of it
   }
 });
 
+test('each stage of a batch is timed', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: () => ({ afterMs: MINUTE }) },
+  });
+  const { metrics } = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(2 * MINUTE);
+  const seconds = (stage: string) =>
+    metrics.observations.get(`stage_duration_seconds{pipeline="reviews",stage="${stage}"}`);
+  assert.equal(seconds('create')?.length, 1);
+  assert.equal(seconds('upload')?.length, 1);
+  assert.equal(seconds('settle')?.length, 1);
+  const [review = 0] = seconds('review') ?? [];
+  assert.ok(review >= 60 && review < 70, `${review} s`);
+});
+
 test('decisions count as late after the age of the objective, which need not be a bucket', async () => {
   for (const [ageMinutes, late] of [
     [99, 5],

@@ -113,6 +113,31 @@ test('a batch that fails ends its span with the failure, and the next attempt li
   assert.equal(second?.links.length, 6);
 });
 
+test('a transaction that fails is a step that ends with the failure of Kafka', async () => {
+  let failing = true;
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      commitFate: ({ transaction: { outputs } }) => {
+        if (outputs === undefined || !failing) return 'commit';
+        failing = false;
+        return 'fenced';
+      },
+    },
+  });
+  const { tracer } = world.start();
+  produceTraced(world, 5);
+  await world.untilSettled(10 * MINUTE);
+  const steps = tracer.batches.flatMap(({ steps }) => steps);
+  assert.deepEqual(
+    steps.flatMap(({ name, ended }) => (ended === 'ok' ? [] : [[name, ended]])),
+    [
+      ['download', 'fenced'],
+      ['send decisions', 'fenced'],
+    ],
+  );
+});
+
 test('a shard that is given up ends its spans; the next owner begins others without links', async () => {
   const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 60_000 }) } });
   const first = world.start();

@@ -45,6 +45,29 @@ test('the oldest batches are listed and the others counted', async () => {
   );
 });
 
+test('a batch is settling while its results are downloaded, and under review between two downloads', async () => {
+  let downloads = 0;
+  const world = new World({
+    service: {
+      fault: (operation) => {
+        if (operation !== 'results') return undefined;
+        return downloads++ === 0
+          ? { failure: 'unavailable', retryAfterMs: 60_000 }
+          : { hangMs: 60_000 };
+      },
+    },
+  });
+  const instance = world.start();
+  world.event(0);
+  const phases: (string | undefined)[] = [];
+  for (const download of [1, 2]) {
+    await world.clock.runUntil(() => downloads === download, 180_000);
+    await world.clock.settle();
+    phases.push(jobsOf(instance)[0]?.phase);
+  }
+  assert.deepEqual(phases, ['reviewing', 'settling']);
+});
+
 for (const [what, failure, reason] of [
   ['that refuses the key', 'unauthorized', 'api_key'],
   ['whose answers make no sense', 'protocol', 'service'],

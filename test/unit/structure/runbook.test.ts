@@ -1,15 +1,11 @@
 /** Alerts, their pages, the dashboard and the metrics name each other: a dead link must not be found at night. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
 import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
-import { execute } from '../../../dev/helm/execute.ts';
 import { REPOSITORY_URL } from '../../../packages/client/src/base/version.ts';
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { createProgram } from '../../../src/cli/program.ts';
@@ -20,9 +16,6 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 /** Labels that Prometheus puts to every series, and that of buckets. */
 const GIVEN = new Set(['job', 'instance', 'namespace', 'pod', 'le']);
-/** Returns the commands of a page. */
-const codeOf = (text: string) =>
-  [...text.matchAll(/^```sh elsewhere\n(.+?)^```$/gms)].map(([, code]) => code).join('');
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
 
 test('the rules are what dev/alerts makes', () => {
@@ -78,56 +71,6 @@ test('the rules link to pages that are there', () => {
       (link) => !PAGES.some((page) => link === `${REPOSITORY_URL}/blob/main/docs/runbook/${page}`),
     ),
     [],
-  );
-});
-
-test('every name that a command uses is set with the commands, or on its page', () => {
-  const namesSet = (text: string) => [...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
-  const ours = namesSet(codeOf(read('docs/runbook/README.md')));
-  const unknown = PAGES.flatMap((page) => {
-    const text = read(`docs/runbook/${page}`);
-    const known = new Set([...ours, ...namesSet(codeOf(text))]);
-    return [...text.matchAll(/\$\{?([A-Za-z_]+)/g)]
-      .filter(([, name]) => !known.has(name))
-      .map(([, name]) => `${page}: $${name} is set nowhere`);
-  });
-  assert.deepEqual(unknown, []);
-});
-
-test('every command of the pages is shell, and asks all replicas or the one that is named', async () => {
-  for (const page of PAGES) {
-    const code = codeOf(read(`docs/runbook/${page}`));
-    // What a Deployment is asked for comes from one of its pods, whichever.
-    assert.doesNotMatch(code, /deployment\/|curl/, page);
-    for (const [, word = ''] of code.matchAll(/^([^\s=]+)(?![^\s]*=)/gm))
-      assert.match(word, /^(crc|logs|ask|prom|kubectl|openssl|kafka-[a-z-]+\.sh)$/, page);
-  }
-  const all = [...PAGES, 'README.md']
-    .map((page) => codeOf(read(`docs/runbook/${page}`)))
-    .join('\n');
-  await execute('bash', ['-n', '-c', all]);
-});
-
-test('ask has the answer of every replica, or of the pod that is named', async (t) => {
-  const server = createServer(({ url }, response) =>
-    response.writeHead(503).end(`not ready: ${url}`),
-  ).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const kubectl =
-    'kubectl() { case $1 in get) echo pod/a; echo pod/b;; exec) shift 3; "$@";; esac; }';
-  const script = [
-    kubectl,
-    codeOf(read('docs/runbook/README.md')),
-    `PORT=${port}`,
-    'ask /readyz',
-    'ask /livez c',
-  ].join('\n');
-  const { stdout } = await execute('bash', ['-c', script]);
-  assert.equal(
-    stdout,
-    'pod/a\nnot ready: /readyz\npod/b\nnot ready: /readyz\npod/c\nnot ready: /livez\n',
   );
 });
 

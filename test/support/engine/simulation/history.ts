@@ -13,7 +13,7 @@ import { Obligations } from './judges/obligations.ts';
 import { Promises } from './judges/promises.ts';
 import { assertAtRest, assertNothingLeft } from './judges/rest.ts';
 import { Truth } from './judges/truth.ts';
-import { type Rule, Violation } from './judges/violation.ts';
+import { Violation } from './judges/violation.ts';
 import { GRACE_MS, kindOfHistory } from './kinds.ts';
 import { Operator } from './operator.ts';
 import { type Action, kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
@@ -36,8 +36,6 @@ export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
 export interface PlayOptions {
   /** Ports with a rule taken away: a harness that is worth its name finds a violation then. */
   readonly weakened?: Weakened | undefined;
-  /** Rules that are not judged. */
-  readonly ignored?: readonly Rule[];
   readonly trace?: (line: string) => void;
 }
 
@@ -87,7 +85,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     ({ key }) => key === null && struckTooLarge(strikes.struck),
   );
   const promises = new Promises(TOPICS.journal);
-  const judge = new Judge({ obligations, truth, promises }, shape, options.ignored ?? []);
+  const judge = new Judge({ obligations, truth, promises }, shape);
   const accuse = (violation: Violation) => judge.accuse(violation);
   const operator = new Operator(theWorld, ofKind, promises, accuse, note);
   const cast = new Cast(theWorld, strikes.struck, note);

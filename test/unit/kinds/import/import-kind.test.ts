@@ -193,9 +193,10 @@ test('each record of a complete import gets a receipt with its key and headers, 
     { type: 't', data: {} },
     { headers: headerList({ trace: 'abc', other: 'x' }), key: Buffer.from([0xff]) },
   );
+  const item = itemOf(record, { headers: ['trace'] });
   const outcomes: ItemRow[] = [];
   for await (const some of kind.outcomes(
-    [itemOf(record, { headers: ['trace'] })],
+    [item, { ...item, outputKey: Buffer.from('other') }, { ...item, key: Buffer.from('größe') }],
     COMPLETE,
     () => JOB,
     SIGNAL,
@@ -226,8 +227,14 @@ test('each record of a complete import gets a receipt with its key and headers, 
     },
     decided_at: '2026-01-02T03:04:05.678Z',
   });
+  assert.deepEqual(
+    records.map(({ key }) => key),
+    [Buffer.from([0xff]), Buffer.from('other'), Buffer.from('größe'), null],
+  );
+  assert.deepEqual(receipts[1], receipts[0], 'the source has the key of its record');
   assert.deepEqual(records[0]?.headers, headerList({ trace: 'abc', 'event-id': 'records-3-41#2' }));
-  assert.deepEqual(receipts[1].source, {
+  assert.deepEqual([receipts[2].source.key, receipts[2].source.key_encoding], ['größe', undefined]);
+  assert.deepEqual(receipts[3].source, {
     topic: 'records',
     partition: 3,
     offset: 42,

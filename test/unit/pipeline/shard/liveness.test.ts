@@ -70,6 +70,20 @@ test('Kafka out of reach for an hour: alive all the time, not ready and why, and
   assert.equal(instance.refused, undefined);
 });
 
+test('a member that left the group is not ready and says why, until it is back', async () => {
+  const { world: it, instance, health } = world({ partitions: 1 });
+  await it.clock.advance(5_000);
+  assert.equal(health.readiness().ok, true);
+  instance.group.crash('the client was rebuilt');
+  await it.clock.settle();
+  assert.deepEqual(
+    health.readiness().conditions.flatMap(({ reason }) => reason ?? []),
+    ['not a member of group reviewers: the client was rebuilt'],
+  );
+  await it.clock.advance(MINUTE);
+  assert.equal(health.readiness().ok, true);
+});
+
 test('a service that answers nothing for an hour: alive and ready, the wait is told within seconds, nothing is lost', async () => {
   let hung = true;
   const {

@@ -1,10 +1,12 @@
 /** Claim: a group whose offsets were reset with Kafka's own tools. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ENGINE_LIMITS } from '../../../../src/pipeline/context/options.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
+const CONFIRM_MS = ENGINE_LIMITS.resetConfirmMs;
 
 /** Resets offsets as Kafka's own tool does: requires an empty group and leaves no metadata. */
 async function resetGroup(world: World, partition: number, offset: number): Promise<void> {
@@ -114,6 +116,33 @@ test('a committed offset that is read one commit late is not taken for a reset',
   assert.equal(stale, -1, 'it was read twice');
   assert.doesNotMatch(third.logger.text(), /changed externally/);
   assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9]);
+});
+
+test('an offset that looks reset is read again only after a wait, in which the coordinator may catch up', async () => {
+  let isStale = false;
+  let firstMs = Number.NEGATIVE_INFINITY;
+  const world: World = new World({
+    partitions: 1,
+    hooks: {
+      staleCommitted: () => {
+        const nowMs = world.clock.now();
+        if (nowMs > firstMs + CONFIRM_MS) firstMs = nowMs;
+        return isStale && nowMs < firstMs + CONFIRM_MS;
+      },
+    },
+  });
+  for (let n = 0; n < 10; n++) world.event(0);
+  world.start();
+  await world.untilSettled(MINUTE);
+  await resetGroup(world, 0, 8);
+  const second = world.start();
+  await world.clock.runUntil(() => world.committed(0).metadata !== '', MINUTE);
+  second.process.kill();
+  isStale = true;
+  const third = world.start();
+  await world.clock.advance(MINUTE);
+  assert.equal(third.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+  assert.doesNotMatch(third.logger.text(), /changed externally/);
 });
 
 test('late answers for one partition after the other are no reset of either', async () => {

@@ -90,11 +90,8 @@ test('a file with as many rows as promised is not downloaded again, whatever sta
   world.assertExactlyOnce();
   assert.equal(world.service.calls.results, 2);
   assert.deepEqual(
-    [offsetsBy(world, 1), offsetsBy(world, 2)],
-    [
-      [0, 1],
-      [2, 3],
-    ],
+    [anomalies(world), offsetsBy(world, 1), offsetsBy(world, 2)],
+    [{ malformed: 2, missing: 2 }, [0, 1], [2, 3]],
   );
 });
 

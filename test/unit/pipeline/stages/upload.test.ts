@@ -4,45 +4,9 @@ import { test } from 'node:test';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { EncodedBody } from '../../../../src/core/bytes/row-sink.ts';
 import { changed } from '../../../support/engine/changed.ts';
-import { UploadWatch } from '../../../support/engine/upload-watch.ts';
 import { TOPICS, World, type WrapPorts } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
-
-const batches = (world: World) => [...world.service.batches.values()];
-/** Offsets of each batch that was uploaded, in the order of creation. */
-const uploads = (world: World) =>
-  batches(world).map(({ rows }) => rows?.map(({ offset }) => offset) ?? []);
-
-test('no upload before its job is in the journal (I4), also when the transaction fails, its reply is lost, or its owner dies', async () => {
-  for (const fate of ['aborted', 'lost', 'reply-lost', 'fenced', 'commit'] as const) {
-    const watch = new UploadWatch(TOPICS.journal);
-    let jobs = 0;
-    const world: World = new World({
-      partitions: 1,
-      hooks: {
-        commitFate: ({ transaction }) =>
-          transaction.journal.some(({ key }) => key.startsWith('job/')) && jobs++ === 0
-            ? fate
-            : 'commit',
-      },
-      service: { onUpload: (id) => watch.uploaded(world.kafka.cluster, id) },
-    });
-    world.start();
-    for (let n = 0; n < 5; n++) world.event(0);
-    await world.untilSettled(10 * MINUTE);
-    world.assertExactlyOnce();
-    assert.deepEqual(watch.early, [], fate);
-    // What was never committed was never uploaded either: the batch is an orphan that costs nothing.
-    const committed = fate === 'commit' || fate === 'reply-lost';
-    assert.deepEqual(
-      uploads(world)[0],
-      committed && fate === 'commit' ? [0, 1, 2, 3, 4] : [],
-      fate,
-    );
-    assert.ok(world.service.submissions(0, 0) === 1, fate);
-  }
-});
 
 test('an upload waits while the group has not heard from its member, and goes on once it has', async () => {
   const world = new World({

@@ -6,7 +6,7 @@ import type { Shape } from '../script.ts';
 import type { Obligations } from './obligations.ts';
 import type { Promises } from './promises.ts';
 import type { Truth } from './truth.ts';
-import { type Rule, Violation } from './violation.ts';
+import { Violation } from './violation.ts';
 
 interface Judges {
   readonly obligations: Obligations;
@@ -19,21 +19,19 @@ export class Judge {
   readonly #obligations: Obligations;
   readonly #truth: Truth;
   readonly #promises: Promises;
-  readonly #ignored: ReadonlySet<Rule>;
   readonly #epochs = new Map<string, number>();
   readonly #longestMs: number;
 
-  constructor({ obligations, truth, promises }: Judges, shape: Shape, ignored: readonly Rule[]) {
+  constructor({ obligations, truth, promises }: Judges, shape: Shape) {
     this.#obligations = obligations;
     this.#truth = truth;
     this.#promises = promises;
-    this.#ignored = new Set(ignored);
     // A transaction is some ten requests and answers. A remote call that goes wrong takes longer.
     this.#longestMs = 1_000 + 30 * shape.latencyMs;
   }
 
   accuse(violation: Violation): void {
-    if (!this.#ignored.has(violation.rule)) this.violation ??= violation;
+    this.violation ??= violation;
   }
 
   /** @throws Violation */

@@ -3,8 +3,7 @@
  * from its parent and answers them in order.
  */
 import { GCProfiler, getHeapStatistics } from 'node:v8';
-import { costlyDecoders } from './decoding.ts';
-import type { CostlyFormat } from './genes.ts';
+import { type CostlyFormat, costlyDecoders } from './costly-decoders.ts';
 
 export interface MeasureRequest {
   readonly format: CostlyFormat;

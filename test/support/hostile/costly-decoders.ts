@@ -1,20 +1,16 @@
 /** Decoders of all formats, as a pipeline has them, without a broker. */
-import type { SourceRecord } from '../../src/core/record.ts';
-import { avroFormat } from '../../src/events/formats/avro-format.ts';
-import { protobufFormat } from '../../src/events/formats/protobuf-format.ts';
-import { ConfluentRegistry } from '../../src/events/registry/index.ts';
-import { createDecoder, DEFAULT_MAPPING } from '../../src/kinds/review/decode.ts';
-import {
-  avroEvent,
-  COSTLY_AVRO,
-  COSTLY_PROTOBUF,
-  protobufEvent,
-} from '../support/hostile/binary-shapes.ts';
-import { COSTLY_MAPPING } from '../support/hostile/json-shapes.ts';
-import { fakeRegistry, registrySettings } from '../support/stack/registry.ts';
-import type { CostlyFormat } from './genes.ts';
+import type { SourceRecord } from '../../../src/core/record.ts';
+import { avroFormat } from '../../../src/events/formats/avro-format.ts';
+import { protobufFormat } from '../../../src/events/formats/protobuf-format.ts';
+import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
+import { createDecoder, DEFAULT_MAPPING } from '../../../src/kinds/review/decode.ts';
+import { fakeRegistry, registrySettings } from '../stack/registry.ts';
+import { avroEvent, COSTLY_AVRO, COSTLY_PROTOBUF, protobufEvent } from './binary-shapes.ts';
+import { COSTLY_MAPPING } from './json-shapes.ts';
 
-export interface CostlyDecoder {
+export type CostlyFormat = 'json' | 'expressions' | 'avro' | 'protobuf';
+
+interface CostlyDecoder {
   /** Decodes a value. @returns `item` or the reason of a dead letter */
   decode(value: Buffer): string;
   /** Memory that is reserved for it, beside the record, bytes. */
