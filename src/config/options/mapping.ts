@@ -54,19 +54,9 @@ export const mappingOptions = group(
       },
     }),
     data: expression('Data of an imported record, an object.', 'data'),
-    decisionId: optional(
-      value<string>({
-        help: 'Id of the decision to look up. value: the whole value is the id.',
-        allowed: '{field: EXPRESSION}',
-        schema: partsSchema({ field: FIELD }),
-        show: (field) => `{field: ${field}}`,
-        parse(raw, origin) {
-          const { field } = members(raw, { field: FIELD }, origin);
-          if (field === undefined) throw new OptionRefusal('');
-          return field;
-        },
-      }),
+    decisionId: fieldOr(
       'value',
+      'Id of the decision to look up. value: the whole value is the id.',
     ),
     metadata: expression('Object that the decision returns; an event may lack it.', 'metadata'),
     expectedResult: expression(
@@ -82,6 +72,24 @@ export const filterOption = optional(
   ),
   'none',
 );
+
+/** Expression in a mapping, or the word: undefined in the typed configuration. */
+export function fieldOr(word: string, help: string): Value<string | undefined, ''> {
+  return optional(
+    value({
+      help,
+      allowed: '{field: EXPRESSION}',
+      schema: partsSchema({ field: FIELD }),
+      show: (field) => `{field: ${field}}`,
+      parse(raw, origin) {
+        const { field } = members(raw, { field: FIELD }, origin);
+        if (field === undefined) throw new OptionRefusal('');
+        return field;
+      },
+    }),
+    word,
+  );
+}
 
 function expression(help: string, fallback?: string): Value<string, ''> {
   return text({

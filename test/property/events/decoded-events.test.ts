@@ -135,26 +135,6 @@ test('names of numbers and repeated names change nothing but the order of member
   );
 });
 
-test('chosen fields are the same, found by paths or by expressions', () => {
-  const mapping = (suffix: string): MappingOptions => ({
-    ...DEFAULT_MAPPING,
-    content: 'content',
-    type: { constant: 't' },
-    metadata: { fields: { a: `metadata.a${suffix}`, b: `metadata${suffix}`, c: `x${suffix}` } },
-  });
-  fc.assert(
-    fc.property(eventOf(objectText), (text) => {
-      const record = viewOf(text.replace('"content":1,', '').replace('\\u0063', 'c'));
-      const [paths, expressions] = ['', ' | @'].map((suffix) =>
-        inOrder(decisionInputs(createDecoder(mapping(suffix)).decode(record, 0))),
-      );
-      // An expression cannot tell a null from nothing.
-      if (!JSON.stringify(paths).includes('null')) assert.deepEqual(paths, expressions);
-    }),
-    RUNS,
-  );
-});
-
 test('any bytes are an item or a dead letter whose message shows nothing of them', () => {
   const decoders = [DEFAULT_MAPPING, EXPRESSIONS].map((mapping) => createDecoder(mapping));
   const bytes = fc.oneof(

@@ -128,7 +128,7 @@ test('selected fields are preserved, with the digits of every number', async () 
         {
           topic: 'events',
           resultColumn: 'Acme result',
-          metadata: { fields: { whole: 'a.b', 'via expression': '{m: a.b}.m', none: 'a.none' } },
+          metadata: '{whole: a.b, "via expression": {m: a.b}.m}',
         },
         scriptedService({
           download: async function* () {
