@@ -14,6 +14,7 @@ import {
 import type { NewRecord, TestKafka } from '../../support/kafka/kafka.ts';
 import { headerOf } from '../../support/records/headers.ts';
 import { coordinatesIn } from '../../support/records/reference.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import { type Stack, type StackPipeline, startStack } from '../../support/stack/stack.ts';
 import { type Terminal, TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -123,9 +124,13 @@ export function sourceFormatsSuite(kafka: TestKafka, url: string, registry: Sche
       });
     }
 
-    /** The row of the file that the sandbox was given. */
+    /** The row of the result file, which repeats the columns of the upload. */
     async function uploadedRow(batch: string, offset: number): Promise<Record<string, string>> {
-      const file = await fetch(`${stack?.sandboxUrl}/sandbox/batches/${batch}/content`);
+      const answer = await fetch(`${stack?.sandboxUrl}/v1/batches/${batch}`, {
+        headers: { authorization: `Bearer ${CANARY.key}` },
+      });
+      const { download_url } = (await answer.json()) as { download_url: string };
+      const file = await fetch(download_url);
       const rows = parse(await file.text(), { columns: true }) as Record<string, string>[];
       return (
         rows.find(({ connector_ref: ref = '' }) => coordinatesIn(ref).offset === offset) ??
