@@ -34,7 +34,7 @@ const OBJECT_BYTES = 1024;
  * @param plan plan of the batch, whose rows the caller discards
  * @param submit takes the batch with its items again
  */
-export function parkedBatch(
+function parkedBatch(
   { type, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,

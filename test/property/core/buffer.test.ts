@@ -209,34 +209,6 @@ test('nothing is lost and nothing doubled, batches keep their limits, whatever i
   );
 });
 
-test('a batch is sealed at exactly its rows, and types do not count for each other', () => {
-  const { buffers, sealed } = buffersOf({ ...WIDE, maxRows: 3 });
-  for (const one of [item(0), item(1), item(2, { type: 'b' })]) buffers.add(one, 0);
-  assert.equal(sealed.length, 0);
-  buffers.add(item(3), 0);
-  assert.deepEqual(
-    sealed.map(({ records }) => [...records].map(({ offset }) => offset)),
-    [[0, 1, 3]],
-  );
-  assert.equal(sizeOf(buffers), 1);
-});
-
-test('age counts from the oldest item, to the millisecond', () => {
-  const { buffers, sealed } = buffersOf({ ...WIDE, maxAgeMs: 500 });
-  buffers.add(item(0), 1_000);
-  buffers.add(item(1), 900);
-  buffers.add(item(2), 1_100);
-  assert.equal(buffers.nextDueMs, 1_400);
-  buffers.sealAged(1_399);
-  assert.equal(sealed.length, 0);
-  buffers.sealAged(1_400);
-  assert.deepEqual(
-    sealed.map(({ length, sinceMs }) => [length, sinceMs]),
-    [[3, 900]],
-  );
-  assert.equal(buffers.nextDueMs, Number.POSITIVE_INFINITY);
-});
-
 test('a batch whose offsets lie far apart is sealed before their encoding passes its limit', () => {
   const limit = 16 * 1024;
   const { buffers, sealed } = buffersOf({ ...WIDE, maxOffsetBytes: limit });

@@ -5,177 +5,22 @@ import type { PartitionProgress } from '../../../src/core/journal/journal-record
 import { PartitionState, resetProgress } from '../../../src/core/journal/partition-state.ts';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
 
-const START = 50;
 const timestampOf = (offset: number): number => 5_000 + offset * 3;
 
-type Action =
-  | { readonly do: 'take' | 'skip' | 'snapshot' | 'crash' }
-  | { readonly do: 'gap'; readonly length: number }
-  | { readonly do: 'claim'; readonly pick: number };
-
-const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 4, arbitrary: fc.constant<Action>({ do: 'take' }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('claim' as const), pick: fc.nat() }) },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom<Action>({ do: 'skip' }, { do: 'snapshot' }, { do: 'crash' }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('gap' as const),
-      length: fc.constantFrom(1, 3, 8, 40, 3_000),
-    }),
-  },
-);
-const histories = fc.array(action, { maxLength: 80, size: 'max' });
-
-/** Intake as it should be, with a word for every offset instead of a watermark. */
-class Model {
-  /** Offsets claimed, and gaps passed (as ranges: they may be long). */
-  claimed = new Set<number>();
-  gaps: [from: number, to: number][] = [];
-  waiting = new Set<number>();
-  position = START;
-  newest: number | null = null;
-
-  isGone(offset: number): boolean {
-    return (
-      offset < START ||
-      this.claimed.has(offset) ||
-      this.gaps.some(([from, to]) => offset >= from && offset < to)
-    );
-  }
-
-  get watermark(): number {
-    let offset = START;
-    for (;;) {
-      const gap = this.gaps.find(([from, to]) => offset >= from && offset < to);
-      if (gap !== undefined) offset = gap[1];
-      else if (this.claimed.has(offset)) offset++;
-      else return offset;
-    }
-  }
-
-  /** Offsets in gaps above W; a gap may have been passed more than once. */
-  gapsAbove(watermark: number): number {
-    let sum = 0;
-    let counted = watermark;
-    for (const [from, to] of this.gaps.toSorted(([a], [b]) => a - b)) {
-      if (to <= counted) continue;
-      sum += to - Math.max(from, counted);
-      counted = to;
-    }
-    return sum;
-  }
-
-  copy(): Model {
-    const copy = new Model();
-    Object.assign(copy, {
-      claimed: new Set(this.claimed),
-      gaps: [...this.gaps],
-      waiting: new Set(this.waiting),
-    });
-    copy.position = this.position;
-    copy.newest = this.newest;
-    return copy;
-  }
-}
-
-test('W is the first offset neither claimed nor a gap, and what lies above it is known exactly, after any history', () => {
-  fc.assert(
-    fc.property(histories, (steps) => {
-      let state = PartitionState.startAt(3, START);
-      let model = new Model();
-      let saved: PartitionProgress = state.snapshot(1);
-      let durable = model.copy();
-      for (const step of steps) {
-        switch (step.do) {
-          case 'take':
-          case 'skip': {
-            const offset = state.position++;
-            assert.equal(offset, model.position++);
-            assert.equal(state.isAssigned(offset), model.isGone(offset));
-            if (model.isGone(offset)) break;
-            if (step.do === 'take') model.waiting.add(offset);
-            else claim(offset);
-            break;
-          }
-          case 'gap': {
-            // No record was ever seen where a gap is.
-            const end = model.position + step.length;
-            if ([...model.claimed].some((offset) => offset >= model.position && offset < end))
-              break;
-            state.passGap(state.position, state.position + step.length);
-            state.position += step.length;
-            model.gaps.push([model.position, model.position + step.length]);
-            model.position += step.length;
-            break;
-          }
-          case 'claim': {
-            const waiting = [...model.waiting];
-            const offset = waiting[step.pick % Math.max(1, waiting.length)];
-            if (offset === undefined) break;
-            model.waiting.delete(offset);
-            claim(offset);
-            break;
-          }
-          case 'snapshot':
-            saved = state.snapshot(saved.seq + 1);
-            durable = model.copy();
-            assert.equal(state.dirty, false);
-            agrees(saved);
-            break;
-          case 'crash':
-            state = PartitionState.resume(3, { ...saved, claimed: saved.claimed.clone() });
-            model = durable.copy();
-            model.waiting.clear();
-            model.position = model.watermark;
-            assert.equal(state.position, model.watermark);
-            assert.equal(state.seenBefore, saved.read);
-            assert.equal(state.dirty, false);
-            break;
-        }
-        // Between two snapshots W may lag, but never passes a record that is not assigned.
-        assert.ok(state.watermark <= model.watermark);
-        assert.equal(state.width, state.position - state.watermark);
-        assert.equal(state.readOn, state.position > Math.max(saved.read, saved.watermark));
-        const [from, to] = [START - 5, START + 60];
-        let unclaimed = 0;
-        for (let offset = from; offset < to; offset++) if (!state.isAssigned(offset)) unclaimed++;
-        assert.equal(state.unassignedIn(from, to), unclaimed);
-        assert.equal(state.unassignedIn(to, from), 0);
-        for (const offset of model.waiting) assert.equal(state.isAssigned(offset), false);
-        for (const offset of model.claimed) assert.equal(state.isAssigned(offset), true);
-      }
-      agrees(state.snapshot(saved.seq + 1));
-
-      function claim(offset: number): void {
-        state.assign(offset, timestampOf(offset));
-        model.claimed.add(offset);
-        model.newest = Math.max(model.newest ?? 0, offset);
-        assert.equal(state.dirty, true);
-      }
-
-      function agrees(progress: PartitionProgress): void {
-        assert.equal(progress.start, START);
-        assert.equal(progress.watermark, model.watermark);
-        assert.equal(state.watermark, model.watermark);
-        for (const offset of model.claimed)
-          assert.equal(progress.claimed.has(offset), offset > model.watermark);
-        for (const offset of model.waiting) assert.equal(progress.claimed.has(offset), false);
-        const above = [...model.claimed].filter((offset) => offset > model.watermark).length;
-        assert.equal(progress.claimed.size, above + model.gapsAbove(model.watermark));
-        assert.equal(progress.read, Math.max(model.position, model.watermark));
-        assert.deepEqual(
-          progress.last,
-          model.newest === null
-            ? null
-            : { offset: model.newest, timestampMs: timestampOf(model.newest) },
-        );
-      }
-    }),
-    { numRuns: 300 },
+test('progress has W, what is assigned above it, and the newest record, in whatever order they were assigned', () => {
+  const state = PartitionState.resume(0, { seq: 1, ...progress(10, [14]) });
+  state.position = 18;
+  state.passGap(15, 17);
+  for (const offset of [12, 11, 10]) state.assign(offset, timestampOf(offset));
+  assert.equal(state.unassignedIn(0, 18), 2);
+  const { watermark, claimed, read, last } = state.snapshot(2);
+  assert.deepEqual([watermark, [...claimed], read], [13, [14, 15, 16], 18]);
+  assert.deepEqual(last, { offset: 12, timestampMs: timestampOf(12) });
+  state.position = 12;
+  assert.equal(
+    state.snapshot(3).read,
+    13,
+    'what is assigned was read, wherever intake looks again',
   );
 });
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAILURE_TEXTS } from '../../../dev/docs/failure-texts.ts';
 import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
 import { reactionTo } from '../../../src/core/outcome/failure-policy.ts';
 import {
@@ -44,12 +43,6 @@ test('a row with calls has a reaction, one that fails batches says what becomes 
   for (const { event, calls, reaction, job } of FAILURE_TABLE) {
     assert.equal(calls === undefined, reaction === undefined, event);
     if (reaction?.do === 'fail') assert.equal(job?.failure, reaction.as, event);
-  }
-});
-
-test('no two rows begin alike: the name of a test says which row it proves', () => {
-  for (const { event } of FAILURE_TEXTS) {
-    assert.equal(FAILURE_TEXTS.filter((other) => other.event.startsWith(event)).length, 1, event);
   }
 });
 

@@ -19,11 +19,6 @@ function produceTraced(world: World, count: number): void {
   }
 }
 
-/** Returns the open spans at and below a span. */
-const open = (span: RecordedSpan): RecordedSpan[] => [
-  ...(span.ended === undefined ? [span] : []),
-  ...span.steps.flatMap(open),
-];
 const names = (spans: readonly { readonly name: string }[]) => spans.map(({ name }) => name);
 const outcome = (span: RecordedSpan | undefined) => [
   span?.ended,
@@ -154,26 +149,6 @@ test('a shard that is given up ends its spans; the next owner begins others with
   assert.equal(span?.attributes['content_review.recovered'], true);
   assert.equal(span?.attributes['content_review.batch'], world.decisions()[0]?.remote);
   assert.deepEqual(span?.links, []);
-});
-
-test('no span is left open, whatever happens', async () => {
-  const world = new World({
-    partitions: 3,
-    seed: 7,
-    shuffle: true,
-    service: {
-      review: ({ id }) => ({ afterMs: 200, state: id.endsWith('3') ? 'failed' : 'finished' }),
-    },
-  });
-  const first = world.start();
-  world.start();
-  world.produce(200, { poisonEvery: 13 });
-  await world.clock.advance(3_000);
-  await world.through(first.stop());
-  await world.untilSettled(30 * MINUTE);
-  world.assertExactlyOnce();
-  for (const { tracer } of world.instances)
-    assert.deepEqual(names(tracer.batches.flatMap(open)), []);
 });
 
 test('without tracing nobody looks at headers, and log lines have no trace', async () => {

@@ -58,44 +58,6 @@ function world() {
 const write = (key: string): Transaction => ({ journal: [{ key, value: null }] });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('transactions run one after the other, in the order they were asked for, each built only when its turn comes', async () => {
-  const { queue, pending, keys } = world();
-  const built: string[] = [];
-  const run = (key: string) =>
-    queue.run(() => {
-      built.push(key);
-      return write(key);
-    });
-  const [a, b, c] = [run('a'), run('b'), run('c')];
-  await turn();
-  assert.deepEqual([built, keys()], [['a'], ['a']]);
-  pending[0]?.commit(7);
-  assert.equal(await a, 7);
-  await turn();
-  assert.deepEqual(
-    [built, keys()],
-    [
-      ['a', 'b'],
-      ['a', 'b'],
-    ],
-  );
-  pending[1]?.commit(8);
-  await turn();
-  pending[2]?.commit(9);
-  assert.deepEqual([await b, await c], [8, 9]);
-});
-
-test('a turn with nothing to do commits nothing and counts nothing', async () => {
-  const { queue, keys, metrics, clock } = world();
-  const before = queue.lastCommitMs;
-  await clock.advance(5);
-  assert.equal(await queue.run(() => undefined), undefined);
-  assert.deepEqual(
-    [keys(), metrics.counter('transactions_total'), queue.lastCommitMs],
-    [[], 0, before],
-  );
-});
-
 for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {
   test(`a transaction that ends ${failure} ends the queue: nothing after it is built, its owner is told once`, async () => {
     const { queue, pending, failures, keys, metrics } = world();

@@ -60,14 +60,6 @@ test('five failures in a row block a type, four do not, and after the pause one 
   assert.equal(logger.lines.length, 1);
 });
 
-test('a success between failures restarts the count', async () => {
-  const { breakers, blockedMs } = world();
-  for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
-  breakers.succeeded('a');
-  for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
-  assert.equal(await blockedMs('a'), 0);
-});
-
 test('a wait is reported with its reason until the type is unblocked or the wait is given up', async () => {
   const { clock, breakers, waits } = world();
   breakers.rejected('a', 'no');

@@ -57,22 +57,6 @@ function world() {
   return { clock, calls, replay, batch, logger };
 }
 
-test('a replay reads from the journal’s first offset until the barrier is reached, and stops', async () => {
-  const { replay, calls, batch } = world();
-  replay.start(10);
-  replay.fetched(batch(10, [owner('old'), meta]));
-  assert.equal((await replay.meta(12, forever))?.kind, 'k');
-  const state = replay.upTo(12, 'mine', forever);
-  replay.fetched(batch(12, [owner('mine')]));
-  assert.equal((await state).owner?.claim, 'mine');
-  replay.stop();
-  assert.deepEqual(calls, [
-    `seek journal ${SHARD} 10`,
-    `resume journal ${SHARD}`,
-    `pause journal ${SHARD}`,
-  ]);
-});
-
 test('a barrier that compaction has taken counts as reached when it is passed', async () => {
   const { replay, batch } = world();
   replay.start(0);
@@ -80,17 +64,6 @@ test('a barrier that compaction has taken counts as reached when it is passed', 
   const state = replay.upTo(5, 'mine', forever);
   replay.fetched(batch(2, [], 6));
   assert.equal((await state).owner?.claim, 'mine');
-});
-
-test('a journal without meta is new once it was read to its end', async () => {
-  const { replay, batch } = world();
-  replay.start(0);
-  const found = replay.meta(3, forever);
-  replay.fetched(batch(0, [owner('dead')], 3));
-  assert.equal(await found, undefined);
-  const empty = world();
-  empty.replay.start(7);
-  assert.equal(await empty.replay.meta(7, forever), undefined);
 });
 
 test('a batch that was under way for another position is dropped, and the position set again', async () => {
@@ -102,22 +75,6 @@ test('a batch that was under way for another position is dropped, and the positi
   const state = replay.upTo(1, 'mine', forever);
   replay.fetched(batch(0, [meta, owner('mine')]));
   assert.deepEqual([(await state).owner?.claim, (await state).meta?.kind], ['mine', 'k']);
-});
-
-test('after a rejoin the replay goes on from where it was', () => {
-  const { replay, calls, batch } = world();
-  replay.rejoined();
-  assert.deepEqual(calls, [], 'it has not begun');
-  replay.start(0);
-  replay.fetched(batch(0, [meta, owner('x')]));
-  calls.length = 0;
-  replay.rejoined();
-  assert.deepEqual(calls, [`seek journal ${SHARD} 2`, `resume journal ${SHARD}`]);
-  replay.stop();
-  calls.length = 0;
-  replay.rejoined();
-  replay.fetched(batch(2, [owner('y')]));
-  assert.deepEqual(calls, [], 'it is over');
 });
 
 test('a journal that is fetched faster than it is folded pauses, and goes on once there is room; a rejoin meanwhile reads nothing twice', async () => {

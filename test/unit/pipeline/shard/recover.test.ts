@@ -35,15 +35,6 @@ test('a batch waiting for its upload is abandoned after the grace, not before', 
   );
 });
 
-test('an upload that the service sees within the grace is not sent again', async () => {
-  const world = new World({ partitions: 1, service: { arrivalMs: () => 55_000 } });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(2 * MINUTE);
-  assert.equal(batches(world).length, 1);
-  world.assertExactlyOnce();
-});
-
 test('a restart counts the grace from its claim: the upload may have been made by the owner before it', async () => {
   const world = new World({
     partitions: 1,
@@ -59,23 +50,6 @@ test('a restart counts the grace from its claim: the upload may have been made b
   await world.clock.runUntil(() => batches(world).length === 2, 2 * MINUTE);
   assert.ok(world.clock.now() - claimedMs >= 60_000);
   await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-});
-
-test('a kill between journal and upload delays its records by seconds, whatever the grace', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { review: { graceMs: 300_000 } },
-    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
-  });
-  const first = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
-  first.process.kill();
-  world.start();
-  const restartMs = world.clock.now();
-  await world.untilSettled(2 * MINUTE);
-  assert.ok(world.clock.now() - restartMs < 60_000, `${world.clock.now() - restartMs} ms`);
   world.assertExactlyOnce();
 });
 
@@ -126,24 +100,6 @@ for (const [call, what] of [
     assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
   });
 }
-
-test('downloads that the storage is too busy for never count as rows that are missing', async () => {
-  let downloads = 0;
-  const world = new World({
-    partitions: 1,
-    service: {
-      fault: (operation) => {
-        if (operation !== 'results' || ++downloads > 6) return undefined;
-        return { failure: downloads === 6 ? 'protocol' : 'unavailable' };
-      },
-    },
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(10 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([downloads, world.service.batches.size], [7, 1]);
-});
 
 test('hundreds of jobs found by a restart are polled a few at a time, not in a storm', async () => {
   let open = 0;

@@ -60,21 +60,6 @@ test('a group that was reset backward is reviewed again from there with a new ev
   assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 4, 5, 6, 6, 8, 8]);
 });
 
-test('a group that was reset forward skips what nobody claimed below it, and counts it', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
-  world.start();
-  // 0 and 3 wait in buffers; 1 and 2 are decided.
-  for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
-  await world.clock.advance(5_000);
-  await resetGroup(world, 0, 10);
-  for (let n = 0; n < 8; n++) world.event(0, 'd');
-  const second = world.start();
-  await world.clock.advance(10_000);
-  assert.equal(second.metrics.counter('reset_skipped_records_total'), 8);
-  assert.deepEqual(decidedOffsets(world), [1, 2, 10, 11]);
-  assert.equal(world.committed(0).offset, 12);
-});
-
 test('a reset beyond the end of the log, or below its start, is taken as the end or the start', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 10; n++) world.event(0);
@@ -88,33 +73,6 @@ test('a reset beyond the end of the log, or below its start, is taken as the end
   await resetGroup(world, 0, 2);
   world.start();
   await world.clock.advance(20_000);
-  assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9]);
-});
-
-test('a committed offset that is read one commit late is not taken for a reset', async () => {
-  let stale = 0;
-  const world = new World({ partitions: 1, hooks: { staleCommitted: () => stale-- > 0 } });
-  for (let n = 0; n < 10; n++) world.event(0);
-  world.start();
-  await world.untilSettled(MINUTE);
-  await resetGroup(world, 0, 8);
-  const second = world.start();
-  await world.clock.runUntil(() => world.committed(0).metadata !== '', MINUTE);
-  assert.equal(
-    second.metrics.counter('claims_total', { outcome: 'owned' }),
-    0,
-    'the reset is the last commit but one',
-  );
-  await world.clock.runUntil(
-    () => second.metrics.counter('claims_total', { outcome: 'owned' }) === 1,
-    1_000,
-  );
-  second.process.kill();
-  stale = 1;
-  const third = world.start();
-  await world.clock.advance(MINUTE);
-  assert.equal(stale, -1, 'it was read twice');
-  assert.doesNotMatch(third.logger.text(), /changed externally/);
   assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9]);
 });
 

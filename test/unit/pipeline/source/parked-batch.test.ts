@@ -1,8 +1,6 @@
 /** A content type whose batches wait takes no memory that others need (I7). Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BatchRecords } from '../../../../src/core/journal/job.ts';
-import { parkedBatch } from '../../../../src/pipeline/shard/owned-shard.ts';
 import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 
@@ -159,22 +157,6 @@ test('a retry that cannot be created keeps none of the memory that retries of ot
   assert.equal(instance.budget.usedBytes, 0);
 });
 
-test('what waits for a refused type is bounded by maxInFlight, and says so', async () => {
-  const it = world({
-    options: { source: { maxInFlight: 50 } },
-    service: {
-      fault: (operation, _id, type) =>
-        operation === 'create' && type === 'bad' ? { failure: 'rejected' } : undefined,
-    },
-    hooks: { batchRecords: () => 4 },
-  });
-  const instance = it.start();
-  await pour(it, instance);
-  await it.clock.advance(MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
-  assert.ok(instance.metrics.counter('events_consumed_total') <= 50 + 2 * 4);
-});
-
 test('a probe whose records are gone from the source passes its turn on: the next batch of the type need not wait another pause', async () => {
   let refuse = true;
   const it = world({
@@ -216,17 +198,4 @@ test('probes that wait for a partition that cannot be read do not come all at on
   await it.clock.advance(11 * MINUTE);
   const probes = it.service.calls.create - before;
   assert.ok(probes >= 1 && probes <= 2, `${probes} probes within 11 minutes`);
-});
-
-test('a parked batch keeps its plan, and nothing of the submission that it was', () => {
-  const plan = { type: 'bad', bytes: 10, attempt: 1, depth: 0, spent: 1 };
-  const submission = {
-    ...plan,
-    get batch(): never {
-      throw new Error('the rows of a parked batch are kept');
-    },
-  };
-  const { type, bytes } = parkedBatch(submission, new BatchRecords(), () => undefined);
-  assert.equal(type, 'bad');
-  assert.ok(bytes >= 2 * plan.bytes);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
-import { TOPICS, World } from '../../../support/engine/world.ts';
+import { World } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 import { headerOf } from '../../../support/records/headers.ts';
 
@@ -31,40 +31,6 @@ test('a buffer seals by the wall clock also when no record comes', async () => {
   world.assertExactlyOnce();
 });
 
-test('a buffer seals by rows and by bytes at once, and each content type fills its own', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 3, maxBytes: 400, maxAgeMs: 600_000 } },
-  });
-  world.start();
-  await world.clock.advance(1_000);
-  for (const type of ['a', 'b', 'a', 'b', 'a']) world.event(0, type);
-  await world.clock.advance(1_000);
-  const rows = () =>
-    [...world.service.batches.values()].map(({ type, rows }) => [type, rows?.length]);
-  assert.deepEqual(rows(), [['a', 3]]);
-  for (let n = 0; n < 2; n++) world.put(0, sourceValue({ type: 'c', content: 'x'.repeat(250) }));
-  await world.clock.advance(1_000);
-  assert.deepEqual(rows(), [
-    ['a', 3],
-    ['c', 1],
-  ]);
-});
-
-test('a batch whose offsets no longer fit one journal record is sealed before', async () => {
-  const world = new World({
-    partitions: 1,
-    budgetBytes: 100_000_000,
-    options: { batch: { maxRows: 100_000, maxAgeMs: 600_000 }, maxOffsetBytes: 1_000 },
-  });
-  world.start();
-  // Two types in turn: a bitmap of every other offset, 1 bit each and base64 on top.
-  world.produce(20_000, { types: ['a', 'b'] });
-  await world.clock.advance(5_000);
-  const sizes = [...world.service.batches.values()].map(({ rows }) => rows?.length ?? 0);
-  assert.ok(sizes.length >= 2 && sizes.every((size) => size > 1_000 && size <= 4_096), `${sizes}`);
-});
-
 test('the first batch of a shard after a start is small, and the others are not', async () => {
   const world = new World({
     partitions: 2,
@@ -77,55 +43,6 @@ test('the first batch of a shard after a start is small, and the others are not'
   const sizes = [...world.service.batches.values()].map(({ rows }) => rows?.length ?? 0);
   assert.deepEqual(sizes.slice(0, 2), [100, 100]);
   assert.ok(sizes.length > 2 && sizes.slice(2).every((size) => size === 1_000), `${sizes}`);
-});
-
-test('a gap of 2^28 offsets and more after a record that waits holds up nothing, and costs the journal nothing', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxAgeMs: 30_000 } } });
-  const log = world.kafka.cluster.log(TOPICS.source, 0);
-  const offsets = [100, 2 ** 28 + 1, 2 ** 40].map((gap) => {
-    log.leap(gap);
-    return world.event(0);
-  });
-  const instance = world.start();
-  await world.untilSettled(2 * MINUTE);
-  assert.deepEqual(
-    world
-      .decisions()
-      .map(({ offset }) => offset)
-      .sort((a, b) => a - b),
-    offsets,
-  );
-  assert.equal(world.service.batches.size, 1, 'they share a batch');
-  world.assertExactlyOnce();
-  assert.equal(world.committed(0).offset, (offsets[2] as number) + 1);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-  for (const { value } of world.kafka.cluster.log(TOPICS.journal, 0).durable())
-    assert.ok((value?.length ?? 0) < 1_000);
-});
-
-test('a gap of 2^28 offsets between a record whose type waits and the next ones pauses the partition until the type is taken', async () => {
-  let refuse = true;
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxAgeMs: 1_000 } },
-    service: {
-      fault: (operation) =>
-        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
-    },
-  });
-  world.event(0);
-  const first = world.start();
-  await world.clock.advance(MINUTE);
-  world.kafka.cluster.log(TOPICS.source, 0).leap(2 ** 28);
-  for (let n = 0; n < 10; n++) world.event(0, 'b');
-  await world.clock.advance(MINUTE);
-  assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
-  await world.through(first.stop());
-  world.start();
-  await world.clock.advance(MINUTE);
-  refuse = false;
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
 });
 
 test('records that configuration skips (null values, filters) are counted, get no terminal record, and move the watermark', async () => {
@@ -288,25 +205,6 @@ test('one hanging create blocks nobody: other batches are journaled and settled 
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 1), 1);
-});
-
-test('a record that was waiting when its owner went keeps its age: its age does not start again', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 120_000 } } });
-  const first = world.start();
-  await world.clock.advance(2_000);
-  const fromMs = world.clock.now();
-  world.event(0, 'waits');
-  world.event(0, 'b');
-  world.event(0, 'b');
-  await world.clock.advance(60_000);
-  await world.through(first.stop());
-  world.start();
-  await world.clock.advance(55_000);
-  assert.equal(creations(world, fromMs).length, 1);
-  await world.clock.advance(8_000);
-  assert.equal(creations(world, fromMs)[1], 120_000);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
 });
 
 test('a dead letter that is larger than its topic takes leaves its value out, or all but its coordinates; the shard is kept', async () => {

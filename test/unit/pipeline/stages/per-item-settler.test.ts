@@ -5,10 +5,8 @@ import { ServiceError } from '../../../../packages/client/src/base/service-error
 import { changed } from '../../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../../support/engine/world.ts';
 import { type SourceKindScript, sourceKind } from '../../../support/memory/service/source-kind.ts';
-import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
-const HUGE = 'x'.repeat(2_000_000);
 
 function worldOf(script: SourceKindScript, settings: WorldSettings = {}): World {
   const world = new World({
@@ -27,55 +25,12 @@ const said = (world: World) =>
     .decisions()
     .map(({ offset, status }) => `${offset} ${status}`)
     .sort();
-const letters = (world: World) =>
-  world
-    .published('dead')
-    .map(
-      (record) =>
-        `${headerOf(record, 'dead-letter-offset')} ${headerOf(record, 'dead-letter-reason')}`,
-    );
 const balanced = (world: World) => {
   for (const { budget, metrics } of world.instances) {
     assert.equal(budget.usedBytes, 0);
     assert.equal(metrics.gauge('balance_items', { pipeline: 'reviews' }) ?? 0, 0);
   }
 };
-
-test('what is not through is asked for again, and only that', async () => {
-  const asked: number[] = [];
-  const world = worldOf({
-    outcome: ({ offset }) => {
-      asked.push(offset);
-      return asked.filter((one) => one === offset).length > offset ? 'success' : undefined;
-    },
-  });
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    [0, 1, 2, 3, 4, 5].map((offset) => asked.filter((one) => one === offset).length),
-    [1, 2, 3, 4, 5, 6],
-  );
-  assert.equal(world.service.batches.size, 1);
-  balanced(world);
-});
-
-test('a key that is refused is said to be the reason', async () => {
-  const world = worldOf({
-    outcome: () => {
-      throw new ServiceError('unauthorized', 'wrong key', { operation: 'get_decision' });
-    },
-  });
-  let seen = 0;
-  for (let second = 0; second < 30; second++) {
-    await world.clock.advance(1_000);
-    seen +=
-      world.instances[0]?.metrics.gauge('shards_paused', {
-        pipeline: 'reviews',
-        reason: 'api_key',
-      }) ?? 0;
-  }
-  assert.ok(seen >= 10, `${seen} of 30 s`);
-});
 
 test('an answer that makes no sense is waited for under its own name, also between two questions, and logged once', async () => {
   const asked: number[] = [];
@@ -147,15 +102,6 @@ test('a service that cannot be asked ends nothing, however late it is', async ()
   balanced(world);
 });
 
-test('a terminal record that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
-  const world = worldOf({ value: ({ offset }) => (offset === 4 ? HUGE : undefined) });
-  await world.untilSettled(10 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(said(world), ['0 success', '1 success', '2 success', '3 success', '5 success']);
-  assert.deepEqual(letters(world), ['4 too_large']);
-  balanced(world);
-});
-
 test('a job larger than the memory for reading again is read in pieces', async () => {
   let most = 0;
   const world = worldOf(
@@ -219,23 +165,6 @@ test('large outcomes are published before they pile up', async () => {
   await world.clock.advance(MINUTE);
   assert.equal(held, 60);
   assert.ok(most <= 6, `${most} at a time`);
-});
-
-test('a finished job that finds other records at its offsets is refused, and decides nothing about them', async () => {
-  const world = worldOf(
-    { outcome: () => 'success' },
-    { service: { review: () => ({ afterMs: 30_000 }) } },
-  );
-  await world.clock.advance(20_000);
-  world.kafka.cluster.deleteTopic('content');
-  world.kafka.cluster.createTopic('content', 1);
-  for (let n = 0; n < 6; n++) world.event(0);
-  await world.clock.advance(MINUTE);
-  assert.match(
-    world.instances[0]?.refused?.message ?? '',
-    /offset 0 in partition 0 of source topic content is not what/,
-  );
-  assert.equal(world.decisions().length, 0);
 });
 
 test('items that wait for what the service decided hold nothing of the response that they were read from', async () => {

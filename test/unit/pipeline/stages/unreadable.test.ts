@@ -323,27 +323,3 @@ test('a large record whose schema is loaded keeps the room of intake, which sett
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
 });
-
-test('records that cannot be read, each for itself, share transactions, whatever stands between them', async () => {
-  let transactions = 0;
-  const world = new World({
-    partitions: 1,
-    budgetBytes: 100_000_000,
-    options: { chunk: { maxRows: 1_000 } },
-    kafka: { maxBatchRecords: 10_000 },
-    hooks: {
-      commitFate: ({ transaction }) => {
-        if (transaction.outputs?.some(({ topic }) => topic === 'dead') === true) transactions++;
-        return 'commit';
-      },
-    },
-  });
-  events(world, 3_000);
-  for (let offset = 0; offset < 3_000; offset++)
-    if (offset % 3 !== 0) source(world).spoil(offset, offset + 1, HEADERS);
-  world.start();
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(letters(world).length, 2_000);
-  assert.ok(transactions <= 10, `${transactions} transactions`);
-});

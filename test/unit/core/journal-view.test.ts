@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { CoordinateSet } from '../../../src/core/journal/job.ts';
 import {
   JournalFormatError,
@@ -10,75 +9,14 @@ import {
   writeProgress,
 } from '../../../src/core/journal/journal-records.ts';
 import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
-import { PartitionState } from '../../../src/core/journal/partition-state.ts';
-import { ShardState } from '../../../src/core/journal/shard-state.ts';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
-import { actions, ShardHistory } from './shard-history.ts';
 
 function fold(journal: readonly JournalWrite[]): JournalState {
   const view = new JournalView();
   for (const { key, value } of journal) view.fold(key, value);
   return view.finish();
 }
-
-function resume(history: ShardHistory): ShardState {
-  const { progress, jobs, seq } = fold(history.journal);
-  return new ShardState(
-    new Map([...progress].map(([p, one]) => [p, PartitionState.resume(p, one)])),
-    jobs,
-    seq,
-  );
-}
-
-/** Comparable: sets as lists, maps as sorted pairs. */
-function told({ meta, owner, progress, jobs, seq }: JournalState): unknown {
-  return {
-    meta,
-    owner,
-    seq,
-    progress: [...progress].map(([p, one]) => [p, { ...one, claimed: [...one.claimed] }]).sort(),
-    jobs: [...jobs.values()].map(({ record, left }) => [record, [...left]]),
-  };
-}
-
-/** Keeps the last record of each key below `upTo`, as a log cleaner does. */
-function compact(
-  journal: readonly JournalWrite[],
-  upTo: number,
-  dropTombstones: boolean,
-): JournalWrite[] {
-  const last = new Map<string, number>();
-  for (const [at, { key }] of journal.entries()) if (at < upTo) last.set(key, at);
-  return journal.filter(
-    ({ key, value }, at) =>
-      at >= upTo || (last.get(key) === at && !(dropTombstones && value === null && at < upTo)),
-  );
-}
-
-test('however much of the journal was compacted, with tombstones or without, it folds to the same state', () => {
-  fc.assert(
-    fc.property(
-      actions,
-      fc.nat(),
-      fc.nat(),
-      fc.boolean(),
-      (steps, cut, cleaned, dropTombstones) => {
-        const history = new ShardHistory(resume);
-        for (const action of steps) history.run(action);
-        // Any prefix that ends with a transaction is a state that some owner found.
-        const journal = history.transactions
-          .slice(0, 2 + (cut % (history.transactions.length - 1)))
-          .flat();
-        const compacted = compact(journal, cleaned % (journal.length + 1), dropTombstones);
-        assert.deepEqual(told(fold(compacted)), told(fold(journal)));
-        const again = compact(compacted, compacted.length, dropTombstones);
-        assert.deepEqual(told(fold(again)), told(fold(journal)));
-      },
-    ),
-    { numRuns: 300 },
-  );
-});
 
 test('jobs come oldest first, and the sequence is the highest that any progress carries', () => {
   const progress = writeProgress(0, { ...nothingRead(10), seq: 9 });
