@@ -15,8 +15,6 @@ test('the promise holds while replicas and the service are killed', async (t) =>
     brokers: 1,
     rate: 25,
     faults: FAULTS,
-    // Other tests share the machine.
-    measuresAges: false,
     signal: t.signal,
     onProgress: (message) => t.diagnostic(message),
   });

@@ -1,8 +1,8 @@
 /** Report of a run, for people and for machines. */
 import type { Kind } from '../load/pipelines.ts';
-import { AGE_BOUND_MS, ageBoundMs, STALL_BOUND_MS } from './faults/age-bounds.ts';
 import { NEMESES, type Schedule } from './faults/schedule.ts';
 import { type Losses, lossesIn } from './observe/losses.ts';
+import { AGE_BOUND_MS, STALL_BOUND_MS } from './observe/observer.ts';
 import { LIVEZ_BOUND_MS, type Probed } from './observe/prober.ts';
 import type { Verdict } from './observe/verdict.ts';
 import type { ChaosOptions } from './options.ts';
@@ -25,12 +25,6 @@ export interface FaultReport {
   readonly notes: readonly string[];
   /** Longest time in which Kafka answered and a replica was outside its group, or no record flowed, ms. */
   readonly longestRecoveryMs: number;
-  /**
-   * Longest time from the end of the fault, or from a later write, to a record's terminal record, and
-   * its bound, ms. Faults of processes, brokers and networks only.
-   */
-  readonly longestDueMs?: number | undefined;
-  readonly dueBoundMs?: number | undefined;
 }
 
 /** Figures of one pipeline. */
@@ -112,15 +106,11 @@ export function reportOn({
   const faults = schedule.tallies.map((tally) => ({
     ...tally,
     longestStallMs: Math.round(observer.stalls.get(tally.name) ?? 0),
-    ...(tally.name in NEMESES
-      ? { dueBoundMs: ageBoundMs(tally.name) }
-      : { longestDueMs: undefined }),
   }));
   const longestStallMs = Math.round(Math.max(...observer.stalls.values()));
   const longestWriteMs = Math.round(schedule.longestWriteMs);
   const longestDueMs = Math.round(observer.longestDueMs);
-  if (options.measuresAges !== false && longestDueMs > AGE_BOUND_MS)
-    found.push(`a record was due for ${longestDueMs} ms`);
+  if (longestDueMs > AGE_BOUND_MS) found.push(`a record was due for ${longestDueMs} ms`);
   if (longestStallMs > STALL_BOUND_MS) found.push(`a partition stalled for ${longestStallMs} ms`);
   const peakBytes = Math.max(...fleet.lives.map((life) => life.peakBytes));
   if (peakBytes > MEMORY_CEILING_BYTES)
@@ -215,7 +205,7 @@ export function reportText(report: Report): string {
   const width = Math.max(...report.faults.map(({ name }) => name.length));
   const lines = [
     '',
-    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery  oldest record     of`,
+    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery`,
     ...report.faults.map(faultLine(width)),
     '',
     ['pipeline', ...COLUMNS].join('  '),
@@ -238,19 +228,14 @@ export function reportText(report: Report): string {
 
 const faultLine =
   (width: number) =>
-  ({ name, strikes, hits, ...times }: FaultReport): string => {
-    const { longestStallMs, longestRecoveryMs, longestDueMs, dueBoundMs } = times;
-    return [
+  ({ name, strikes, hits, longestStallMs, longestRecoveryMs }: FaultReport): string =>
+    [
       name.padEnd(width),
       String(strikes).padStart(7),
       String(hits).padStart(4),
       seconds(longestStallMs).padStart(13),
       seconds(longestRecoveryMs).padStart(16),
-      ...(longestDueMs === undefined || dueBoundMs === undefined
-        ? []
-        : [seconds(longestDueMs).padStart(13), seconds(dueBoundMs)]),
     ].join('  ');
-  };
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;

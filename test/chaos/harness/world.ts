@@ -12,11 +12,11 @@ import {
   type StackPipeline,
 } from '../../support/stack/stack.ts';
 import { REVIEW_RULES } from '../load/hostile-events.ts';
-import { type Kind, setupOf } from '../load/pipelines.ts';
+import { KINDS, type Kind, setupOf } from '../load/pipelines.ts';
 import { TcpProxy } from './faults/proxy.ts';
 import { Fleet } from './fleet.ts';
 import { Observer } from './observe/observer.ts';
-import { PipelineRun, ratesOf } from './pipeline-run.ts';
+import { PipelineRun } from './pipeline-run.ts';
 import { ChaosRegistry } from './registry.ts';
 import { SandboxServer } from './sandbox.ts';
 
@@ -36,8 +36,6 @@ const STOP_MS = 10_000;
 export interface WorldOptions {
   readonly brokers: 1 | 3;
   readonly seed: number;
-  /** Kinds of the pipelines. */
-  readonly kinds: readonly [Kind, ...Kind[]];
   /** Records a second, of all kinds. */
   readonly rate: number;
   /** True if review events are written with the schemas of a registry. */
@@ -97,8 +95,7 @@ export class World {
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
-    const rates = ratesOf(options.kinds, options.rate);
-    this.pipelines = options.kinds.map(
+    this.pipelines = KINDS.map(
       (kind, index) =>
         new PipelineRun({
           kind,
@@ -106,7 +103,7 @@ export class World {
           kafka: this.kafka,
           sandbox: this.sandbox,
           random: new SeededRandom(options.seed + 1 + index),
-          rate: rates.get(kind) as number,
+          rate: options.rate,
           isFull: () => this.due > MOST_DUE,
           registry: this.registry,
         }),
@@ -260,12 +257,12 @@ export const hastyKind = (seed: number): Kind =>
   new SeededRandom(seed).below(HASTY_REVIEWS) === 0 ? 'review' : 'import';
 
 function stackOptions(
-  { kinds, seed }: WorldOptions,
+  { seed }: WorldOptions,
   brokers: readonly TcpProxy[],
   registryUrl?: string,
 ): StackOptions {
   return {
-    ...setupOf(kinds, { ...CHOICES, hasty: hastyKind(seed) }, registryUrl !== undefined),
+    ...setupOf({ ...CHOICES, hasty: hastyKind(seed) }, registryUrl !== undefined),
     connector: [
       '--max-semi-space-size=8',
       `--import=${new URL('../../support/stack/stepped-clock.ts', import.meta.url).pathname}`,
