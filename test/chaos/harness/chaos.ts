@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
 import { REGISTRY_FAULT, Schedule } from './faults/schedule.ts';
 import { STALL_BOUND_MS } from './observe/observer.ts';
-import { isSettled, verdictOn } from './observe/verdict.ts';
+import { isSettled, type Trial, verdictOn } from './observe/verdict.ts';
 import type { ChaosOptions } from './options.ts';
 import { type Report, reportOn } from './report.ts';
 import { World } from './world.ts';
@@ -81,9 +81,16 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   await world.sandbox.setFaults([]);
   observer.label('drain');
   const drainStartMs = performance.now();
+  const { kafka, sandbox } = world;
+  const trial: Trial = {
+    kafka,
+    sandbox,
+    pipelines,
+    logged: (message) => fleet.logged(message),
+  };
   const settled = async () => {
     signal.throwIfAborted();
-    return await isSettled(world);
+    return await isSettled(trial);
   };
   await eventually('everything is settled', settled, {
     deadlineMs: STALL_BOUND_MS,
@@ -112,7 +119,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     deadlineMs: REPLICAS_MS,
     everyMs: 250,
   }).catch((error: Error) => violations.push(`at the end: ${error.message}`));
-  const verdicts = await Promise.all(pipelines.map((run) => verdictOn(world, run)));
+  const verdicts = await Promise.all(pipelines.map((run) => verdictOn(trial, run)));
   return reportOn({
     world,
     schedule,

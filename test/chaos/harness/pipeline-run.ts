@@ -9,7 +9,7 @@ import { RegisteredEvents } from '../load/registered-events.ts';
 import { Ledger } from './observe/ledger.ts';
 import { Producer } from './producer.ts';
 import type { ChaosRegistry } from './registry.ts';
-import type { SandboxServer } from './sandbox.ts';
+import type { Sandbox } from './sandbox.ts';
 import { View } from './view.ts';
 
 /** Partitions that may be added to a source. */
@@ -22,7 +22,7 @@ export interface RunParts {
   readonly kind: Kind;
   readonly pipeline: StackPipeline;
   readonly kafka: TestKafka;
-  readonly sandbox: SandboxServer;
+  readonly sandbox: Sandbox;
   readonly random: SeededRandom;
   /** Records a second, of all kinds. */
   readonly rate: number;

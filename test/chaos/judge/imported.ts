@@ -5,7 +5,7 @@ import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import type { ImportedRecord } from '../load/events.ts';
 import { NUMBER } from '../load/hostile-parts.ts';
 
-export interface SandboxImports {
+interface SandboxImports {
   readonly totals: { readonly imports: number; readonly uploads: number; readonly records: number };
   readonly imports: readonly ImportSummary[];
 }
