@@ -12,7 +12,6 @@ const TICK_MS = 50;
 export interface Latency {
   readonly medianMs: number;
   readonly p99Ms: number;
-  readonly decisions: number;
 }
 
 /** 1,000 events a second, batches of a second, reviews of half a second, polling as in the default configuration. */
@@ -65,7 +64,7 @@ export async function measureLatency(
         for (let n = 0; n < decisions; n++) latencies.push(atMs - (doneMs.get(id) ?? Number.NaN));
       latencies.sort((a, b) => a - b);
       const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-      return { medianMs: at(0.5), p99Ms: at(0.99), decisions: latencies.length };
+      return { medianMs: at(0.5), p99Ms: at(0.99) };
     },
   );
 }

@@ -9,8 +9,6 @@ const TICK_MS = 100;
 const WARM_MS = 10_000;
 
 export interface Steady {
-  readonly perSecond: number;
-  readonly seconds: number;
   readonly cpuUs: number;
   /** Records taken or written that have no decision: on average in the first and in the last third of the run. */
   readonly unsettledFirst: number;
@@ -65,8 +63,6 @@ export async function steadyRun(
       const mean = (some: readonly number[]) =>
         some.reduce((sum, one) => sum + one, 0) / some.length;
       return {
-        perSecond,
-        seconds,
         cpuUs: ((cpu() - cpuBefore) * 1e6) / (decided - decidedBefore),
         unsettledFirst: mean(unsettled.slice(0, third)),
         unsettledLast: mean(unsettled.slice(-third)),
