@@ -1,15 +1,13 @@
 /**
  * Chaos by hand (docs/internals/testing.md):
  *
- *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--report FILE] [--logs DIR]
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
 import { ALL_FAULTS } from './faults/schedule.ts';
 import type { ChaosOptions } from './options.ts';
-import { reportText } from './report.ts';
 
 const HELP = `Runs the connector for real, breaks everything around it and in it, and judges what came out.
 
@@ -20,16 +18,13 @@ usage: npm run chaos -- [options]
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
   --faults LIST   faults to use, with commas (default all); "producer" and "service" name all of theirs
   --rate N        records a second (default 120)
-  --report FILE   writes the report as JSON
   --logs DIR      writes the replicas' logs when the run ends
   --help          this
 
 Exit code: 0 when the promise was kept and every fault hit work in flight, 1 when not, 2 for wrong options, 130 when interrupted.
 `;
 
-type Options = Omit<ChaosOptions, 'signal' | 'onProgress'> & {
-  readonly report: string | undefined;
-};
+type Options = Omit<ChaosOptions, 'signal' | 'onProgress'>;
 
 function readOptions(): Options | 'help' | Error {
   try {
@@ -40,7 +35,6 @@ function readOptions(): Options | 'help' | Error {
         brokers: { type: 'string', default: '1' },
         faults: { type: 'string' },
         rate: { type: 'string', default: '120' },
-        report: { type: 'string' },
         logs: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -70,7 +64,6 @@ function readOptions(): Options | 'help' | Error {
       brokers,
       faults,
       rate,
-      report: values.report,
       logs: values.logs,
     };
   } catch (error) {
@@ -103,10 +96,8 @@ async function main(): Promise<number> {
   );
   try {
     const report = await runChaos({ ...options, signal: interrupted.signal, onProgress });
-    if (options.report !== undefined)
-      writeFileSync(options.report, `${JSON.stringify(report, undefined, 2)}\n`);
-    process.stdout.write(reportText(report));
-    return report.ok ? 0 : 1;
+    process.stdout.write(report.text);
+    return report.violations.length === 0 ? 0 : 1;
   } catch (error) {
     if (interrupted.signal.aborted) return 130;
     process.stderr.write(

@@ -75,7 +75,6 @@ export interface Tally {
   strikes: number;
   /** While work was in flight. */
   hits: number;
-  readonly notes: string[];
   /** Longest time in which Kafka answered and the connector was not back, ms. */
   longestRecoveryMs: number;
 }
@@ -113,7 +112,6 @@ export class Schedule {
         name,
         strikes: 0,
         hits: 0,
-        notes: [],
         longestRecoveryMs: 0,
       });
   }
@@ -180,7 +178,6 @@ export class Schedule {
     try {
       const strike = await nemesis(this.#world, this.#random);
       if (strike.hit) tally.hits++;
-      if (strike.note !== undefined) tally.notes.push(strike.note);
       await Promise.all([this.#back(tally, strike), this.#recovered(name)]);
       this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
