@@ -13,10 +13,10 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startKafka } from '../../dev/kafka/start.ts';
 import { TestKafka } from '../support/kafka/kafka.ts';
+import { median } from '../support/process-time.ts';
 import { realisticEvents } from './events.ts';
 import { measureLatency } from './latency.ts';
 import { type Load, write } from './load.ts';
-import { median } from './process-time.ts';
 import {
   bareRound,
   type ConnectorRound,

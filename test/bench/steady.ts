@@ -1,8 +1,8 @@
 /** An endless topic at constant input: whether intake and settling keep pace with each other, or one of them only goes first. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
+import { cpuSecondsOf, residentMiBOf } from '../support/process-time.ts';
 import { type Load, write } from './load.ts';
-import { cpuSecondsOf, residentMiBOf } from './process-time.ts';
 import { type ConnectorSetup, progressOf, withConnector } from './rounds.ts';
 
 const TICK_MS = 100;

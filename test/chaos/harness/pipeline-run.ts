@@ -2,6 +2,7 @@
 
 import type { TestKafka } from '../../support/kafka/kafka.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
+import type { Sandbox } from '../../support/stack/sandbox.ts';
 import type { StackPipeline } from '../../support/stack/stack.ts';
 import { LookupEvents } from '../load/lookup-events.ts';
 import { eventsOf, type Kind, partitionsOf } from '../load/pipelines.ts';
@@ -9,7 +10,6 @@ import { RegisteredEvents } from '../load/registered-events.ts';
 import { Ledger } from './observe/ledger.ts';
 import { Producer } from './producer.ts';
 import type { ChaosRegistry } from './registry.ts';
-import type { Sandbox } from './sandbox.ts';
 import { View } from './view.ts';
 
 /** Partitions that may be added to a source. */

@@ -4,6 +4,7 @@ import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import { eventually } from '../../support/eventually.ts';
 import { TestKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
+import { Sandbox } from '../../support/stack/sandbox.ts';
 import {
   createStack,
   type Stack,
@@ -18,7 +19,6 @@ import { Fleet } from './fleet.ts';
 import { Observer } from './observe/observer.ts';
 import { PipelineRun } from './pipeline-run.ts';
 import { ChaosRegistry } from './registry.ts';
-import { Sandbox } from './sandbox.ts';
 
 export const SESSION_MS = 2_500;
 /** Longest wait for an answer of Kafka. */

@@ -7,13 +7,13 @@ import { after, test } from 'node:test';
 import { Observer } from '../../chaos/harness/observe/observer.ts';
 import { isSettled, type Trial, verdictOn } from '../../chaos/harness/observe/verdict.ts';
 import { PipelineRun } from '../../chaos/harness/pipeline-run.ts';
-import { Sandbox } from '../../chaos/harness/sandbox.ts';
 import { REVIEW_RULES } from '../../chaos/load/hostile-events.ts';
 import { RETURNED_HEADERS } from '../../chaos/load/hostile-parts.ts';
 import { KINDS, type Kind, partitionsOf } from '../../chaos/load/pipelines.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
+import { Sandbox } from '../../support/stack/sandbox.ts';
 import {
   type PipelineSetup,
   type Replica,

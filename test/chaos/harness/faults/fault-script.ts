@@ -1,6 +1,6 @@
 /** The sandbox's script of faults, shared by rounds that go on side by side: each has one fault in it at a time. */
 import type { FaultInput } from '../../../support/service/fault-script.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../../../support/stack/sandbox.ts';
 
 interface Armed {
   readonly fault: FaultInput;

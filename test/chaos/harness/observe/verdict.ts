@@ -1,6 +1,7 @@
 /** The verdict on a run, from what was written, what can be read, and what the journals and the groups hold at the end. */
 
 import type { TestKafka } from '../../../support/kafka/kafka.ts';
+import type { Sandbox } from '../../../support/stack/sandbox.ts';
 import type { LogLine } from '../../../support/stack/stack.ts';
 import { groupPositions } from '../../../support/stack/stack-control.ts';
 import type { ReadRecord } from '../../../support/stack/topic-reader.ts';
@@ -13,7 +14,6 @@ import { judgeSilence } from '../../judge/judge-silence.ts';
 import { RETURNED_HEADERS } from '../../load/hostile-parts.ts';
 import type { Kind } from '../../load/pipelines.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
-import type { Sandbox } from '../sandbox.ts';
 import type { Ledger } from './ledger.ts';
 
 /** On one pipeline. */
@@ -101,7 +101,7 @@ async function groundOf(
     returnedHeaders: RETURNED_HEADERS,
   };
   if (kind !== 'import') return ground;
-  const imported = await Imported.read(sandbox.url, view.outputs);
+  const imported = await Imported.read(sandbox, view.outputs);
   return { ...ground, isImported: (importId, record) => imported.has(importId, record) };
 }
 

@@ -1,12 +1,11 @@
-/** Requests to a running sandbox. */
+/** Requests of tests to a running sandbox. */
 import type { BatchSummary, ImportSummary } from '../../../packages/sandbox/src/control-routes.ts';
 import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
-import type { FaultInput } from '../../support/service/fault-script.ts';
-import { makeDecisions } from '../../support/stack/stack-control.ts';
+import type { FaultInput } from '../service/fault-script.ts';
 
 const ANSWER_MS = 5_000;
 
-export interface FaultEntry {
+interface FaultEntry {
   readonly fired: number;
 }
 
@@ -35,16 +34,12 @@ export class Sandbox {
 
   /** @throws Error when the sandbox is down. */
   async makeDecisions(decisions: readonly MadeDecision[]): Promise<void> {
-    await makeDecisions(this.url, decisions, AbortSignal.timeout(ANSWER_MS));
+    if (decisions.length > 0) await this.#send('POST', '/sandbox/decisions', decisions);
   }
 
   /** Replaces the fault script. */
   async setFaults(faults: readonly FaultInput[]): Promise<void> {
-    await this.#ask('/sandbox/faults', {
-      method: 'PUT',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(faults),
-    });
+    await this.#send('PUT', '/sandbox/faults', faults);
   }
 
   /** Returns the hits of each entry of the script. */
@@ -52,13 +47,28 @@ export class Sandbox {
     return ((await this.#ask('/sandbox/faults')) as { faults: readonly FaultEntry[] }).faults;
   }
 
-  async #ask(route: string, init: RequestInit = {}): Promise<unknown> {
+  /** Lines of the file of an import. */
+  async importedLines(id: string): Promise<string[]> {
+    const answer = await this.#answer(`/sandbox/imports/${id}/content`);
+    return (await answer.text()).trimEnd().split('\n');
+  }
+
+  async #ask(route: string): Promise<unknown> {
+    return await (await this.#answer(route)).json();
+  }
+
+  async #send(method: string, route: string, body: unknown): Promise<void> {
+    const headers = { 'Content-Type': 'application/json' };
+    await this.#answer(route, { method, headers, body: JSON.stringify(body) });
+  }
+
+  async #answer(route: string, init: RequestInit = {}): Promise<Response> {
     const answer = await fetch(`${this.url}${route}`, {
       ...init,
       signal: AbortSignal.timeout(ANSWER_MS),
     });
     if (!answer.ok)
       throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
-    return await answer.json();
+    return answer;
   }
 }
