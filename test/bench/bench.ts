@@ -16,7 +16,7 @@ import { TestKafka } from '../support/kafka/kafka.ts';
 import { median } from '../support/process-time.ts';
 import { realisticEvents } from './events.ts';
 import { measureLatency } from './latency.ts';
-import { type Load, write } from './load.ts';
+import { type Load, writeAll } from './load.ts';
 import {
   bareRound,
   type ConnectorRound,
@@ -82,7 +82,7 @@ async function withBroker(): Promise<void> {
 
 async function topicOf(kafka: TestKafka, load: Load): Promise<string> {
   const topic = await kafka.createTopic('content', { partitions: load.partitions });
-  await write(kafka.brokers, topic, load);
+  await writeAll(kafka.brokers, topic, load);
   return topic;
 }
 
@@ -142,7 +142,7 @@ async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {
   const compare = async (share: number): Promise<number> => {
     const measure = async (replicas: number) => {
       const topic = await kafka.createTopic('content', { partitions: PARTITIONS });
-      const fill = () => write(kafka.brokers, topic, load);
+      const fill = () => writeAll(kafka.brokers, topic, load);
       return await connectorRound(kafka, directory, {
         ...SETUP,
         topic,

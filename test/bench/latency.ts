@@ -1,6 +1,7 @@
 /** Latency that the connector adds: from finished results to readable decisions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
+import { RawProducer } from '../support/kafka/raw-producer.ts';
 import { TopicReader } from '../support/stack/topic-reader.ts';
 import { type Load, write } from './load.ts';
 import { type ConnectorSetup, withConnector } from './rounds.ts';
@@ -35,10 +36,11 @@ export async function measureLatency(
       const began = Date.now();
       const done = AbortSignal.timeout((SECONDS + 60) * 1000);
       let seen = 0;
+      const producer = new RawProducer(kafka.brokers);
       const producing = (async () => {
         for (let written = 0; written < total; await sleep(TICK_MS)) {
           const due = Math.min(total, Math.floor(((Date.now() - began) * PER_SECOND) / 1000));
-          await write(kafka.brokers, topic, load, written, due);
+          await write(producer, topic, load, written, due);
           written = due;
         }
       })();
@@ -54,6 +56,7 @@ export async function measureLatency(
         await sleep(2);
       }
       await producing;
+      await producer.close();
       await reader.close();
       const { jobs } = (await (await fetch(`${stack.sandboxUrl}/bench/jobs`)).json()) as {
         jobs: { id: string; doneMs: number }[];

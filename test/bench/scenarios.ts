@@ -14,7 +14,7 @@ import {
   realisticEvents,
   textOf,
 } from './events.ts';
-import { type Load, write } from './load.ts';
+import { type Load, writeAll } from './load.ts';
 import { type ConnectorRound, type ConnectorSetup, connectorRound } from './rounds.ts';
 
 export interface Scenario {
@@ -88,7 +88,7 @@ export async function measureScenarios(
     for (const { name, load, reviewMs = 0, ...rest } of await scenarios(registry.url)) {
       if (!name.includes(only)) continue;
       const topic = await kafka.createTopic('content', { partitions: load.partitions });
-      await write(kafka.brokers, topic, load);
+      await writeAll(kafka.brokers, topic, load);
       const setup = {
         topic,
         records: load.records,

@@ -1,6 +1,7 @@
 /** An endless topic at constant input: whether intake and settling keep pace with each other, or one of them only goes first. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
+import { RawProducer } from '../support/kafka/raw-producer.ts';
 import { cpuSecondsOf, residentMiBOf } from '../support/process-time.ts';
 import { type Load, write } from './load.ts';
 import { type ConnectorSetup, progressOf, withConnector } from './rounds.ts';
@@ -36,6 +37,7 @@ export async function steadyRun(
       await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
       const pids = replicas.map(({ process: { pid } }) => pid);
       const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+      const producer = new RawProducer(kafka.brokers);
       const began = Date.now();
       const unsettled: number[] = [];
       const resident: number[] = [];
@@ -45,7 +47,7 @@ export async function steadyRun(
       let looked = began;
       for (let now = began; now - began < WARM_MS + seconds * 1000; now = Date.now()) {
         const due = Math.floor(((now - began) * perSecond) / 1000);
-        await write(kafka.brokers, topic, load, written, due);
+        await write(producer, topic, load, written, due);
         written = due;
         if (now - looked >= 1000) {
           looked += 1000;
@@ -58,6 +60,7 @@ export async function steadyRun(
         }
         await sleep(Math.max(0, TICK_MS - (Date.now() - now)));
       }
+      await producer.close();
       const { decided } = await progressOf(replicas);
       const third = Math.floor(unsettled.length / 3);
       const mean = (some: readonly number[]) =>

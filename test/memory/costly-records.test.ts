@@ -111,7 +111,7 @@ const stack: Stack = await startStack(kafka, directory, {
   config: { schemaRegistry: { urls: [registry.url] } },
 });
 after(async () => {
-  producer.close();
+  await producer.close();
   await stack.stop();
   for (const limit of limits) limit.remove();
   await registry[Symbol.asyncDispose]();
