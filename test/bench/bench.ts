@@ -6,7 +6,6 @@
  *   npm run bench -- --table [--only TEXT]         other loads
  *   npm run bench -- --steady RUNS                 runs of a minute each at a constant input of 10,000 records a second
  *   npm run bench -- --two                         two processes on one topic against one
- *   … --against DIRECTORY                          also another build of the connector: a checkout that has its dist/
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -14,10 +13,10 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startKafka } from '../../dev/kafka/start.ts';
 import { TestKafka } from '../support/kafka/kafka.ts';
+import { median } from '../support/process-time.ts';
 import { realisticEvents } from './events.ts';
 import { measureLatency } from './latency.ts';
-import { type Load, write } from './load.ts';
-import { median } from './process-time.ts';
+import { type Load, writeAll } from './load.ts';
 import {
   bareRound,
   type ConnectorRound,
@@ -36,7 +35,6 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     steady: { type: 'string' },
     two: { type: 'boolean', default: false },
-    against: { type: 'string' },
   },
 });
 const RECORDS = Number(values.records);
@@ -47,13 +45,15 @@ const STEADY_PER_SECOND = 10_000;
 /** Processor share of each of two processes, small enough for the machine to run both. */
 const SHARE = 0.25;
 
-/** As the package starts it: the first line of src/cli/main.ts. */
-const built = (directory: string) => [
-  '--max-semi-space-size=8',
-  path.resolve(directory, 'dist/src/cli/main.js'),
-];
-const builds = new Map([['this build', built(path.join(import.meta.dirname, '../..'))]]);
-if (values.against !== undefined) builds.set('the other', built(values.against));
+/** The connector is started as the first line of src/cli/main.ts does it. */
+const SETUP: Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> = {
+  partitions: PARTITIONS,
+  reviewMs: 0,
+  connector: [
+    '--max-semi-space-size=8',
+    path.join(import.meta.dirname, '../../dist/src/cli/main.js'),
+  ],
+};
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const toText = ({ perSecond, cpuUs, peakMiB }: Round): string =>
@@ -67,10 +67,10 @@ async function withBroker(): Promise<void> {
   const kafka = new TestKafka(cluster.brokers);
   print(`Node ${process.version}, ${availableParallelism()} processors`);
   try {
-    if (values.table)
-      await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
+    if (values.table) await measureScenarios(kafka, directory, SETUP.connector, values.only, print);
     else if (values.steady !== undefined)
-      await runSteadily(kafka, directory, Number(values.steady));
+      for (let run = 1; run <= Number(values.steady); run++)
+        await steadyRound(kafka, directory, STEADY_PER_SECOND);
     else if (values.two) await compareTwo(kafka, directory);
     else await compareBare(kafka, directory);
   } finally {
@@ -82,7 +82,7 @@ async function withBroker(): Promise<void> {
 
 async function topicOf(kafka: TestKafka, load: Load): Promise<string> {
   const topic = await kafka.createTopic('content', { partitions: load.partitions });
-  await write(kafka.brokers, topic, load);
+  await writeAll(kafka.brokers, topic, load);
   return topic;
 }
 
@@ -99,77 +99,52 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   // The broker compiles its code in the first minute: neither side is measured on a cold one.
   await bareRound(kafka, topic, PARTITIONS, RECORDS);
   const bare: Round[] = [];
-  const rounds = new Map<string, ConnectorRound[]>([...builds.keys()].map((name) => [name, []]));
+  const rounds: ConnectorRound[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     const floor = await bareRound(kafka, topic, PARTITIONS, RECORDS);
     bare.push(floor);
     print(`round ${round}: bare loop ${toText(floor)}`);
-    for (const [name, connector] of builds) {
-      const one = await connectorRound(kafka, directory, {
-        ...setupOf(connector),
-        topic,
-        records: RECORDS,
-      });
-      rounds.get(name)?.push(one);
-      print(
-        `  ${name}: ${toText(one)}, first decision after ${one.firstDecisionSeconds.toFixed(2)} s, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`,
-      );
-    }
+    const one = await connectorRound(kafka, directory, { ...SETUP, topic, records: RECORDS });
+    rounds.push(one);
+    print(
+      `  connector: ${toText(one)}, first decision after ${one.firstDecisionSeconds.toFixed(2)} s, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`,
+    );
   }
   await (await kafka.admin()).deleteTopics({ topics: [topic] });
-  for (const [name, all] of rounds) {
-    const peak = Math.round(Math.max(...all.map(({ peakMiB }) => peakMiB)));
-    const first = median(all.map(({ firstDecisionSeconds }) => firstDecisionSeconds));
-    print(
-      `${name}, medians of ${ROUNDS} rounds: ${ratiosOf(all, bare)}, ${median(all.map(({ cpuUs }) => cpuUs)).toFixed(1)} µs an item, highest peak RSS ${peak} MiB, first decision ${first.toFixed(2)} s after the start of the process`,
-    );
-  }
-  for (const [name, connector] of builds) {
-    const perSecond = Math.round(
-      median((rounds.get(name) ?? []).map((one) => one.perSecond)) * 0.5,
-    );
-    await steadyRound(kafka, directory, name, connector, perSecond);
-  }
-  for (const [name, connector] of builds) {
-    const setup = { ...setupOf(connector), reviewMs: 500, pipeline: { review: {} } };
-    const { medianMs, p99Ms } = await measureLatency(kafka, directory, setup, load);
-    print(
-      `${name}, at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
-    );
-  }
+  const peak = Math.round(Math.max(...rounds.map(({ peakMiB }) => peakMiB)));
+  const first = median(rounds.map(({ firstDecisionSeconds }) => firstDecisionSeconds));
+  print(
+    `medians of ${ROUNDS} rounds: ${ratiosOf(rounds, bare)}, ${median(rounds.map(({ cpuUs }) => cpuUs)).toFixed(1)} µs an item, highest peak RSS ${peak} MiB, first decision ${first.toFixed(2)} s after the start of the process`,
+  );
+  await steadyRound(
+    kafka,
+    directory,
+    Math.round(median(rounds.map(({ perSecond }) => perSecond)) * 0.5),
+  );
+  const setup = { ...SETUP, reviewMs: 500, pipeline: { review: {} } };
+  const { medianMs, p99Ms } = await measureLatency(kafka, directory, setup, load);
+  print(
+    `at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
+  );
 }
 
-async function runSteadily(kafka: TestKafka, directory: string, runs: number): Promise<void> {
-  for (let run = 1; run <= runs; run++)
-    for (const [name, connector] of builds)
-      await steadyRound(kafka, directory, name, connector, STEADY_PER_SECOND);
-}
-
-async function steadyRound(
-  kafka: TestKafka,
-  directory: string,
-  name: string,
-  connector: readonly string[],
-  perSecond: number,
-): Promise<void> {
-  const setup = setupOf(connector);
-  const steady = await steadyRun(kafka, directory, setup, mainLoad(), perSecond, STEADY_SECONDS);
+async function steadyRound(kafka: TestKafka, directory: string, perSecond: number): Promise<void> {
+  const steady = await steadyRun(kafka, directory, SETUP, mainLoad(), perSecond, STEADY_SECONDS);
   const unsettled = [steady.unsettledFirst, steady.unsettledLast].map(Math.round);
   const resident = [steady.residentFirst, steady.residentLast].map(Math.round);
   print(
-    `${name}, ${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; first and last third: ${unsettled.join(' and ')} unsettled, ${resident.join(' and ')} MiB`,
+    `${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; first and last third: ${unsettled.join(' and ')} unsettled, ${resident.join(' and ')} MiB`,
   );
 }
 
 async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {
   const load = mainLoad();
-  const [connector = []] = builds.values();
   const compare = async (share: number): Promise<number> => {
     const measure = async (replicas: number) => {
       const topic = await kafka.createTopic('content', { partitions: PARTITIONS });
-      const fill = () => write(kafka.brokers, topic, load);
+      const fill = () => writeAll(kafka.brokers, topic, load);
       return await connectorRound(kafka, directory, {
-        ...setupOf(connector),
+        ...SETUP,
         topic,
         records: RECORDS,
         share,
@@ -190,12 +165,6 @@ async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {
   const ratios: number[] = [];
   for (let round = 1; round <= ROUNDS; round++) ratios.push(await compare(SHARE));
   print(`two processes against one, median of ${ROUNDS} rounds: ${median(ratios).toFixed(2)}`);
-}
-
-function setupOf(
-  connector: readonly string[],
-): Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> {
-  return { partitions: PARTITIONS, reviewMs: 0, connector };
 }
 
 /** Medians of the rounds' own ratios: what disturbs one round disturbs both sides of it. */

@@ -19,36 +19,45 @@ export interface Load {
 const BATCH_RECORDS = 1_000;
 const BATCH_BYTES = 400_000;
 
-/** Writes the records [from, to), round the partitions. */
-export async function write(
+/** Writes all records. */
+export async function writeAll(
   brokers: readonly string[],
   topic: string,
   load: Load,
-  from = 0,
-  to = load.records,
 ): Promise<void> {
   const producer = new RawProducer(brokers);
   try {
-    const partitions = Array.from({ length: load.partitions }, (_, partition) => partition);
-    await Promise.all(
-      partitions.map(async (partition) => {
-        let batch: OutgoingRecord[] = [];
-        let bytes = 0;
-        const first = from + ((partition - from + load.partitions * 1e9) % load.partitions);
-        for (let n = first; n < to; n += load.partitions) {
-          const record = load.record(n);
-          batch.push(record);
-          bytes += sizeOfRecord(record);
-          if (batch.length < BATCH_RECORDS && bytes < BATCH_BYTES && n + load.partitions < to)
-            continue;
-          await writePatiently(producer, topic, partition, encode(batch, load.codec));
-          [batch, bytes] = [[], 0];
-        }
-      }),
-    );
+    await write(producer, topic, load, 0, load.records);
   } finally {
-    producer.close();
+    await producer.close();
   }
+}
+
+/** Writes the records [from, to), round the partitions. */
+export async function write(
+  producer: RawProducer,
+  topic: string,
+  load: Load,
+  from: number,
+  to: number,
+): Promise<void> {
+  const partitions = Array.from({ length: load.partitions }, (_, partition) => partition);
+  await Promise.all(
+    partitions.map(async (partition) => {
+      let batch: OutgoingRecord[] = [];
+      let bytes = 0;
+      const first = from + ((partition - from + load.partitions * 1e9) % load.partitions);
+      for (let n = first; n < to; n += load.partitions) {
+        const record = load.record(n);
+        batch.push(record);
+        bytes += sizeOfRecord(record);
+        if (batch.length < BATCH_RECORDS && bytes < BATCH_BYTES && n + load.partitions < to)
+          continue;
+        await writePatiently(producer, topic, partition, encode(batch, load.codec));
+        [batch, bytes] = [[], 0];
+      }
+    }),
+  );
 }
 
 /** A broker may not know yet that it leads a new partition. */

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kept, spawnKept } from '../../dev/process/kept.ts';
 import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
 import { type TestKafka, uniqueName } from '../support/kafka/kafka.ts';
+import { cpuSecondsOf, machineTimes, residentMiBOf } from '../support/process-time.ts';
 import { createStack, type Replica, type Stack } from '../support/stack/stack.ts';
 import { TopicReader } from '../support/stack/topic-reader.ts';
-import { cpuSecondsOf, machineTimes, residentMiBOf } from './process-time.ts';
 
 export interface Round {
   readonly perSecond: number;

@@ -1,4 +1,4 @@
-/** Loads of the table, each measured for this build and, if there is one to compare with, for another. */
+/** Loads of the table. */
 import { readFileSync } from 'node:fs';
 import { startRegistry } from '../../dev/registry/start.ts';
 import { ConfluentRegistry } from '../../src/events/registry/index.ts';
@@ -14,7 +14,7 @@ import {
   realisticEvents,
   textOf,
 } from './events.ts';
-import { type Load, write } from './load.ts';
+import { type Load, writeAll } from './load.ts';
 import { type ConnectorRound, type ConnectorSetup, connectorRound } from './rounds.ts';
 
 export interface Scenario {
@@ -73,42 +73,35 @@ export async function scenarios(registryUrl: string): Promise<readonly Scenario[
   ];
 }
 
-/** Measures scenarios, builds in turn. @param builds arguments of node by name of the build */
+/** Measures the scenarios whose names contain `only`. @param connector arguments of node */
 export async function measureScenarios(
   kafka: TestKafka,
   directory: string,
-  builds: ReadonlyMap<string, readonly string[]>,
-  only: (name: string) => boolean,
+  connector: readonly string[],
+  only: string,
   print: (text: string) => void,
 ): Promise<void> {
   const registry = await startRegistry();
   try {
-    print(
-      `| load | ${[...builds.keys()].map((name) => `${name}: items/s | µs an item | MiB | first decision, s`).join(' | ')} |`,
-    );
-    print(`|---|${'---|---|---|---|'.repeat(builds.size)}`);
+    print('| load | items/s | µs an item | MiB | first decision, s |');
+    print('|---|---|---|---|---|');
     for (const { name, load, reviewMs = 0, ...rest } of await scenarios(registry.url)) {
-      if (!only(name)) continue;
+      if (!name.includes(only)) continue;
       const topic = await kafka.createTopic('content', { partitions: load.partitions });
-      await write(kafka.brokers, topic, load);
-      const cells: string[] = [];
-      for (const connector of builds.values()) {
-        const setup = {
-          topic,
-          records: load.records,
-          partitions: load.partitions,
-          reviewMs,
-          connector,
-          ...rest,
-        };
-        cells.push(
-          await connectorRound(kafka, directory, setup).then(
-            cellsOf,
-            (error: Error) => `${error.message.split('\n')[0]} | | |`,
-          ),
-        );
-      }
-      print(`| ${name} | ${cells.join(' | ')} |`);
+      await writeAll(kafka.brokers, topic, load);
+      const setup = {
+        topic,
+        records: load.records,
+        partitions: load.partitions,
+        reviewMs,
+        connector,
+        ...rest,
+      };
+      const cells = await connectorRound(kafka, directory, setup).then(
+        cellsOf,
+        (error: Error) => `${error.message.split('\n')[0]} | | |`,
+      );
+      print(`| ${name} | ${cells} |`);
       await (await kafka.admin()).deleteTopics({ topics: [topic] });
     }
   } finally {

@@ -1,16 +1,15 @@
 /** An endless topic at constant input: whether intake and settling keep pace with each other, or one of them only goes first. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
+import { RawProducer } from '../support/kafka/raw-producer.ts';
+import { cpuSecondsOf, residentMiBOf } from '../support/process-time.ts';
 import { type Load, write } from './load.ts';
-import { cpuSecondsOf, residentMiBOf } from './process-time.ts';
 import { type ConnectorSetup, progressOf, withConnector } from './rounds.ts';
 
 const TICK_MS = 100;
 const WARM_MS = 10_000;
 
 export interface Steady {
-  readonly perSecond: number;
-  readonly seconds: number;
   readonly cpuUs: number;
   /** Records taken or written that have no decision: on average in the first and in the last third of the run. */
   readonly unsettledFirst: number;
@@ -38,6 +37,7 @@ export async function steadyRun(
       await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
       const pids = replicas.map(({ process: { pid } }) => pid);
       const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+      const producer = new RawProducer(kafka.brokers);
       const began = Date.now();
       const unsettled: number[] = [];
       const resident: number[] = [];
@@ -47,7 +47,7 @@ export async function steadyRun(
       let looked = began;
       for (let now = began; now - began < WARM_MS + seconds * 1000; now = Date.now()) {
         const due = Math.floor(((now - began) * perSecond) / 1000);
-        await write(kafka.brokers, topic, load, written, due);
+        await write(producer, topic, load, written, due);
         written = due;
         if (now - looked >= 1000) {
           looked += 1000;
@@ -60,13 +60,12 @@ export async function steadyRun(
         }
         await sleep(Math.max(0, TICK_MS - (Date.now() - now)));
       }
+      await producer.close();
       const { decided } = await progressOf(replicas);
       const third = Math.floor(unsettled.length / 3);
       const mean = (some: readonly number[]) =>
         some.reduce((sum, one) => sum + one, 0) / some.length;
       return {
-        perSecond,
-        seconds,
         cpuUs: ((cpu() - cpuBefore) * 1e6) / (decided - decidedBefore),
         unsettledFirst: mean(unsettled.slice(0, third)),
         unsettledLast: mean(unsettled.slice(-third)),

@@ -5,8 +5,8 @@ import type { ShardGroup } from '../../src/core/ports/kafka.ts';
 import { connectKafka, type GroupOptions, type ProducersOptions } from '../../src/kafka/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { type TestKafka, uniqueName } from '../support/kafka/kafka.ts';
+import { RecordingLogger } from '../support/memory/telemetry/recording-telemetry.ts';
 import type { KafkaWorld, WorldOptions } from './kafka-world.ts';
-import { type RecordingLogger, recordingLogger } from './recording-logger.ts';
 
 const PATIENCE_MS = 20_000;
 
@@ -30,7 +30,7 @@ export async function realWorld(
   ) as [string, string, string, string];
   const topics = { group, source, journal, output };
   const names = { groupId: group, sourceTopic: source, journalTopic: journal };
-  const logger = recordingLogger();
+  const logger = new RecordingLogger();
   const pool = new BufferPool(4 * 1024 * 1024);
   const opened: { stop?(): Promise<void>; close?(): Promise<void> }[] = [];
   const connect = () => {

@@ -1,7 +1,8 @@
 /** The connector as a process of its own under a load that its service is too slow for, and what the kernel says of its memory. */
-import { readFileSync } from 'node:fs';
 import { eventually } from '../support/eventually.ts';
 import type { NewRecord, TestKafka } from '../support/kafka/kafka.ts';
+import { residentMiBOf } from '../support/process-time.ts';
+import { Sandbox } from '../support/stack/sandbox.ts';
 import { type Replica, type Stack, startStack } from '../support/stack/stack.ts';
 
 /**
@@ -37,6 +38,7 @@ export interface Event {
 export class Load {
   readonly stack: Stack;
   readonly replica: Replica;
+  readonly sandbox: Sandbox;
   readonly #kafka: TestKafka;
   readonly #source: string;
   produced = 0;
@@ -46,6 +48,7 @@ export class Load {
     this.stack = stack;
     this.#source = source;
     this.replica = replica;
+    this.sandbox = new Sandbox(stack.sandboxUrl);
   }
 
   static async start(kafka: TestKafka, directory: string, options: LoadOptions): Promise<Load> {
@@ -132,16 +135,6 @@ export class Load {
 
   /** Most memory that the process ever had resident, MiB. */
   peakMiB(): number {
-    return this.#status('VmHWM');
-  }
-
-  /** Memory that it has resident now, MiB. */
-  residentMiB(): number {
-    return this.#status('VmRSS');
-  }
-
-  #status(field: string): number {
-    const text = readFileSync(`/proc/${this.replica.process.pid}/status`, 'utf8');
-    return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(text)?.[1]) / 1024;
+    return residentMiBOf(this.replica.process.pid, 'VmHWM');
   }
 }

@@ -7,7 +7,6 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { exclusiveKafka } from '../support/kafka/kafka.ts';
-import { sandboxBatches } from '../support/stack/stack-control.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Event, Load } from './memory-load.ts';
 
@@ -52,7 +51,7 @@ test('many small items, a slow service: intake pauses and goes on, a quiet parti
   await load.produce([{ partition: busy, type: 'quiet', content: 'Is anybody there?' }]);
   await eventually(
     'the quiet item is submitted',
-    async () => (await sandboxBatches(load.stack)).batches.some((batch) => batch.type === 'quiet'),
+    async () => (await load.sandbox.batches()).some((batch) => batch.type === 'quiet'),
     { deadlineMs: 120_000, everyMs: 100 },
   );
   const open = load.produced - (await load.gauge('decisions_total'));
@@ -113,7 +112,7 @@ test('batches of 100,000 rows go up and come down: one of short rows, one of 60 
     );
     await load.decided();
   }
-  const { batches } = await sandboxBatches(load.stack);
+  const batches = await load.sandbox.batches();
   t.diagnostic(`peak ${Math.round(load.peakMiB())} MiB`);
   assert.deepEqual(
     batches.map(({ rows }) => rows),

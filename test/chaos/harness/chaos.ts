@@ -6,10 +6,9 @@ import path from 'node:path';
 import { keepDirectory } from '../../../dev/process/kept.ts';
 import { eventually } from '../../support/eventually.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
-import { KINDS } from '../load/pipelines.ts';
-import { STALL_BOUND_MS } from './faults/age-bounds.ts';
-import { allFaults, REGISTRY_FAULT, Schedule } from './faults/schedule.ts';
-import { isSettled, verdictOn } from './observe/verdict.ts';
+import { REGISTRY_FAULT, Schedule } from './faults/schedule.ts';
+import { STALL_BOUND_MS } from './observe/observer.ts';
+import { isSettled, type Trial, verdictOn } from './observe/verdict.ts';
 import type { ChaosOptions } from './options.ts';
 import { type Report, reportOn } from './report.ts';
 import { World } from './world.ts';
@@ -24,12 +23,9 @@ const REPLICAS_MS = 30_000;
 export async function runChaos(options: ChaosOptions): Promise<Report> {
   const directory = await keepDirectory(path.join(tmpdir(), `chaos-${randomUUID()}`));
   try {
-    const faults = options.faults ?? allFaults(options.kinds);
-    const registered = faults.includes(REGISTRY_FAULT);
     const world = await World.start({
-      kinds: KINDS,
       ...options,
-      registered,
+      registered: options.faults.includes(REGISTRY_FAULT),
       directory: directory.path,
     });
     try {
@@ -65,12 +61,11 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   fleet.watch();
   options.onProgress(`${REPLICAS} replicas are at work; faults come for ${options.minutes} min`);
 
-  const { faults = allFaults(options.kinds) } = options;
   const schedule = new Schedule(
     world,
     new SeededRandom(options.seed),
-    options,
-    faults,
+    options.minutes,
+    options.faults,
     (name, { hit, note }, tookMs) => {
       const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);
       const about = note === undefined ? '' : ` (${note})`;
@@ -86,9 +81,16 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   await world.sandbox.setFaults([]);
   observer.label('drain');
   const drainStartMs = performance.now();
+  const { kafka, sandbox } = world;
+  const trial: Trial = {
+    kafka,
+    sandbox,
+    pipelines,
+    logged: (message) => fleet.logged(message),
+  };
   const settled = async () => {
     signal.throwIfAborted();
-    return await isSettled(world);
+    return await isSettled(trial);
   };
   await eventually('everything is settled', settled, {
     deadlineMs: STALL_BOUND_MS,
@@ -117,7 +119,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     deadlineMs: REPLICAS_MS,
     everyMs: 250,
   }).catch((error: Error) => violations.push(`at the end: ${error.message}`));
-  const verdicts = await Promise.all(pipelines.map((run) => verdictOn(world, run)));
+  const verdicts = await Promise.all(pipelines.map((run) => verdictOn(trial, run)));
   return reportOn({
     world,
     schedule,

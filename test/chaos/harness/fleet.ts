@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../../dev/kafka/ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
+import { residentMiBOf } from '../../support/process-time.ts';
 import { type LogLine, parseLogLine, type Replica, type Stack } from '../../support/stack/stack.ts';
 import {
   liveJobs,
@@ -348,13 +349,10 @@ function lastWords(lines: readonly string[]): string {
   return (after.length > 0 ? after : lines.slice(-3)).join(' | ');
 }
 
-/** Peak of a process's resident set, bytes, as the kernel keeps it; 0 where it does not tell, or when the process is gone. */
+/** Peak of a process's resident set, bytes; 0 when the process is gone. */
 function peakOf(pid: number): number {
   try {
-    return (
-      1_024 *
-      Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
-    );
+    return (residentMiBOf(pid, 'VmHWM') || 0) * 1024 * 1024;
   } catch {
     return 0;
   }

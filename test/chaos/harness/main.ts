@@ -1,16 +1,13 @@
 /**
  * Chaos by hand (docs/internals/testing.md):
  *
- *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--kinds LIST] [--faults LIST] [--rate N] [--report FILE] [--logs DIR]
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { KINDS } from '../load/pipelines.ts';
 import { runChaos } from './chaos.ts';
-import { allFaults } from './faults/schedule.ts';
+import { ALL_FAULTS } from './faults/schedule.ts';
 import type { ChaosOptions } from './options.ts';
-import { reportText } from './report.ts';
 
 const HELP = `Runs the connector for real, breaks everything around it and in it, and judges what came out.
 
@@ -19,19 +16,15 @@ usage: npm run chaos -- [options]
   --minutes N     how long faults come (default 5); each fault hits at least once, however short
   --seed S        repeats the choices of an earlier run, not its timing (default: a new one)
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
-  --kinds LIST    kinds of pipelines, with commas (default ${KINDS.join()})
-  --faults LIST   faults to use, with commas (default all that can hit these pipelines); "producer" and "service" name all of theirs
-  --rate N        records a second, of all kinds (default 120)
-  --report FILE   writes the report as JSON
+  --faults LIST   faults to use, with commas (default all); "producer" and "service" name all of theirs
+  --rate N        records a second (default 120)
   --logs DIR      writes the replicas' logs when the run ends
   --help          this
 
 Exit code: 0 when the promise was kept and every fault hit work in flight, 1 when not, 2 for wrong options, 130 when interrupted.
 `;
 
-type Options = Omit<ChaosOptions, 'signal' | 'onProgress'> & {
-  readonly report: string | undefined;
-};
+type Options = Omit<ChaosOptions, 'signal' | 'onProgress'>;
 
 function readOptions(): Options | 'help' | Error {
   try {
@@ -40,10 +33,8 @@ function readOptions(): Options | 'help' | Error {
         minutes: { type: 'string', default: '5' },
         seed: { type: 'string' },
         brokers: { type: 'string', default: '1' },
-        kinds: { type: 'string', default: KINDS.join() },
         faults: { type: 'string' },
         rate: { type: 'string', default: '120' },
-        report: { type: 'string' },
         logs: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -60,26 +51,19 @@ function readOptions(): Options | 'help' | Error {
       return new Error('--seed takes a whole number from 0');
     if (brokers !== 1 && brokers !== 3) return new Error('--brokers takes 1 or 3');
     if (!(rate >= 1)) return new Error('--rate takes a number from 1');
-    const [first, ...others] = KINDS.filter((kind) => values.kinds.split(',').includes(kind));
-    if (first === undefined || 1 + others.length !== values.kinds.split(',').length)
-      return new Error(`--kinds takes some of ${KINDS.join()}`);
-    const kinds = [first, ...others] as const;
-    const known = allFaults(kinds);
     const given = values.faults?.split(',').map((name) => name.trim());
     const named = (one: string) =>
-      known.filter((name) => name === one || name.startsWith(`${one}: `));
+      ALL_FAULTS.filter((name) => name === one || name.startsWith(`${one}: `));
     const strange = given?.find((one) => named(one).length === 0);
     if (strange !== undefined)
-      return new Error(`--faults: there is no "${strange}"; there are ${known.join(', ')}`);
-    const faults = given === undefined ? known : [...new Set(given.flatMap(named))];
+      return new Error(`--faults: there is no "${strange}"; there are ${ALL_FAULTS.join(', ')}`);
+    const faults = given === undefined ? ALL_FAULTS : [...new Set(given.flatMap(named))];
     return {
       minutes,
       seed,
       brokers,
-      kinds,
       faults,
       rate,
-      report: values.report,
       logs: values.logs,
     };
   } catch (error) {
@@ -112,10 +96,8 @@ async function main(): Promise<number> {
   );
   try {
     const report = await runChaos({ ...options, signal: interrupted.signal, onProgress });
-    if (options.report !== undefined)
-      writeFileSync(options.report, `${JSON.stringify(report, undefined, 2)}\n`);
-    process.stdout.write(reportText(report));
-    return report.ok ? 0 : 1;
+    process.stdout.write(report.text);
+    return report.violations.length === 0 ? 0 : 1;
   } catch (error) {
     if (interrupted.signal.aborted) return 130;
     process.stderr.write(

@@ -2,6 +2,7 @@
 
 import type { TestKafka } from '../../support/kafka/kafka.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
+import type { Sandbox } from '../../support/stack/sandbox.ts';
 import type { StackPipeline } from '../../support/stack/stack.ts';
 import { LookupEvents } from '../load/lookup-events.ts';
 import { eventsOf, type Kind, partitionsOf } from '../load/pipelines.ts';
@@ -9,12 +10,11 @@ import { RegisteredEvents } from '../load/registered-events.ts';
 import { Ledger } from './observe/ledger.ts';
 import { Producer } from './producer.ts';
 import type { ChaosRegistry } from './registry.ts';
-import type { SandboxServer } from './sandbox.ts';
 import { View } from './view.ts';
 
 /** Partitions that may be added to a source. */
 const MORE_PARTITIONS = 3;
-/** Shares of the records if all kinds run; reviews are most of the work. */
+/** Shares of the records; reviews are most of the work. */
 const SHARES: Readonly<Record<Kind, number>> = { review: 0.7, import: 0.2, lookup: 0.1 };
 const PERIODS_MS: Readonly<Record<Kind, number>> = { review: 250, import: 750, lookup: 1_000 };
 
@@ -22,9 +22,9 @@ export interface RunParts {
   readonly kind: Kind;
   readonly pipeline: StackPipeline;
   readonly kafka: TestKafka;
-  readonly sandbox: SandboxServer;
+  readonly sandbox: Sandbox;
   readonly random: SeededRandom;
-  /** Records a second. */
+  /** Records a second, of all kinds. */
   readonly rate: number;
   readonly isFull: () => boolean;
   /** Review events are written with its schemas. */
@@ -51,7 +51,7 @@ export class PipelineRun {
           ? new RegisteredEvents(events, registry, random)
           : events,
       partitions: partitionsOf(kind),
-      rate,
+      rate: rate * SHARES[kind],
       periodMs: PERIODS_MS[kind],
       isFull,
       // Decisions must be there before they are requested.
@@ -66,10 +66,4 @@ export class PipelineRun {
   get canWiden(): boolean {
     return this.producer.partitions < partitionsOf(this.kind) + MORE_PARTITIONS;
   }
-}
-
-/** Splits a rate of records per second between the kinds. */
-export function ratesOf(kinds: readonly Kind[], rate: number): ReadonlyMap<Kind, number> {
-  const all = kinds.reduce((sum, kind) => sum + SHARES[kind], 0);
-  return new Map(kinds.map((kind) => [kind, (rate * SHARES[kind]) / all]));
 }

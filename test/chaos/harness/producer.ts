@@ -66,7 +66,7 @@ export class Producer {
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#running;
-    this.#raw.close();
+    await this.#raw.close();
     await this.#writer.close().catch(() => undefined);
   }
 

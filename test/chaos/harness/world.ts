@@ -4,28 +4,27 @@ import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import { eventually } from '../../support/eventually.ts';
 import { TestKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
-import { CANARY } from '../../support/stack/canary.ts';
+import { Sandbox } from '../../support/stack/sandbox.ts';
 import {
   createStack,
   type Stack,
   type StackOptions,
   type StackPipeline,
+  startSandboxProcess,
 } from '../../support/stack/stack.ts';
 import { REVIEW_RULES } from '../load/hostile-events.ts';
-import { type Kind, setupOf } from '../load/pipelines.ts';
+import { KINDS, type Kind, setupOf } from '../load/pipelines.ts';
 import { TcpProxy } from './faults/proxy.ts';
 import { Fleet } from './fleet.ts';
 import { Observer } from './observe/observer.ts';
-import { PipelineRun, ratesOf } from './pipeline-run.ts';
+import { PipelineRun } from './pipeline-run.ts';
 import { ChaosRegistry } from './registry.ts';
-import { SandboxServer } from './sandbox.ts';
 
 export const SESSION_MS = 2_500;
 /** Longest wait for an answer of Kafka. */
 export const REQUEST_MS = 10_000;
 /** Records due, of all pipelines, at which the producers wait. */
 const MOST_DUE = 500;
-const API_KEY = CANARY.key;
 /** A request that gets no answer costs this long, at the service. */
 const SERVICE_ANSWER_MS = 4_000;
 /** Nothing under way takes longer than this to show in the group's state, ms. */
@@ -36,8 +35,6 @@ const STOP_MS = 10_000;
 export interface WorldOptions {
   readonly brokers: 1 | 3;
   readonly seed: number;
-  /** Kinds of the pipelines. */
-  readonly kinds: readonly [Kind, ...Kind[]];
   /** Records a second, of all kinds. */
   readonly rate: number;
   /** True if review events are written with the schemas of a registry. */
@@ -53,7 +50,7 @@ export class World {
   readonly kafka: TestKafka;
   readonly brokers: readonly TcpProxy[];
   readonly service: TcpProxy;
-  readonly sandbox: SandboxServer;
+  readonly sandbox: Sandbox;
   readonly registry: ChaosRegistry | undefined;
   readonly stack: Stack;
   /** Secrets found in the logs of replicas (I6). */
@@ -97,8 +94,7 @@ export class World {
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
-    const rates = ratesOf(options.kinds, options.rate);
-    this.pipelines = options.kinds.map(
+    this.pipelines = KINDS.map(
       (kind, index) =>
         new PipelineRun({
           kind,
@@ -106,7 +102,7 @@ export class World {
           kafka: this.kafka,
           sandbox: this.sandbox,
           random: new SeededRandom(options.seed + 1 + index),
-          rate: rates.get(kind) as number,
+          rate: options.rate,
           isFull: () => this.due > MOST_DUE,
           registry: this.registry,
         }),
@@ -141,15 +137,14 @@ export class World {
       }
       const kafka = new TestKafka(cluster.brokers);
       begun.push(() => kafka.close());
-      const sandbox = new SandboxServer(options.directory, API_KEY, POLICY);
-      await sandbox.start();
-      service.targetPort = Number(new URL(sandbox.url).port);
-      begun.push(() => sandbox.process.stop(0));
+      const { sandbox, url } = await startSandboxProcess(options.directory, POLICY);
+      begun.push(() => sandbox.stop(0));
+      service.targetPort = Number(new URL(url).port);
       const registry = options.registered
         ? await ChaosRegistry.start(options.onProgress)
         : undefined;
       if (registry !== undefined) begun.push(() => registry.stop());
-      const at = { sandbox: sandbox.process, url: `http://127.0.0.1:${service.port}` };
+      const at = { sandbox, url: `http://127.0.0.1:${service.port}` };
       const leaks: string[] = [];
       const stack = await createStack(kafka, options.directory, at, {
         ...stackOptions(options, brokers, registry?.url),
@@ -162,7 +157,7 @@ export class World {
         kafka,
         brokers,
         service,
-        sandbox,
+        sandbox: new Sandbox(url),
         registry,
         stack,
         leaks,
@@ -235,7 +230,7 @@ export class World {
     ]);
     await Promise.allSettled([
       this.cluster.stop(),
-      this.sandbox.process.stop(0),
+      this.stack.sandbox.stop(0),
       this.registry?.stop(),
     ]);
     await this.kafka.close().catch(() => undefined);
@@ -260,12 +255,12 @@ export const hastyKind = (seed: number): Kind =>
   new SeededRandom(seed).below(HASTY_REVIEWS) === 0 ? 'review' : 'import';
 
 function stackOptions(
-  { kinds, seed }: WorldOptions,
+  { seed }: WorldOptions,
   brokers: readonly TcpProxy[],
   registryUrl?: string,
 ): StackOptions {
   return {
-    ...setupOf(kinds, { ...CHOICES, hasty: hastyKind(seed) }, registryUrl !== undefined),
+    ...setupOf({ ...CHOICES, hasty: hastyKind(seed) }, registryUrl !== undefined),
     connector: [
       '--max-semi-space-size=8',
       `--import=${new URL('../../support/stack/stepped-clock.ts', import.meta.url).pathname}`,
@@ -282,10 +277,7 @@ function stackOptions(
         clientId: '${CHAOS_CLIENT}',
         requestTimeout: `${REQUEST_MS}ms`,
       },
-      service: {
-        apiKey: API_KEY,
-        timeout: `${SERVICE_ANSWER_MS}ms`,
-      },
+      service: { timeout: `${SERVICE_ANSWER_MS}ms` },
     },
   };
 }

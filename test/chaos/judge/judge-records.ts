@@ -18,8 +18,6 @@ export interface Ground {
   readonly sourceTopic: string;
   /** Headers that terminal records carry back. */
   readonly returnedHeaders: readonly string[];
-  /** True if the group was reset: then event ids may end in `#1`, `#2`, … Default false. */
-  readonly replays?: boolean;
   /**
    * True if the service has completed this import, and this record is in its file. Asked for
    * receipts.
@@ -27,8 +25,8 @@ export interface Ground {
   readonly isImported?: (importId: string, record: ImportedRecord) => boolean;
 }
 
-/** Takes note of a terminal record. @returns the event that it must fit, if it is to be looked at. */
-export type Terminal = (where: string) => Produced | undefined;
+/** Events of the source by their places. */
+type Events = ReadonlyMap<string, Produced>;
 
 type Value = Readonly<Record<string, unknown>>;
 type FateOf<K extends string> = Extract<Fate, { readonly [key in K]: unknown }>[K];
@@ -37,7 +35,7 @@ type FateOf<K extends string> = Extract<Fate, { readonly [key in K]: unknown }>[
 export function judgeOutput(
   ground: Ground,
   record: ReadRecord,
-  terminal: Terminal,
+  events: Events,
   verdict: Complaints,
 ): void {
   const value = JSON.parse(String(record.value)) as Value;
@@ -48,7 +46,7 @@ export function judgeOutput(
     timestamp: string | null;
   };
   const where = at(source);
-  const event = terminal(where);
+  const event = events.get(where);
   if (event === undefined) return;
   if ('deadLetter' in event.fate) {
     verdict.add('has a decision, and must have a dead letter', where);
@@ -140,13 +138,13 @@ function wrongInLookup(value: Value, { id, decision }: FateOf<'lookup'>): string
 export function judgeDeadLetter(
   ground: Ground,
   record: ReadRecord,
-  terminal: Terminal,
+  events: Events,
   verdict: Complaints,
 ): void {
   const { sourceTopic } = ground;
   const header = (name: string) => headerOf(record, `dead-letter-${name}`);
   const where = `${header('partition')}:${header('offset')}`;
-  const event = terminal(where);
+  const event = events.get(where);
   if (event === undefined) return;
   if (!('deadLetter' in event.fate)) {
     verdict.add(`is a dead letter (${header('reason')}), and must have a decision`, where);
@@ -168,7 +166,8 @@ const eventId = ({ sourceTopic }: Ground, where: string): string =>
   `${sourceTopic}-${where.replace(':', '-')}`;
 
 function isEventId(ground: Ground, id: string, where: string): boolean {
-  return (ground.replays === true ? id.replace(/#[1-9]\d*$/, '') : id) === eventId(ground, where);
+  // After a reset of the group ids end in `#1`, `#2`, …; the ledger judges the number.
+  return id.replace(/#[1-9]\d*$/, '') === eventId(ground, where);
 }
 
 export const at = ({

@@ -49,16 +49,16 @@ const ANY_TIMESTAMP = {
 export const partitionsOf = (kind: Kind): number => SIZES[kind].partitions;
 
 /**
- * One pipeline of each of these kinds, in their order.
+ * One pipeline of each kind.
  * @param registered whether review events are written with the schemas of a registry
  */
 export function setupOf(
-  [first, ...others]: readonly [Kind, ...Kind[]],
   choices: Choices,
   registered = false,
 ): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
   const setup = (kind: Kind) =>
     pipelineOf(kind, choices, registered && kind === 'review' ? 'json-schema' : 'json');
+  const [first, ...others] = KINDS;
   return { ...setup(first), beside: others.map(setup) };
 }
 

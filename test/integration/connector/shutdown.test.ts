@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type ReadRecord, testKafka } from '../../support/kafka/kafka.ts';
+import { Sandbox } from '../../support/stack/sandbox.ts';
 import { type Replica, type Stack, spawnReplica, startStack } from '../../support/stack/stack.ts';
-import { liveJobs, ownedJobs, setFaults } from '../../support/stack/stack-control.ts';
+import { liveJobs, ownedJobs } from '../../support/stack/stack-control.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -98,7 +99,7 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
   assert.ok(ms < SHUTDOWN_MS, `${ms} ms`);
   assert.ok(takenMs < SHUTDOWN_MS, `the other replica had the shards after ${takenMs} ms`);
 
-  await setFaults(stack, []);
+  await new Sandbox(stack.sandboxUrl).setFaults([]);
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length);
   await eventually(

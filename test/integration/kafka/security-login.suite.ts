@@ -11,9 +11,9 @@ import {
   Security,
   type TlsOptions,
 } from '../../../src/kafka/index.ts';
-import { recordingLogger } from '../../conformance/recording-logger.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { directHttp } from '../../support/direct-http.ts';
+import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 import { allOf, assertSilent } from '../../support/stack/canary.ts';
 import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
@@ -33,7 +33,7 @@ type PasswordMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512';
 
 export function securityLoginSuite(secured: SecuredKafka): void {
   const { ca, caFile, sasl: port, mtls, file } = secured;
-  const logger = recordingLogger();
+  const logger = new RecordingLogger();
   const open: KafkaConnection[] = [];
   after(async () => {
     await Promise.all(open.map((connection) => connection.close()));
@@ -201,7 +201,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       const certificate = file('rotated.pem', first.certificate);
       const key = file('rotated.key', first.key);
       const expiries: number[] = [];
-      const lines = recordingLogger();
+      const lines = new RecordingLogger();
       const security = new Security({ tls: { ...TLS, certificate, key } }, lines, (owner, atMs) => {
         if (owner === 'client') expiries.push(atMs);
       });

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
+import { Sandbox } from '../../support/stack/sandbox.ts';
 import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
-import { liveJobs, setFaults } from '../../support/stack/stack-control.ts';
+import { liveJobs } from '../../support/stack/stack-control.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -88,7 +89,7 @@ test('the broker frozen: alive, not ready and why, waiting for Kafka; thawed, al
 
   await kafka.cluster.kill(0, 'SIGSTOP');
   const frozenMs = performance.now();
-  await setFaults(stack, []);
+  await new Sandbox(stack.sandboxUrl).setFaults([]);
   await whileAlive(
     replica,
     'a transaction is seen to wait',

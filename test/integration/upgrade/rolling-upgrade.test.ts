@@ -4,15 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Witness } from '../../chaos/judge/witness.ts';
+import { Observer } from '../../chaos/harness/observe/observer.ts';
+import { isSettled, type Trial, verdictOn } from '../../chaos/harness/observe/verdict.ts';
+import { PipelineRun } from '../../chaos/harness/pipeline-run.ts';
 import { REVIEW_RULES } from '../../chaos/load/hostile-events.ts';
 import { RETURNED_HEADERS } from '../../chaos/load/hostile-parts.ts';
 import { KINDS, type Kind, partitionsOf } from '../../chaos/load/pipelines.ts';
-import { Writer } from '../../chaos/load/writer.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
+import { Sandbox } from '../../support/stack/sandbox.ts';
 import {
   type PipelineSetup,
   type Replica,
@@ -26,12 +27,10 @@ import { type Build, releasedBuild, WORKING_TREE } from './builds.ts';
 
 /** Shards per pipeline: at least one for each replica. */
 const SHARDS = 2;
-/** Records of one write, by kind. */
-const RECORDS = { review: 25, import: 5, lookup: 3 };
+/** Records a second, of all kinds. */
+const RATE = 130;
 /** For what takes a second on a machine that does nothing else, ms. */
 const DEADLINE_MS = 60_000;
-/** Between two writes, ms. */
-const PAUSE_MS = 250;
 
 const directory = temporaryDirectory();
 const kafka = await testKafka();
@@ -137,27 +136,21 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
     },
   });
   after(() => stack.stop());
-  const lines = KINDS.map((kind, index) => ({
-    kind,
-    pipeline: stack.pipelines[index] as StackPipeline,
-    writer: new Writer(
-      kafka,
-      stack,
-      stack.pipelines[index] as StackPipeline,
-      kind,
-      new SeededRandom(index + 1),
-    ),
-  }));
-
-  const over = new AbortController();
-  const load = Promise.all(
-    lines.map(async ({ kind, writer }) => {
-      while (!over.signal.aborted) {
-        await writer.write(RECORDS[kind]);
-        await sleep(PAUSE_MS);
-      }
-    }),
+  const sandbox = new Sandbox(stack.sandboxUrl);
+  const pipelines = KINDS.map(
+    (kind, index) =>
+      new PipelineRun({
+        kind,
+        pipeline: stack.pipelines[index] as StackPipeline,
+        kafka,
+        sandbox,
+        random: new SeededRandom(index + 1),
+        rate: RATE,
+        isFull: () => false,
+      }),
   );
+  const observer = new Observer(pipelines.map(({ view }) => view));
+  for (const { producer } of pipelines) producer.start();
   const roll = new Roll(stack);
   try {
     await Promise.all([roll.start(released), roll.start(released)]);
@@ -168,25 +161,25 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
       assert.ok(taken > 0, `${build.name} took over no shard with batches of another version`);
     }
   } finally {
-    over.abort();
-    await load;
+    await Promise.all(pipelines.map(({ producer }) => producer.stop()));
   }
 
-  const witnesses = lines.map(
-    ({ kind, pipeline, writer }) => new Witness(kafka, pipeline, kind, writer.produced),
-  );
-  const settled = async () =>
-    (await Promise.all(witnesses.map((witness) => witness.isSettled()))).every(Boolean);
+  // No group is reset here.
+  const trial: Trial = { kafka, sandbox, pipelines, logged: () => [] };
+  const settled = async () => {
+    await observer.refresh();
+    return await isSettled(trial);
+  };
   const drained = await eventually('everything is settled', settled, {
     deadlineMs: DEADLINE_MS,
     everyMs: 100,
   }).catch((error: Error) => error.message);
   // An orderly end, so that nothing more can come after the last look.
   const ends = await Promise.all(roll.replicas.map(({ process }) => process.stop()));
-  const complaints = (
-    await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))
-  ).flat();
-  for (const { kind, writer } of lines) t.diagnostic(`${kind}: ${writer.produced.length} records`);
+  await observer.refresh();
+  const verdicts = await Promise.all(pipelines.map((run) => verdictOn(trial, run)));
+  const complaints = verdicts.flatMap((verdict) => verdict.complaints);
+  for (const { kind, ledger } of pipelines) t.diagnostic(`${kind}: ${ledger.records} records`);
   assert.deepEqual(
     { complaints, drained, codes: ends.map(({ code }) => code) },
     { complaints: [], drained: true, codes: [0, 0] },

@@ -2,7 +2,7 @@
  * Memory limit of the chart for a process of a test: a memory cgroup where this machine lets one be
  * created, and otherwise the heap limit that V8 chooses in one. The peak is checked in both cases.
  */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { uniqueName } from '../kafka/kafka.ts';
@@ -50,12 +50,6 @@ export class MemoryLimit {
   remove(): void {
     if (this.#group !== undefined) removed(this.#group);
   }
-}
-
-/** @returns the most memory that a running process has had resident, bytes */
-export function peakBytesOf(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) * 1024;
 }
 
 function removed(group: string): void {

@@ -1,57 +1,9 @@
 /**
- * Queries of tests to a running stack: the jobs of a replica by its log, the sandbox's batches and
- * faults, the group's offsets.
+ * Queries of tests to a running stack: the jobs of a replica by its log, the group's offsets.
  */
-import type { BatchSummary } from '../../../packages/sandbox/src/control-routes.ts';
-import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
 import type { TestKafka } from '../kafka/kafka.ts';
 import type { SeededRandom } from '../memory/clock.ts';
-import type { FaultInput } from '../service/fault-script.ts';
-import {
-  type LogLine,
-  parseLogLine,
-  type Replica,
-  type Stack,
-  type StackPipeline,
-} from './stack.ts';
-
-export interface SandboxBatches {
-  readonly totals: { readonly batches: number; readonly uploads: number; readonly rows: number };
-  readonly batches: readonly BatchSummary[];
-}
-
-/** Every batch that the sandbox has seen. */
-export async function sandboxBatches(stack: Stack): Promise<SandboxBatches> {
-  const answer = await fetch(`${stack.sandboxUrl}/sandbox/batches`);
-  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}`);
-  return (await answer.json()) as SandboxBatches;
-}
-
-/** Replaces the fault script. */
-export async function setFaults(stack: Stack, faults: readonly FaultInput[]): Promise<void> {
-  const answer = await fetch(`${stack.sandboxUrl}/sandbox/faults`, {
-    method: 'PUT',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(faults),
-  });
-  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
-}
-
-/** Makes decisions at a sandbox, in place of those with the same ids. */
-export async function makeDecisions(
-  sandboxUrl: string,
-  decisions: readonly MadeDecision[],
-  signal?: AbortSignal,
-): Promise<void> {
-  if (decisions.length === 0) return;
-  const answer = await fetch(`${sandboxUrl}/sandbox/decisions`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(decisions),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
-}
+import { type LogLine, parseLogLine, type Replica, type StackPipeline } from './stack.ts';
 
 /** Name of a shard among several pipelines. */
 export type ShardName = `${string}/${number}`;

@@ -1,7 +1,7 @@
 /** Static checks of the Dockerfile and the compose file, which the test machines cannot run. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -115,22 +115,6 @@ describe('docker-compose.yaml', () => {
       assert.equal(compose.services[name].image, `apache/kafka:${version}`);
   });
 
-  it('mounts what is there, and waits for services that it has', () => {
-    const missing: string[] = [];
-    for (const [name, { volumes = [], depends_on = {} }] of services) {
-      for (const volume of volumes) {
-        const [source = ''] = volume.split(':');
-        const known = source.startsWith('./')
-          ? existsSync(path.join(ROOT, source))
-          : Object.hasOwn(compose.volumes, source);
-        if (!known) missing.push(`${name}: ${volume}`);
-      }
-      for (const other of Object.keys(depends_on))
-        if (!Object.hasOwn(compose.services, other)) missing.push(`${name}: ${other}`);
-    }
-    assert.deepEqual(missing, []);
-  });
-
   it('is reached from this machine alone, by ports that variables replace, and pins every image', () => {
     const variables = new Map<string, string>();
     for (const [name, { image, ports = [] }] of services) {
@@ -153,20 +137,6 @@ describe('docker-compose.yaml', () => {
       described.map(([, variable, preset]) => [variable, preset]).sort(),
       [...variables].sort(),
     );
-  });
-
-  it('starts without a profile what an event and its decision require', () => {
-    const parts = services.filter(([, { profiles }]) => profiles === undefined);
-    assert.deepEqual(
-      parts.map(([name]) => name),
-      ['kafka', 'topics', 'sandbox', 'connector', 'prometheus'],
-    );
-    for (const [name, { depends_on = {} }] of parts)
-      for (const other of Object.keys(depends_on))
-        assert.ok(
-          parts.some(([one]) => one === other),
-          `${name} requires ${other}, which has a profile`,
-        );
   });
 
   it('starts the connector with a configuration that is accepted', () => {

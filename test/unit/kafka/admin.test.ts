@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { beforeEach, describe, it } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
-import { recordingLogger } from '../../conformance/recording-logger.ts';
+import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 
 // The copy of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
@@ -38,7 +38,7 @@ describe('the admin', () => {
     listOffsets: async () => ({ responses: [{ partitions: [] }] }),
     offsetFetch: async () => ({ responses: [{ partitions: [] }] }),
   };
-  const admin = () => new KafkaAdmin({ brokers: ['b:1'], clientId: 'c' }, recordingLogger());
+  const admin = () => new KafkaAdmin({ brokers: ['b:1'], clientId: 'c' }, new RecordingLogger());
 
   beforeEach(() => {
     Object.assign(pool, {

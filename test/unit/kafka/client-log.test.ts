@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LogEntry } from 'kafkajs';
 import { clientLog } from '../../../src/kafka/connect.ts';
-import { recordingLogger } from '../../conformance/recording-logger.ts';
+import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 
 const WARN = 2;
 const ERROR = 1;
@@ -14,7 +14,7 @@ function entry(level: number, message: string, extra: object = {}): LogEntry {
 
 describe("kafkajs's log", () => {
   it('reaches the logger as warnings, with fields that hold no content', () => {
-    const logger = recordingLogger();
+    const logger = new RecordingLogger();
     const fields = {
       broker: 'b:1',
       error: 'boom',
@@ -33,7 +33,7 @@ describe("kafkajs's log", () => {
   });
 
   it('is quiet about what is normal while brokers start and groups form', () => {
-    const logger = recordingLogger();
+    const logger = new RecordingLogger();
     const log = clientLog(logger)();
     log(
       entry(ERROR, 'Response JoinGroup(key: 11, version: 5)', {
@@ -53,7 +53,7 @@ describe("kafkajs's log", () => {
   });
 
   it('says the same thing once in five minutes', () => {
-    const logger = recordingLogger();
+    const logger = new RecordingLogger();
     let now = 0;
     const log = clientLog(logger, () => now)();
     for (const at of [0, 1_000, 299_999, 300_000]) {

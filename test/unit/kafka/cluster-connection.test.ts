@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { beforeEach, describe, it } from 'node:test';
 import { ClusterConnection } from '../../../src/kafka/cluster-connection.ts';
-import { recordingLogger } from '../../conformance/recording-logger.ts';
+import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 
 // The copy of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
@@ -22,7 +22,7 @@ describe('a request to the cluster', () => {
     });
   });
   const connection = (patienceMs?: number) =>
-    new ClusterConnection({ brokers: ['b:1'], clientId: 'c' }, recordingLogger(), patienceMs);
+    new ClusterConnection({ brokers: ['b:1'], clientId: 'c' }, new RecordingLogger(), patienceMs);
 
   it('is repeated with newer metadata while its failure is transient, and reports it meanwhile', async () => {
     const one = connection();

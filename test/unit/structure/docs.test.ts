@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PAGES } from '../../../dev/docs/pages.ts';
 import { EXIT, EXIT_MEANINGS } from '../../../packages/client/src/cli/exit-codes.ts';
-import { parseConfig } from '../../../src/config/load.ts';
 import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -72,40 +71,6 @@ test('every page is reached from docs/README.md, and the index from README.md', 
     ),
     [],
   );
-});
-
-test('configurations that README.md and docs/getting-started.md show are accepted', () => {
-  const environment = {
-    KAFKA_BROKERS: 'broker:9092',
-    CONTENT_REVIEW_URL: 'https://review.example',
-    CONTENT_REVIEW_API_KEY: 'key',
-  };
-  for (const document of ['README.md', 'docs/getting-started.md']) {
-    const [, yaml = ''] =
-      /^```yaml[^\n]*\n(.*?)^```$/ms.exec(readFileSync(path.join(ROOT, document), 'utf8')) ?? [];
-    assert.equal(
-      parseConfig(yaml, environment, { file: document, directory: ROOT }).pipelines[0]?.name,
-      'posts',
-    );
-  }
-});
-
-test('code that documents name is there', () => {
-  // In full, or without src/ or packages/client/src/ where a folder of it begins the name.
-  const names =
-    /(?<![\w./-])(?:(?:src|packages|dev|test)\/|(?=(?:app|base|cli|client|config|contracts|core|events|http|kafka|kinds|pipeline|sandbox|service|telemetry|tools)\/))[\w./-]+\.ts\b/g;
-  const missing: string[] = [];
-  for (const document of DOCUMENTS) {
-    for (const [name] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(names)) {
-      if (
-        !['', 'src', 'packages/client/src'].some((folder) =>
-          existsSync(path.join(ROOT, folder, name)),
-        )
-      )
-        missing.push(`${document}: ${name}`);
-    }
-  }
-  assert.deepEqual(missing, []);
 });
 
 test('docs/limits.md has the exit codes of the command line, and no others', () => {

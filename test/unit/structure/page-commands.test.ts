@@ -85,53 +85,6 @@ test('every connector command of a page has a subcommand and options that exist'
   assert.ok(checked > 20, `only ${checked} commands`);
 });
 
-/** Commands that no test of pages can run, by reason (docs/internals/adding.md). */
-const ELSEWHERE: Readonly<Record<string, RegExp>> = {
-  'other software': /^\s*(?:docker|kubectl|helm|systemctl|ssh|keytool|kafka-[\w-]+\.sh) /m,
-  'the functions of the runbook': /^(?:crc|logs|ask|prom) /m,
-  'a release': /^(?:npm version|npm publish|npm audit|cosign) |^VERSION=/m,
-  'another server': /https:\/\/review\.example\.com|http:\/\/collector:4318/,
-  'a test of its own':
-    /^npm (?:ci|test)\b|^npm run (?:demo|chaos|simulate|model)\b|schemas register/m,
-};
-
-test('a block is elsewhere only for one of the known reasons', () => {
-  const reasons = Object.entries(ELSEWHERE);
-  const blocks = PAGES.flatMap((page) =>
-    stepsOfPage(page).flatMap(({ kind, line, text }) =>
-      kind === 'elsewhere' ? [{ where: `${page}:${line}`, text }] : [],
-    ),
-  );
-  const without = blocks.filter(({ text }) => !reasons.some(([, pattern]) => pattern.test(text)));
-  assert.deepEqual(
-    without.map(({ where }) => where),
-    [],
-  );
-  for (const [reason, pattern] of reasons)
-    assert.ok(
-      blocks.some(({ text }) => pattern.test(text)),
-      `no block is elsewhere for ${reason}`,
-    );
-});
-
-test('pages name npm scripts instead of TypeScript files to be run by Node', () => {
-  const named = PAGES.flatMap((page) =>
-    // The example runs outside this repository, with a Node of the reader.
-    [
-      ...read(page)
-        .replace('`node consumer.ts`, after', '')
-        .matchAll(/\bnode (?:[\w-]+\/)*[\w-]+\.ts\b/g),
-    ].map(([command]) => `${page}: ${command}`),
-  );
-  assert.deepEqual(named, []);
-});
-
-test('an unknown subcommand, an unknown option and a missing argument are usage errors', () => {
-  for (const args of [['no-such'], ['run', '--no-such'], ['decision', 'get']])
-    assert.match(usageError(args) ?? '', /^error: /, args.join(' '));
-  assert.equal(usageError(['run', '--config', 'c.yaml']), undefined);
-});
-
 test('every npm script of a page exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const missing = COMMANDS.flatMap(({ where, words: [first, second, ...more] }) => {

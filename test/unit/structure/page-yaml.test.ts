@@ -66,8 +66,3 @@ test('every unnamed yaml block of a page is a valid part of a configuration or o
     }
   assert.ok(checked > 5, `only ${checked} blocks`);
 });
-
-test('an option that does not exist is a problem of its block', () => {
-  assert.match(problemsOf('service:\n  transfer: { host: [] }\n').join(), /transfer\.host/);
-  assert.throws(() => problemsOf('review: { defaults: ham }\n'));
-});

@@ -6,9 +6,6 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
 import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
-import { REPOSITORY_URL } from '../../../packages/client/src/base/version.ts';
-import type { Io } from '../../../packages/client/src/cli/io.ts';
-import { createProgram } from '../../../src/cli/program.ts';
 import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
 import { METRIC_PREFIX } from '../../../src/telemetry/metrics.ts';
 
@@ -31,55 +28,6 @@ test('each alert has a page, and each page an alert', () => {
     PAGES.map((page) => `docs/runbook/${page}`).toSorted(),
     ALERTS.map(runbookOf).toSorted(),
   );
-});
-
-test('the list of pages has each alert with its severity', () => {
-  const rows = [
-    ...read('docs/runbook/README.md').matchAll(/^\| \[(\w+)\]\(\1\.md\) \| (\w+) \|/gm),
-  ].map(([, name, severity]) => ({ name, severity }));
-  const byName = (list: readonly object[]) => list.map((one) => JSON.stringify(one)).toSorted();
-  assert.deepEqual(byName(rows), byName(ALERTS.map(({ name, severity }) => ({ name, severity }))));
-});
-
-test('the rules ask for metrics of the connector, of Node and up: at those names the chart puts what its release is found by', () => {
-  const rules = [...ALERTS, ...RECORDINGS].map(({ expr }) => expr);
-  const words = rules.flatMap((expr) =>
-    // Without labels, texts, functions and numbers.
-    [
-      ...expr
-        .replaceAll(
-          /(?:by|on|ignoring|group_left) ?\([^)]*\)|\{[^}]*\}|\[[^\]]*\]|offset \w+/g,
-          ' ',
-        )
-        .matchAll(/[a-zA-Z_][\w:]*\b(?! ?\()/g),
-    ].map(([word]) => word),
-  );
-  const operators = new Set(['and', 'or', 'unless', 'bool', 'sum', 'max', 'min', 'count']);
-  const other = words.filter(
-    (word) => !operators.has(word) && !/^(up|(content_review|nodejs|process)[_:].+)$/.test(word),
-  );
-  assert.deepEqual(other, []);
-});
-
-test('the rules link to pages that are there', () => {
-  const links = [...readFileSync(RULES_FILE, 'utf8').matchAll(/runbook_url: (.+)$/gm)].map(
-    ([, link = '']) => link,
-  );
-  assert.equal(links.length, ALERTS.length);
-  assert.deepEqual(
-    links.filter(
-      (link) => !PAGES.some((page) => link === `${REPOSITORY_URL}/blob/main/docs/runbook/${page}`),
-    ),
-    [],
-  );
-});
-
-test('the commands of the pages are there', () => {
-  const program = createProgram({ out() {}, err() {} } as unknown as Io);
-  const commands = new Set(program.commands.map((command) => command.name()));
-  for (const page of [...PAGES, 'README.md'])
-    for (const [, command = ''] of read(`docs/runbook/${page}`).matchAll(/(?:^|`)crc ([a-z-]+)/gm))
-      assert.ok(commands.has(command), `${page}: ${command}`);
 });
 
 test('every metric that documents, rules, dashboard and chart name exists, with the labels that they select by', () => {

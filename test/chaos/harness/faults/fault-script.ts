@@ -1,6 +1,6 @@
 /** The sandbox's script of faults, shared by rounds that go on side by side: each has one fault in it at a time. */
 import type { FaultInput } from '../../../support/service/fault-script.ts';
-import type { SandboxServer } from '../sandbox.ts';
+import type { Sandbox } from '../../../support/stack/sandbox.ts';
 
 interface Armed {
   readonly fault: FaultInput;
@@ -11,14 +11,14 @@ interface Armed {
 }
 
 export class FaultScript {
-  readonly #sandbox: Pick<SandboxServer, 'faults' | 'setFaults'>;
+  readonly #sandbox: Pick<Sandbox, 'faults' | 'setFaults'>;
   readonly #armed = new Map<string, Armed>();
   /** Owners of the entries that were last written, in order. */
   #entries: readonly (string | undefined)[] = [];
   #isStale = false;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(sandbox: Pick<SandboxServer, 'faults' | 'setFaults'>) {
+  constructor(sandbox: Pick<Sandbox, 'faults' | 'setFaults'>) {
     this.#sandbox = sandbox;
   }
 

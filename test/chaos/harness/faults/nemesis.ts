@@ -11,8 +11,6 @@ export interface Strike {
   readonly note?: string;
   /** `performance.now()` at which the session of a member that vanished ends: recovery cannot come before. */
   readonly sessionEndsMs?: number;
-  /** `performance.now()` from which the age of records counts. Default: when the nemesis resolves. */
-  readonly overMs?: number;
 }
 
 /** Strikes once, and has everything as it was (or as it is to stay) when it resolves. Rejects when the world does not answer. */

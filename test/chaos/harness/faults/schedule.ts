@@ -3,12 +3,11 @@
 import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { FaultInput } from '../../../support/service/fault-script.ts';
-import { KINDS, type Kind } from '../../load/pipelines.ts';
+import { KINDS } from '../../load/pipelines.ts';
+import { STALL_BOUND_MS } from '../observe/observer.ts';
 import { untilBack, WorldLooker } from '../observe/recovery.ts';
-import type { ChaosOptions } from '../options.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import type { World } from '../world.ts';
-import { ageBoundMs, CALM_AGE_MS, CALM_MS, GIVE_UP_MS, STALL_BOUND_MS } from './age-bounds.ts';
 import { FaultScript } from './fault-script.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
@@ -76,11 +75,8 @@ export interface Tally {
   strikes: number;
   /** While work was in flight. */
   hits: number;
-  readonly notes: string[];
   /** Longest time in which Kafka answered and the connector was not back, ms. */
   longestRecoveryMs: number;
-  /** Longest time from the end of the fault, or from a later write, to a record's terminal record, ms. */
-  longestDueMs: number;
 }
 
 export class Schedule {
@@ -88,23 +84,20 @@ export class Schedule {
   readonly #world: World;
   readonly #random: SeededRandom;
   readonly #endMs: number;
-  readonly #measuresAges: boolean;
   readonly #onStrike: (kind: string, strike: Strike, tookMs: number) => void;
   readonly #tallies = new Map<string, Tally>();
   readonly #names: readonly string[];
   readonly #script: FaultScript;
-  /** Pipeline whose service does what it should: a fault of processes or networks is measured there. */
-  #calm: PipelineRun | undefined;
   #mainDone = false;
   /** `performance.now()` at the end of the last fault outside the producers. */
   #calmSinceMs = Number.POSITIVE_INFINITY;
   #longestWriteMs = 0;
 
-  /** @param names of the faults to use, of allFaults */
+  /** @param names of the faults to use, of ALL_FAULTS */
   constructor(
     world: World,
     random: SeededRandom,
-    { minutes, measuresAges = true }: Pick<ChaosOptions, 'minutes' | 'measuresAges'>,
+    minutes: number,
     names: readonly string[],
     onStrike: (name: string, strike: Strike, tookMs: number) => void,
   ) {
@@ -113,16 +106,13 @@ export class Schedule {
     this.#world = world;
     this.#random = random;
     this.#endMs = performance.now() + minutes * 60_000;
-    this.#measuresAges = measuresAges;
     this.#onStrike = onStrike;
     for (const name of names)
       this.#tallies.set(name, {
         name,
         strikes: 0,
         hits: 0,
-        notes: [],
         longestRecoveryMs: 0,
-        longestDueMs: 0,
       });
   }
 
@@ -147,7 +137,7 @@ export class Schedule {
       const faults = serviceFaults(kind);
       const names = this.#names.filter((name) => faults.has(name));
       return this.#rounds(names, (name) =>
-        this.#serviceFault(name, faults.get(name) as FaultInput, kind),
+        this.#serviceFault(name, faults.get(name) as FaultInput),
       );
     });
     const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
@@ -181,21 +171,14 @@ export class Schedule {
 
   async #strike(name: string, nemesis: Nemesis): Promise<void> {
     const { observer } = this.#world;
-    const calm = this.#measuresAges ? await this.#calmOne() : undefined;
     const startedMs = performance.now();
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
     try {
       const strike = await nemesis(this.#world, this.#random);
-      const { overMs = performance.now() } = strike;
       if (strike.hit) tally.hits++;
-      if (strike.note !== undefined) tally.notes.push(strike.note);
-      await Promise.all([
-        this.#back(tally, strike),
-        this.#recovered(name),
-        calm && this.#decided(tally, calm, overMs),
-      ]);
+      await Promise.all([this.#back(tally, strike), this.#recovered(name)]);
       this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
       this.#world.signal.throwIfAborted();
@@ -203,46 +186,8 @@ export class Schedule {
       this.#onStrike(name, { hit: false, note: String(error) }, performance.now() - startedMs);
     } finally {
       observer.unlabel(name);
-      this.#calm = undefined;
     }
     await this.#world.sleep(this.#random.below(PAUSE_MS));
-  }
-
-  /** Keeps faults of the service from one pipeline, and waits until it has got over earlier ones. */
-  async #calmOne(): Promise<PipelineRun> {
-    const { pipelines } = this.#world;
-    // The first one more often: most records are reviews.
-    const run = pipelines[Math.max(0, this.#random.below(pipelines.length + 2) - 2)] as PipelineRun;
-    this.#calm = run;
-    const isOver = () => performance.now() - (run.ledger.oldestDueMs ?? Infinity) < CALM_AGE_MS;
-    // On a starved machine records are never decided soon.
-    await eventually(`the records of ${run.kind} are decided soon`, isOver, {
-      deadlineMs: CALM_MS,
-      everyMs: 50,
-    }).catch(() => undefined);
-    return run;
-  }
-
-  /** Every record that was due at the end of the fault gets its terminal record in time. */
-  async #decided(tally: Tally, { kind, ledger }: PipelineRun, overMs: number): Promise<void> {
-    const looker = new WorldLooker(this.#world, false);
-    let [longestMs, countedMs, starvedMs] = [0, 0, 0];
-    for (;;) {
-      const { oldestDueMs = Infinity } = ledger;
-      const ageMs = performance.now() - Math.max(oldestDueMs, overMs);
-      starvedMs += looker.starved();
-      longestMs = Math.max(longestMs, ageMs);
-      countedMs = Math.max(countedMs, ageMs - starvedMs);
-      if (oldestDueMs > overMs || longestMs > GIVE_UP_MS) break;
-      await this.#world.sleep(50);
-    }
-    await looker.close();
-    tally.longestDueMs = Math.max(tally.longestDueMs, Math.round(longestMs));
-    const boundMs = ageBoundMs(tally.name);
-    if (countedMs > boundMs)
-      this.violations.push(
-        `"${tally.name}": a record of ${kind} was due for ${Math.round(longestMs)} ms, of at most ${boundMs}, ${Math.round(starvedMs)} ms of it without a processor`,
-      );
   }
 
   /** All replicas are members again, and records flow, soon after Kafka answers. */
@@ -302,17 +247,15 @@ export class Schedule {
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
   }
 
-  async #serviceFault(name: string, fault: FaultInput, kind: Kind): Promise<void> {
+  async #serviceFault(name: string, fault: FaultInput): Promise<void> {
     const { observer, signal } = this.#world;
-    const isCalm = () => this.#calm?.kind === kind;
-    while (isCalm()) await this.#world.sleep(100);
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     const { times = 1 } = fault;
     const startedMs = performance.now();
     this.#script.arm(name, fault);
     let fired = 0;
-    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS && !isCalm()) {
+    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS) {
       signal.throwIfAborted();
       fired = await this.#script.fired(name).catch(() => fired);
       await this.#world.sleep(100);
@@ -327,15 +270,9 @@ export class Schedule {
   }
 }
 
-/** Every fault that there is for pipelines of these kinds, as the report names it. */
-export function allFaults(kinds: readonly Kind[] = KINDS): readonly string[] {
-  // Only reviews are written with its schemas.
-  const nemeses = Object.keys(NEMESES).filter(
-    (name) => name !== REGISTRY_FAULT || kinds.includes('review'),
-  );
-  return [
-    ...nemeses,
-    ...HOSTILE_WRITES.keys(),
-    ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()]),
-  ];
-}
+/** Every fault, as the report names it. */
+export const ALL_FAULTS: readonly string[] = [
+  ...Object.keys(NEMESES),
+  ...HOSTILE_WRITES.keys(),
+  ...KINDS.flatMap((kind) => [...serviceFaults(kind).keys()]),
+];

@@ -2,6 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { View } from '../view.ts';
 
+/**
+ * Longest stall of a partition that has records due, and longest drain after the last fault, ms. The worst is a request on a
+ * half-open connection that times out, and a claim that then meets another one; or a drain during which a takeover finds an
+ * upload lost, and another one the upload of the next attempt: some 20 s each, and the pauses between attempts.
+ */
+export const STALL_BOUND_MS = 120_000;
+/** Bound on the age of a record under several faults at a time: none waits for `review.grace`. */
+export const AGE_BOUND_MS = 300_000;
 const PERIOD_MS = 300;
 /** Longest look for open transactions. */
 const LOOK_MS = 10_000;

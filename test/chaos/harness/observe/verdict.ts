@@ -1,23 +1,19 @@
 /** The verdict on a run, from what was written, what can be read, and what the journals and the groups hold at the end. */
 
+import type { TestKafka } from '../../../support/kafka/kafka.ts';
+import type { Sandbox } from '../../../support/stack/sandbox.ts';
 import type { LogLine } from '../../../support/stack/stack.ts';
-import { type GroupPosition, groupPositions } from '../../../support/stack/stack-control.ts';
+import { groupPositions } from '../../../support/stack/stack-control.ts';
 import type { ReadRecord } from '../../../support/stack/topic-reader.ts';
 import { Complaints } from '../../judge/complaints.ts';
 import { Imported } from '../../judge/imported.ts';
-import { liveJobKeys } from '../../judge/judge.ts';
+import { judge, liveJobKeys, type Remains } from '../../judge/judge.ts';
 import { judgeContracts } from '../../judge/judge-contracts.ts';
-import {
-  type Ground,
-  judgeDeadLetter,
-  judgeOutput,
-  type Produced,
-} from '../../judge/judge-records.ts';
+import type { Ground } from '../../judge/judge-records.ts';
 import { judgeSilence } from '../../judge/judge-silence.ts';
 import { RETURNED_HEADERS } from '../../load/hostile-parts.ts';
 import type { Kind } from '../../load/pipelines.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
-import type { World } from '../world.ts';
 import type { Ledger } from './ledger.ts';
 
 /** On one pipeline. */
@@ -30,44 +26,41 @@ export interface Verdict {
   readonly complaints: readonly string[];
 }
 
+/** Pipelines under judgement, and what they ran with. */
+export interface Trial {
+  readonly kafka: TestKafka;
+  readonly sandbox: Sandbox;
+  readonly pipelines: readonly PipelineRun[];
+  /** Log lines of all replicas with this message. */
+  logged(message: string): readonly LogLine[];
+}
+
 /**
  * True if nothing is due any more, no job is live, and each group stands at the end of every
  * partition.
  */
-export async function isSettled(world: World): Promise<boolean> {
-  if (world.due > 0) return false;
-  for (const run of world.pipelines) {
-    const { live, group } = await remains(world, run);
+export async function isSettled(trial: Trial): Promise<boolean> {
+  if (trial.pipelines.some(({ ledger }) => ledger.due > 0)) return false;
+  for (const run of trial.pipelines) {
+    const { live, group } = await remains(trial, run);
     if (live.length > 0 || group.some(({ committed, end }) => committed !== end)) return false;
   }
   return true;
 }
 
 /** For when everything has been read and no replica runs. */
-export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict> {
+export async function verdictOn(trial: Trial, run: PipelineRun): Promise<Verdict> {
   const { kind, view, ledger, producer, pipeline } = run;
   const verdict = new Complaints();
-  const { live, group } = await remains(world, run);
-  for (const key of live) verdict.add('is still live in the journal', key);
-  for (const { partition, committed, end } of group) {
-    if (committed !== end)
-      verdict.add('is not committed to its end', `partition ${partition} (${committed} of ${end})`);
-  }
-  const missing = ledger.missing();
-  for (const where of missing) verdict.add('has no terminal record', where);
-  for (const { kind: what, where } of ledger.violations)
-    verdict.add(`has a terminal record: ${what}`, where);
-
-  const events = new Map(
-    view.produced.map((event) => [`${event.partition}:${event.offset}`, event]),
+  const { outputs, deadLetters, produced } = view;
+  judge(
+    { ground: await groundOf(trial, run), outputs, deadLetters, produced, ledger },
+    await remains(trial, run),
+    verdict,
   );
-  const find = (where: string): Produced | undefined => events.get(where);
-  const ground = await groundOf(world, run);
-  for (const record of view.outputs) judgeOutput(ground, record, find, verdict);
-  for (const record of view.deadLetters) judgeDeadLetter(ground, record, find, verdict);
-  judgeContracts(view.outputs, view.deadLetters, verdict);
-  const journal = await world.kafka.readAll(pipeline.topics.journal, { uncommitted: true });
-  judgeSilence({ kind, journal, outputs: view.outputs, deadLetters: view.deadLetters }, verdict);
+  judgeContracts(outputs, deadLetters, verdict);
+  const journal = await trial.kafka.readAll(pipeline.topics.journal, { uncommitted: true });
+  judgeSilence({ kind, journal, outputs, deadLetters }, verdict);
 
   for (const place of producer.bombs)
     if (!view.unreadable.has(place))
@@ -81,18 +74,18 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
       verdict.add('was acknowledged by Kafka and is not in the source', trace);
   }
   if (kind === 'review') {
-    const batches = await world.sandbox.batches();
+    const batches = await trial.sandbox.batches();
     const shuffled = new Set(
       batches.filter(({ fault }) => fault === 'rows').map(({ batch_id }) => batch_id),
     );
-    for (const batch of outOfOrder(view.outputs, shuffled))
+    for (const batch of outOfOrder(outputs, shuffled))
       verdict.add('has decisions out of the order of its rows', batch);
   }
-  const resets = world.fleet.logged(RESET_SEEN).filter((line) => line.pipeline === pipeline.name);
+  const resets = trial.logged(RESET_SEEN).filter((line) => line.pipeline === pipeline.name);
   const passedOver = judgeResets(ledger, resets, verdict);
   return {
     kind,
-    lost: missing.length,
+    lost: ledger.missing().length,
     twice: ledger.violations.filter((violation) => violation.kind === 'twice').length,
     passedOver,
     complaints: verdict.list().map((complaint) => `${kind}: ${complaint}`),
@@ -100,23 +93,19 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
 }
 
 async function groundOf(
-  { sandbox }: World,
+  { sandbox }: Trial,
   { kind, view, pipeline }: PipelineRun,
 ): Promise<Ground> {
   const ground = {
     sourceTopic: pipeline.topics.source,
     returnedHeaders: RETURNED_HEADERS,
-    replays: true,
   };
   if (kind !== 'import') return ground;
-  const imported = await Imported.read(sandbox.url, view.outputs);
+  const imported = await Imported.read(sandbox, view.outputs);
   return { ...ground, isImported: (importId, record) => imported.has(importId, record) };
 }
 
-async function remains(
-  { kafka }: World,
-  { pipeline }: PipelineRun,
-): Promise<{ live: string[]; group: GroupPosition[] }> {
+async function remains({ kafka }: Trial, { pipeline }: PipelineRun): Promise<Remains> {
   const journal = await kafka.readAll(pipeline.topics.journal);
   return { live: liveJobKeys(journal), group: await groupPositions(kafka, pipeline) };
 }

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { FetchWatch } from '../../../../src/kafka/consumer/fetch-watch.ts';
 import { flows, Positions, type ReadPosition } from '../../../../src/kafka/consumer/positions.ts';
 import { PartitionFetch } from '../../../../src/kafka/kafkajs/partition-fetch.ts';
-import { recordingLogger } from '../../../conformance/recording-logger.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 import type { ProtocolErrors } from '../../../../src/kafka/kafkajs/shapes.ts';
 
@@ -23,7 +23,7 @@ function session(t: TestContext) {
   positions.assign({ generation: 1, shardCount: 1, shards: new Map([[0, [0, 1]]]) });
   const state = (partition: number) => positions.get('source', partition) as ReadPosition;
   for (const partition of [0, 1]) Object.assign(state(partition), { resumed: true, position: 100 });
-  const logger = recordingLogger();
+  const logger = new RecordingLogger();
   const seeks: [number, number][] = [];
   const outside: number[][] = [];
   const ended: string[] = [];

@@ -9,8 +9,8 @@ import { BatchProducer } from '../../../../src/kafka/producer/batch-producer.ts'
 import { OutgoingBatch } from '../../../../src/kafka/producer/outgoing-batch.ts';
 import { planBatchesTo } from '../../../../src/kafka/producer/send-plan.ts';
 import { KafkaShardProducer } from '../../../../src/kafka/producer/shard-producer.ts';
-import { recordingLogger } from '../../../conformance/recording-logger.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 // The copy of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
@@ -109,7 +109,7 @@ async function producerTo(answer: Answer, existing = 2) {
   const producer = new BatchProducer(
     { brokers: ['127.0.0.1:1'], clientId: 'client' },
     { transactionalId: 'journal-0', transactionTimeoutMs: 60_000, signal: ended.signal },
-    recordingLogger(),
+    new RecordingLogger(),
   );
   await producer.begin(new Map([['out', [0, 1]]]));
   calls.length = 0;
@@ -260,7 +260,7 @@ describe('sends of a producer', () => {
       { brokers: ['127.0.0.1:1'], clientId: 'client' },
       { groupId: 'group', sourceTopic: 'in', journalTopic: 'journal', pool },
       lookUp,
-      recordingLogger(),
+      new RecordingLogger(),
     );
     const records = EncodedRecords.of(
       Array.from({ length: 60 }, (_, n) => ({ key: `k${n}`, value: 'v'.repeat(50) })),
@@ -295,7 +295,7 @@ describe('sends of a producer', () => {
       { brokers: ['127.0.0.1:1'], clientId: 'client' },
       { groupId: 'group', sourceTopic: 'in', journalTopic: 'journal', pool },
       async () => ({ partitions: 6, maxMessageBytes: 300 }),
-      recordingLogger(),
+      new RecordingLogger(),
     );
     const lent = pool.lentBytes;
     const records = EncodedRecords.of(

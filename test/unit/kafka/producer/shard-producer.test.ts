@@ -6,7 +6,7 @@ import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../../src/core/ports/kafka.ts';
 import type { WritableTopic } from '../../../../src/kafka/admin/admin.ts';
 import { KafkaShardProducer } from '../../../../src/kafka/producer/shard-producer.ts';
-import { recordingLogger } from '../../../conformance/recording-logger.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 it('a transaction that has failed for its caller does not look at the records any more', async () => {
   const pool = new BufferPool(0);
@@ -20,7 +20,7 @@ it('a transaction that has failed for its caller does not look at the records an
       looked.resolve();
       return await known.promise;
     },
-    recordingLogger(),
+    new RecordingLogger(),
   );
   const records = EncodedRecords.of([{ key: 'k', value: 'v' }]);
   const commit = producer.commit({
@@ -53,7 +53,7 @@ it('a fence fails once it has taken as long as a transaction may', async () => {
       transactionTimeoutMs: 20,
     },
     () => Promise.reject(new Error('not used')),
-    recordingLogger(),
+    new RecordingLogger(),
     'g.replay',
   );
   await assert.rejects(

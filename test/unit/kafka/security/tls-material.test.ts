@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import type { CertificateOwner, TlsOptions } from '../../../../src/kafka/security/options.ts';
 import { ExpiryWatch } from '../../../../src/kafka/security/security.ts';
 import { TlsMaterial } from '../../../../src/kafka/security/tls-material.ts';
-import { recordingLogger } from '../../../conformance/recording-logger.ts';
 import { certificateAuthority } from '../../../support/certificates.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const ca = certificateAuthority('CA');
@@ -22,7 +22,7 @@ function newMaterial(more: Partial<TlsOptions> = {}) {
   write('certificate', first.certificate);
   write('key', first.key);
   const seen: CertificateOwner[] = [];
-  const logger = recordingLogger();
+  const logger = new RecordingLogger();
   const options: TlsOptions = {
     ca: [place('ca')],
     certificate: place('certificate'),
@@ -132,7 +132,7 @@ describe('certificates that end', () => {
       new X509Certificate(
         ca.issue({ name, until: new Date(Date.now() + days * DAY_MS) }).certificate,
       );
-    const logger = recordingLogger();
+    const logger = new RecordingLogger();
     const observed: string[] = [];
     const watch = new ExpiryWatch(logger, (owner, atMs) => {
       observed.push(`${owner} ${Math.round((atMs - Date.now()) / DAY_MS)}`);

@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
 import type { KafkaToken } from '../../../../src/kafka/security/token-endpoint.ts';
 import { TokenSource } from '../../../../src/kafka/security/token-source.ts';
-import { recordingLogger } from '../../../conformance/recording-logger.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 const MINUTE_MS = 60_000;
 
 /** A source with a clock of its own, and an endpoint that does what the test says. */
 function newSource(answer: (count: number) => Promise<KafkaToken> | KafkaToken) {
   const world = { nowMs: 0, requests: 0, waits: [] as number[] };
-  const logger = recordingLogger();
+  const logger = new RecordingLogger();
   const source = new TokenSource({
     request: async () => await answer(++world.requests),
     logger,

@@ -4,9 +4,9 @@ import { spawnKept } from '../../../../../dev/process/kept.ts';
 import type { Command } from '../../../../../src/core/journal/control.ts';
 import type { SeededRandom } from '../../../../support/memory/clock.ts';
 import { liveJobKeys } from '../../../judge/judge.ts';
+import { STALL_BOUND_MS } from '../../observe/observer.ts';
 import type { PipelineRun } from '../../pipeline-run.ts';
 import type { World } from '../../world.ts';
-import { STALL_BOUND_MS } from '../age-bounds.ts';
 import type { Nemesis } from '../nemesis.ts';
 
 const CLI = fileURLToPath(new URL('../../../../../src/cli/main.ts', import.meta.url));
