@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { freePorts } from '../../../dev/kafka/ports.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { CANARY } from '../../support/stack/canary.ts';
-import { type LogLine, type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
+import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -55,36 +55,8 @@ function writing(stack: Stack): () => Promise<number> {
   };
 }
 
-const timeOf = ({ time }: LogLine): number => Date.parse(String(time));
-
 const shardsOf = async (replica: Replica): Promise<number[]> =>
   (await replica.logged('joined the group')).shards as number[];
-
-test('a process that is killed and restarted at once does not wait for the session of its predecessor', async (t) => {
-  const stack = await begin();
-  const [port] = await freePorts(1);
-  const env = { PORT: String(port) };
-  const first = await stack.startReplica(env);
-  await shardsOf(first);
-  const stop = writing(stack);
-  const terminal = new TerminalRecords(kafka, stack);
-  await terminal.untilCount(PARTITIONS, 30_000);
-  first.process.kill('SIGKILL');
-  await first.process.exited;
-
-  const second = await stack.startReplica(env);
-  // Starting Node takes long on a busy machine, and is no part of the bound.
-  const startMs = timeOf(await second.logged('metrics and health'));
-  const joinedMs = timeOf(await second.logged('joined the group')) - startMs;
-  await second.logged('owns the shard');
-  const count = terminal.all.length;
-  await terminal.untilCount(count + PARTITIONS, 60_000);
-  const newest = terminal.all.at(-1)?.record.timestampMs ?? 0;
-  t.diagnostic(`joined after ${joinedMs} ms, decides after ${newest - startMs} ms at most`);
-  assert.ok(joinedMs < PAUSE_MS, `${joinedMs} ms`);
-  await second.logged('removing an earlier member of this host and port from the group');
-  await terminal.untilCount(await stop(), 60_000);
-});
 
 test('a replica that is killed and restarted at once stops the other for a moment only', async (t) => {
   const stack = await begin();
@@ -103,7 +75,8 @@ test('a replica that is killed and restarted at once stops the other for a momen
   first.process.kill('SIGKILL');
   await first.process.exited;
   const killedMs = Date.now();
-  await stack.startReplica({ PORT: String(ports[1]) });
+  const successor = await stack.startReplica({ PORT: String(ports[1]) });
+  await successor.logged('removing an earlier member of this host and port from the group');
   const { shards } = await lasting.logged('joined the group', { from });
   await terminal.untilCount(await stop(), 60_000);
 

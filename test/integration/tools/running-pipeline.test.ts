@@ -133,24 +133,6 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
   }
 });
 
-test('audit balances to the record, ignores aborted records, and accepts a time', async () => {
-  const report = await toolJson<AuditReport>('audit', ...flags);
-  assert.equal(report.code, EXIT.ok);
-  const { records, decided, deadLettered, live, waiting, missing, double } = report.totals;
-  assert.deepEqual(
-    { records, decided, deadLettered, live, waiting, missing, double },
-    { records: 67, decided: 60, deadLettered: 1, live: 6, waiting: 0, missing: 0, double: 0 },
-  );
-  const later = await toolJson<AuditReport>('audit', ...flags, '--since', '2999-01-01T00:00:00Z');
-  assert.deepEqual([later.code, later.totals.records], [EXIT.ok, 0]);
-  const { out } = await tool('audit', ...flags);
-  assert.match(
-    out,
-    /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m,
-  );
-  assert.match(out, /^Balanced: /m);
-});
-
 test('the tools change neither group nor owners nor journal', async () => {
   // The replica that is left takes over from the one that has just ended.
   const settled = async () => {

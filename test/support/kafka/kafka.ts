@@ -24,8 +24,8 @@ export type { NewRecord } from '../stack/topic-writer.ts';
 export interface TopicOptions {
   /** Default 1. */
   readonly partitions?: number;
-  /** Default: the cluster's (1, or 3 with three brokers). */
-  readonly replicationFactor?: number;
+  /** Brokers of each partition, in place of a number of partitions. */
+  readonly replicas?: readonly (readonly number[])[];
   /** Topic settings by Kafka's names. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -61,7 +61,7 @@ export class TestKafka {
   /** Creates a topic `<prefix>-<random>` and waits for its leaders. @returns its name. */
   async createTopic(
     prefix: string,
-    { partitions = 1, replicationFactor = -1, settings = {} }: TopicOptions = {},
+    { replicas, partitions = replicas?.length ?? 1, settings = {} }: TopicOptions = {},
   ): Promise<string> {
     const topic = uniqueName(prefix);
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
@@ -69,7 +69,20 @@ export class TestKafka {
     await admin.createTopics({
       // kafkajs gives up when a broker does not know the new topic yet.
       waitForLeaders: false,
-      topics: [{ topic, numPartitions: partitions, replicationFactor, configEntries }],
+      topics: [
+        {
+          topic,
+          configEntries,
+          ...(replicas === undefined
+            ? { numPartitions: partitions }
+            : {
+                replicaAssignment: replicas.map((brokers, partition) => ({
+                  partition,
+                  replicas: [...brokers],
+                })),
+              }),
+        },
+      ],
     });
     const led = async () => {
       const metadata = await admin.fetchTopicMetadata({ topics: [topic] });

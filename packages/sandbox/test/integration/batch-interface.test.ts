@@ -16,21 +16,6 @@ const POLICY: PolicyInput = {
   },
 };
 
-test('2.1, 4.1 create: batch_id is unique, type is repeated, status WAITING_FOR_UPLOAD, upload_url present, download_url null, no counts', async (t) => {
-  const { caller } = await sandboxFor(t);
-  const reply = await caller.post({ type: 'comment' });
-  assert.equal(reply.status, 200);
-  assert.match(reply.headers['content-type'] ?? '', /^application\/json/);
-  const { batch_id, upload_url, ...rest } = JSON.parse(reply.text);
-  assert.deepEqual(rest, {
-    batch_status: 'WAITING_FOR_UPLOAD',
-    download_url: null,
-    type: 'comment',
-  });
-  assert.equal(typeof upload_url, 'string');
-  assert.notEqual(batch_id, (await caller.create()).batch_id);
-});
-
 test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, then SUCCESS, and its counts move along', async (t) => {
   const clock = new HandClock();
   const timing = { storageEventDelay: '5s', reviewTime: '10s' } as const;
@@ -73,14 +58,6 @@ test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, the
   });
 });
 
-test('2.2 a file without a column named Content, and one that is not CSV, send the batch to ERROR', async (t) => {
-  const { caller } = await sandboxFor(t);
-  for (const csv of ['content,user\nx,1\n', '', 'Content,user\nx\n', 'Content\n"x']) {
-    const { batch_status, download_url } = await caller.reviewed(csv);
-    assert.deepEqual([batch_status, download_url], ['ERROR', null]);
-  }
-});
-
 test('2.3 the result file has the columns of the document, then the metadata, one row for each item, statuses SUCCESS and ERROR', async (t) => {
   const { caller } = await sandboxFor(t, { policy: POLICY });
   const { download_url } = await caller.reviewed(CSV);
@@ -94,35 +71,6 @@ test('2.3 the result file has the columns of the document, then the metadata, on
     ['buy now', 'SUCCESS', 'bad', 'bad', label(true, 'It sells.'), '8'],
     ['broken', 'ERROR', '', 'ok', '', '9'],
   ]);
-});
-
-test('4.1 type is required, a text, and one that the policy allows: 400 with a JSON error otherwise', async (t) => {
-  const { caller } = await sandboxFor(t, { policy: { service: { types: ['comment'] } } });
-  for (const body of [{}, { type: '' }, { type: 5 }, { type: 'image' }, [], null, 'not json', '']) {
-    const reply = await caller.post(body);
-    assert.equal(reply.status, 400, JSON.stringify(body));
-    const { error } = JSON.parse(reply.text);
-    assert.deepEqual([typeof error.code, typeof error.message], ['string', 'string']);
-  }
-  assert.equal((await caller.post({ type: 'comment', more: 1 })).status, 200);
-});
-
-test('2.4, 2.5, 4.3 an import of JSON Lines is COMPLETE; one of other text is FAILED', async (t) => {
-  const { sandbox, caller } = await sandboxFor(t);
-  const line = '{"type":"user","data":{}}';
-  for (const [jsonl, status] of [
-    [`${line}\n${line}\n`, 'COMPLETE'],
-    [line, 'COMPLETE'],
-    ['', 'FAILED'],
-    [`${line}\nnot JSON`, 'FAILED'],
-    ['{"type":"user"}', 'FAILED'],
-    ['{"type":"user","data":{},"more":1}', 'FAILED'],
-  ] as const)
-    assert.equal((await caller.imported(jsonl)).import_status, status, jsonl);
-  assert.deepEqual(
-    sandbox.imports().map(({ records }) => records),
-    [2, 1, 0, 0, 0, 0],
-  );
 });
 
 test('2.6, 4.5 a decision is PENDING without a result, then judged by the policy', async (t) => {

@@ -66,13 +66,6 @@ export class Caller {
     await this.upload(upload_url, csv);
     return await this.retrieve(batch_id);
   }
-
-  async imported(jsonl: string) {
-    const created = await raw('POST', `${this.#baseUrl}/v1/import`, API_HEADERS);
-    const { import_id, upload_url } = JSON.parse(created.text);
-    await this.upload(upload_url, jsonl, 'application/jsonl');
-    return JSON.parse((await this.get(`/v1/import/${import_id}`)).text);
-  }
 }
 
 /** A sandbox that ends with the test; failures of the sandbox itself fail the test. */

@@ -23,26 +23,6 @@ test('creating an import is a POST without a body, with the bearer key (4.3, 5)'
   assert.deepEqual([observer.requests, observer.orphans], [['create_import 200'], 0]);
 });
 
-test('every state of an import is read, however it is spelt, and unknown ones too', async (t) => {
-  const expected: [string, string | undefined][] = [
-    ['WAITING_FOR_UPLOAD', 'WAITING_FOR_UPLOAD'],
-    ['WATING_FOR_UPLOAD', 'WAITING_FOR_UPLOAD'],
-    ['IN_PROGRESS', 'IN_PROGRESS'],
-    ['complete', 'COMPLETE'],
-    ['FAILED', 'FAILED'],
-    ['ON_FIRE', undefined],
-  ];
-  const server = await httpServer(t, (response, _, index) =>
-    json(response, 200, { import_id: 'i-1', import_status: expected[index]?.[0] }),
-  );
-  const { client } = clientFor(t, server.url);
-  for (const [rawStatus, status] of expected) {
-    assert.deepEqual(await client.getImport('i-1', NEVER), { importId: 'i-1', status, rawStatus });
-  }
-  assert.equal(`${server.seen[0]?.method} ${server.seen[0]?.url}`, 'GET /v1/import/i-1');
-  assert.equal(server.seen[0]?.headers.authorization, `Bearer ${KEY}`);
-});
-
 test('the status is found at all places where an undocumented answer may have it', async (t) => {
   const COMPLETE = 'COMPLETE';
   const bodies = [

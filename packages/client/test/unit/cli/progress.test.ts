@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { commandLine } from '../../../src/cli/flags.ts';
 import type { Io } from '../../../src/cli/io.ts';
-import { bar, CommandProgress, size } from '../../../src/cli/progress.ts';
+import { CommandProgress } from '../../../src/cli/progress.ts';
 
 /** An outlet that records its output, on the test's own clock. */
 function stage(columns: number | undefined) {
@@ -48,17 +48,6 @@ describe('progress', () => {
       'after 35 s\n',
       'after 45 s\n',
       'after 55 s\n',
-    ]);
-  });
-
-  it('counts in bars and decimal units', () => {
-    assert.equal(bar(1, 2), '[############------------]  50 %');
-    assert.equal(bar(0, 0), '[########################] 100 %');
-    assert.deepEqual([999, 1_000, 84_050_000, 5e9].map(size), [
-      '999 B',
-      '1.0 kB',
-      '84.0 MB',
-      '5.0 GB',
     ]);
   });
 });

@@ -132,21 +132,3 @@ test('an allowed name may resolve to a private network, never to an address of c
   assert.ok(!named.allowsAddress('other.corp', '10.0.0.1'));
   assert.ok(policy({ allowPrivate: ['169.254.0.0/16'] }).allowsAddress('x', '169.254.1.1'));
 });
-
-test('for every address: allowed by default exactly when it is public', () => {
-  const plain = policy();
-  fc.assert(
-    fc.property(fc.ipV4(), (address) => {
-      const opened = policy({ allowPrivate: [`${address}/32`] });
-      assert.ok(opened.allowsAddress('h', address));
-      assert.equal(
-        plain.allowsAddress('h', address),
-        plain.objection(new URL(`https://${address}/`)) === undefined,
-      );
-      assert.equal(
-        plain.allowsAddress('h', address),
-        plain.allowsAddress('h', `::ffff:${address}`),
-      );
-    }),
-  );
-});

@@ -190,29 +190,6 @@ test('a file larger than allowed is stopped: at once by its Content-Length, othe
   assert.equal((await collect(exact.client.download(server.url, NEVER))).length, body.length);
 });
 
-test('an expired download address is `expired`, other refusals have their Code', async (t) => {
-  const xml = (code: string, message: string) =>
-    `<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
-  const server = await httpServer(t, (response, _, index) =>
-    response
-      .writeHead(403)
-      .end(
-        index === 0
-          ? xml('AccessDenied', 'Request has expired')
-          : xml('SignatureDoesNotMatch', 'x'),
-      ),
-  );
-  const { client } = clientFor(t, 'http://127.0.0.1:9');
-  await assert.rejects(collect(client.download(server.url, NEVER)), {
-    failure: 'expired',
-    status: 403,
-  });
-  await assert.rejects(collect(client.download(server.url, NEVER)), {
-    failure: 'rejected',
-    message: /SignatureDoesNotMatch/,
-  });
-});
-
 test('a download is retried until its headers come, and follows redirects', async (t) => {
   const server = await httpServer(t, (response, request, index) => {
     if (index === 0) response.writeHead(503).end();
