@@ -12,7 +12,6 @@ import { parsePath } from '../../../src/events/expression/input.ts';
 import { parseExpression } from '../../../src/events/expression/syntax.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { found, foundAt, inputOf } from '../../unit/events/event-input.ts';
-import { decimals } from '../kinds/review/decimals.ts';
 import { hostileKey, metadataText } from '../kinds/review/hostile.ts';
 
 /** Steps that documents below have, and others. */
@@ -211,25 +210,6 @@ test('any text is an expression or is refused, and an expression has a result in
         } catch (error) {
           assert.ok(error instanceof EvaluationProblem, String(error));
         }
-      }
-    }),
-    { numRuns: 500 },
-  );
-});
-
-test('a value selected by an expression keeps the digits of every number', () => {
-  fc.assert(
-    fc.property(metadataText, (text) => {
-      const source = `{"metadata":${text}}`;
-      const { metadata } = decimals(source);
-      for (const expression of [
-        'metadata',
-        '@.metadata',
-        '{m: metadata}.m',
-        'not_null(none, metadata)',
-      ]) {
-        const result = found(expression, inputOf(source));
-        assert.deepEqual(decimals(`{"metadata":${result}}`).metadata, metadata, expression);
       }
     }),
     { numRuns: 500 },
