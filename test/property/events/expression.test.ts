@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compile, TreeInterpreter } from '@jmespath-community/jmespath';
 import fc from 'fast-check';
 import { evaluator } from '../../../src/events/expression/evaluator.ts';
 import {
@@ -71,45 +70,6 @@ test('the fast way through a plain path finds what the interpreter finds', () =>
       assert.equal(foundAt(steps, begin) ?? 'null', wanted);
     }),
     { numRuns: 600 },
-  );
-});
-
-test('a path is plain only where the library reads the same path', () => {
-  const almost = fc.array(
-    fc.constantFrom(
-      'a',
-      'b1',
-      '_',
-      '.',
-      '"',
-      '\\',
-      '"x"',
-      '"a.b"',
-      ' ',
-      '@',
-      '[0]',
-      '-',
-      'let',
-      "'",
-    ),
-    {
-      maxLength: 6,
-    },
-  );
-  fc.assert(
-    fc.property(
-      almost.map((parts) => parts.join('')),
-      (text) => {
-        const steps = parsePath(text);
-        if (steps === undefined || steps.length === 0) return;
-        const data = steps.reduceRight<unknown>(
-          (inner, step) => Object.fromEntries([[step, inner]]),
-          'found',
-        );
-        assert.equal(TreeInterpreter.search(compile(text), data as never), 'found', text);
-      },
-    ),
-    { numRuns: 500 },
   );
 });
 
