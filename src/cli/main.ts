@@ -12,6 +12,7 @@ const LINGER_MS = 250;
 process.report.excludeEnv = true;
 // Without a listener the signal opens Node's inspector, and with it the process, to this machine.
 process.on('SIGUSR1', () => {});
+process.on('SIGUSR2', () => {});
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {

@@ -29,8 +29,8 @@ export interface EventFormat {
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Returns the reason why a schema cannot be used; undefined if it can. Waits for the registry as
-   * `prepare` does.
+   * Returns the reason why no value of a schema can be read, if that is certain. Waits for the
+   * registry as `prepare` does.
    * @throws Error when the registry does not know it, and the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<string | undefined>;

@@ -86,6 +86,9 @@ export class BrokerSilence {
 const BENIGN =
   /\bResponse \w+\(key|this Kafka client is closed|given up before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
 
+/** Different lines of a client in five minutes: a few for each broker of a large cluster. */
+const MOST_LINES = 200;
+
 /** Names of fields that never hold content or secrets (I6); everything else is dropped. */
 const FIELDS = ['broker', 'groupId', 'memberId', 'topic', 'partition', 'error'] as const;
 
@@ -97,7 +100,7 @@ export function clientLog(
   logger: Logger,
   now: () => number = () => performance.now(),
 ): () => (entry: LogEntry) => void {
-  const seldom = new LogSeldom();
+  const seldom = new LogSeldom(MOST_LINES);
   return () => (entry) => {
     const { message } = entry.log;
     const fields: Record<string, unknown> = { client: `kafkajs ${entry.namespace}` };

@@ -28,7 +28,7 @@ export const LABELS = {
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
     'Result as the service spells it; `other` beyond the first 20, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
-  kind: 'Kind of anomaly: duplicate, unknown, malformed, forged, missing, unreadable.',
+  kind: 'Kind of anomaly: duplicate, malformed, forged, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
   code: 'HTTP status, or the kind of failure if there was no response.',

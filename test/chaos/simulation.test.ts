@@ -85,9 +85,7 @@ const OUTCOMES = [
     'upload_too_large',
   ].map((reason) => `jobs_failed_total ${reason}`),
   ...['rows_missing', 'review_timeout'].map((reason) => `jobs_failed_total ${reason}`),
-  ...['missing', 'duplicate', 'unknown', 'malformed'].map(
-    (kind) => `result_anomalies_total ${kind}`,
-  ),
+  ...['missing', 'duplicate', 'malformed'].map((kind) => `result_anomalies_total ${kind}`),
   ...[
     'not_json',
     'empty_content',

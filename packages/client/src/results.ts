@@ -31,7 +31,7 @@ export interface ReviewedRow {
   /** `labels` as JSON; numbers keep all of their digits. */
   readonly labelsJson: string;
   readonly labelsText: string;
-  /** Other columns by header, later ones with a name of the service's included. */
+  /** Other columns by header, also later ones that repeat a name of the service. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 

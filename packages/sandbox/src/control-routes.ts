@@ -13,6 +13,13 @@ export function controlRoutes({ works, decisions }: SandboxContext): Route[] {
     uploads: all.filter(({ uploadedMs }) => uploadedMs !== undefined).length,
     rows: all.reduce((sum, { rows }) => sum + rows, 0),
   });
+  const upload = (kind: 'batch' | 'import', id: string) => {
+    const body = works.get(kind, id)?.upload;
+    if (body === undefined)
+      throw new RefusedRequest(apiError(404, 'not_found', 'there is nothing at this path'));
+    const type = kind === 'batch' ? CONTENT_TYPES.csv : CONTENT_TYPES.jsonl;
+    return { status: 200, headers: { 'content-type': type }, body };
+  };
   return [
     route('GET', '/sandbox/health', 'none', () => jsonAnswer(200, { status: 'ok' })),
     route('GET', '/sandbox/batches', 'remote', () => {
@@ -27,12 +34,8 @@ export function controlRoutes({ works, decisions }: SandboxContext): Route[] {
       const imports = all.map(importSummary);
       return jsonAnswer(200, { totals: { imports: all.length, uploads, records }, imports });
     }),
-    route('GET', '/sandbox/imports/([^/]+)/content', 'remote', (_, id) => {
-      const body = works.get('import', id)?.upload;
-      if (body !== undefined)
-        return { status: 200, headers: { 'content-type': CONTENT_TYPES.jsonl }, body };
-      throw new RefusedRequest(apiError(404, 'not_found', 'there is nothing at this path'));
-    }),
+    route('GET', '/sandbox/batches/([^/]+)/content', 'remote', (_, id) => upload('batch', id)),
+    route('GET', '/sandbox/imports/([^/]+)/content', 'remote', (_, id) => upload('import', id)),
     route('POST', '/sandbox/decisions', 'remote', async (call) => {
       const list = (await readJson(call)) as MadeDecision[];
       try {

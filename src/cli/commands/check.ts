@@ -7,6 +7,7 @@ import type { SampleOutcome } from '../../app/tools/sample.ts';
 import { effectiveOptions, inlineSecrets } from '../../config/effective.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
+import type { ContentItem } from '../../core/record.ts';
 import { configOption, pipelineNamed, several } from '../tool-options.ts';
 
 interface CheckFlags {
@@ -101,7 +102,8 @@ async function showSample(io: Io, flags: CheckFlags, file: string): Promise<void
   const upload = isAccepted
     ? ['', `${UPLOADS[pipeline.kind]}:`, '', result.upload.replaceAll('\r\n', '\n').trimEnd()]
     : [];
-  const lines = [`${about}: ${verdict(pipeline, result)}`, ...notes, ...upload];
+  const published = isAccepted ? publishedWith(result.item) : [];
+  const lines = [`${about}: ${verdict(pipeline, result)}`, ...notes, ...published, ...upload];
   io.out(printableLines(`${lines.join('\n')}\n`));
   io.finish(isAccepted ? EXIT.ok : EXIT.problems);
 }
@@ -113,6 +115,14 @@ function verdict({ kind, deadLetters }: PipelineConfig, result: SampleOutcome): 
     return `it would become a dead letter on ${deadLetters.topic}.\n${result.reason}: ${result.message}`;
   if (kind === 'review') return `it would be reviewed, as type ${result.item.type}.`;
   return kind === 'import' ? 'it would be imported.' : 'it would be looked up.';
+}
+
+/** Key and headers of the decision, if they are mapped. */
+function publishedWith({ outputKey, headers }: ContentItem): string[] {
+  return [
+    ...(outputKey === undefined ? [] : [`key of the decision: ${outputKey ?? 'none'}`]),
+    ...headers.map(([name, header]) => `header of the decision: ${name}=${header}`),
+  ];
 }
 
 /** Headings of the upload. */

@@ -126,7 +126,7 @@ function progressText(command: ControlCommand, shards: readonly ShardAnswer[]): 
 }
 
 function controlText(
-  { outcome, changed, control: { revision, hold }, shards }: ControlReport,
+  { outcome, changed, attended, control: { revision, hold }, shards }: ControlReport,
   command: ControlCommand,
   pipeline: string,
 ): string {
@@ -139,7 +139,7 @@ function controlText(
       ? `${what}: ${command} written, not waited for.`
       : `${what} was ${state} already.`,
     superseded: `${what}: another command came meanwhile; journal shows what is in force.`,
-    unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}); journal shows whether replicas are running.`,
+    unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}).${attended ? '' : ' No replica is running: it takes effect when one starts.'}`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;
 }

@@ -109,7 +109,7 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
   );
 }
 
-/** Records that `audit` reports are problems. */
+/** Records without a terminal record, or that can no longer be verified, are problems. */
 const codeOf = (records: readonly Explanation[]) =>
   records.some(({ state }) => state === 'missing' || state === 'unknown') ? EXIT.problems : EXIT.ok;
 

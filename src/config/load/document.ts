@@ -30,6 +30,9 @@ export function parseYaml(text: string) {
     lineCounter,
     prettyErrors: false,
     merge: true,
+    // Keys become names: 1 and "1" are the same one.
+    uniqueKeys: (one, two) =>
+      isScalar(one) && isScalar(two) && String(one.value) === String(two.value),
     logLevel: 'error',
   });
   const position = (offset: number): Position => {
@@ -63,7 +66,7 @@ export function parseYaml(text: string) {
       // Throws for a value inside itself, which could not be walked through.
       JSON.stringify(value);
     } catch {
-      problems.push(problem(BAD_ALIAS, 0, []));
+      problems.push({ path: formatPath([]), message: `not valid YAML: ${BAD_ALIAS}` });
     }
   }
   return {

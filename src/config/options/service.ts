@@ -78,7 +78,7 @@ export const serviceOptions = group('The Content Review Service.', {
   ),
   concurrency: group('Maximum concurrency over all pipelines.', {
     requests: integer('Calls to baseUrl.', 16, 1, 1_000),
-    transfers: integer('Uploads, and as many downloads.', 4, 1, 1_000),
+    transfers: integer('Uploads to one host, and as many downloads.', 4, 1, 1_000),
   }),
   allowHttp: several(
     text({

@@ -10,7 +10,7 @@ export interface JobSource {
   readonly partition: number;
   /** Resets of the group before these records; part of their event ids. */
   readonly replay: number;
-  /** Encoded; only tools decode them. */
+  /** Encoded; what is left of the job is in its state. */
   readonly offsets: string;
 }
 
@@ -146,13 +146,6 @@ export class LiveJob {
   replayOf(partition: number): number {
     return this.record.sources.find((source) => source.partition === partition)?.replay ?? 0;
   }
-}
-
-/** All records of a job. */
-export function coordinatesOf(record: JobRecord): CoordinateSet {
-  return CoordinateSet.fromSets(
-    record.sources.map((source) => [source.partition, OffsetSet.decode(source.offsets)] as const),
-  );
 }
 
 /** `sources` of a new job with these records. @param replayOf resets of the group before the records of a partition */

@@ -61,6 +61,7 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     },
     cost: protobufCost,
     read,
+    judge: (messages) => (messages.length === 0 ? 'it has no messages' : undefined),
   });
 }
 

@@ -17,12 +17,14 @@ interface SchemaUse<T> {
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a framed value with its schema. Never throws. */
   read(value: Buffer, schema: T): ReadEvent;
+  /** Returns the reason why no value of a schema can be read, if that is certain. */
+  judge?(schema: T): string | undefined;
 }
 
 /** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
 export function registryFormat<T>(
   settings: RegistrySettings,
-  { load, read, cost }: SchemaUse<T>,
+  { load, read, judge, cost }: SchemaUse<T>,
 ): EventFormat {
   const cache = new SchemaCache(load, settings);
   return {
@@ -32,7 +34,7 @@ export function registryFormat<T>(
       await cache.ensure([id], signal);
       const loaded = cache.get(id);
       if (loaded === undefined) throw new Error(`schema ${id} is not loaded`);
-      if (loaded.poison === undefined) return undefined;
+      if (loaded.poison === undefined) return judge?.(loaded.schema);
       const { reason, message } = loaded.poison;
       // The replicas of a registry lag: one that does not know a schema proves nothing about it.
       if (reason === 'unknown_schema') throw new Error(message);

@@ -111,7 +111,7 @@ export interface CheckReport extends Diagnosis {
   readonly check: DoctorCheck;
 }
 
-/** A journal has some megabytes, and the disks of the brokers may be slow. */
+/** Long enough for a journal of some megabytes on slow disks. */
 const LIMIT_MS = 60_000;
 
 /**

@@ -144,8 +144,8 @@ interface Reading {
   readonly whole: boolean;
   readonly before?: { readonly builders: readonly BalanceBuilder[] } | undefined;
   /**
-   * Called with the journals, by source partition. Returns a function for each terminal record, whose
-   * `enough` ends the reading of the outputs; undefined: there is none to look for.
+   * Called with the journals, by source partition. Returns a callback for terminal records (`enough`
+   * ends the reading of the outputs), or undefined if none is expected.
    */
   readonly observe?: (journals: ReadonlyMap<number, ShardJournal>) => OnTerminal | undefined;
 }

@@ -39,6 +39,8 @@ export interface ControlReport {
   readonly outcome: ControlOutcome;
   /** False if everything was as commanded before. */
   readonly changed: boolean;
+  /** True if the group had a member when the wait ended. */
+  readonly attended: boolean;
   /** State after the command. */
   readonly control: Control;
   readonly shards: readonly ShardAnswer[];
@@ -68,16 +70,21 @@ export async function giveCommand(
   const shards = [...(await scan.bounds(pipeline.topics.journal)).keys()];
   const readers = shards.map((shard) => journalReader(tools, shard));
   const { control, changed } = await write(tools, shards, readers, given);
-  const report = (outcome: ControlOutcome, answers: readonly ShardAnswer[] = []) => ({
+  const report = (
+    outcome: ControlOutcome,
+    answers: readonly ShardAnswer[] = [],
+    attended = true,
+  ) => ({
     outcome,
     changed,
+    attended,
     control,
     shards: answers,
   });
   // Without any command there is nothing to acknowledge.
   if (waiting.timeoutMs === 0 || control.revision === 0) return report('written');
-  const [outcome, answers] = await answered(tools, readers, control, given, waiting);
-  return report(outcome, answers);
+  const [outcome, answers, attended] = await answered(tools, readers, control, given, waiting);
+  return report(outcome, answers, attended);
 }
 
 /** Reads and writes after fencing others: of two commands at the same time one is refused, and none is lost. */
@@ -130,7 +137,7 @@ async function answered(
   control: Control,
   { command }: GivenCommand,
   { timeoutMs, onProgress, signal }: Waiting,
-): Promise<readonly [ControlOutcome, readonly ShardAnswer[]]> {
+): Promise<readonly [ControlOutcome, readonly ShardAnswer[], attended?: boolean]> {
   const { clock, pipeline, scan } = tools;
   const startedMs = clock.monotonic();
   let attendedMs = startedMs;
@@ -150,9 +157,10 @@ async function answered(
     }
     confirmed = false;
     const nowMs = clock.monotonic();
-    if ((await scan.group(pipeline.group)).members > 0) attendedMs = nowMs;
+    const isAttended = (await scan.group(pipeline.group)).members > 0;
+    if (isAttended) attendedMs = nowMs;
     const isOver = nowMs - startedMs >= timeoutMs || nowMs - attendedMs >= UNATTENDED_MS;
-    if (isOver || signal.aborted) return ['unfinished', answers];
+    if (isOver || signal.aborted) return ['unfinished', answers, isAttended];
     await clock.sleep(LOOK_MS, signal).catch(() => undefined);
   }
 }

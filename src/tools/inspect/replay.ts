@@ -8,7 +8,7 @@ import {
 import { detached } from '../../core/detached.ts';
 import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../core/outcome/dead-letter.ts';
 import { type Transaction, TransactionError } from '../../core/ports/kafka.ts';
-import type { OutgoingRecord, SourceRecord } from '../../core/record.ts';
+import { type OutgoingRecord, placeOf, type SourceRecord } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import {
   type DeadLetterEntry,
@@ -36,6 +36,8 @@ export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
+  /** Source records of the filter that have no dead letter of its reasons and time. */
+  readonly unmatched: readonly string[];
   /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
 }
@@ -87,6 +89,7 @@ class Replay {
   readonly #positions: ReplayPositions;
   readonly #matches: (entry: DeadLetterEntry) => boolean;
   readonly #maxBytes: number;
+  readonly #unmatched: Set<string>;
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
@@ -106,6 +109,7 @@ class Replay {
     this.#stop = request.stop ?? new AbortController().signal;
     this.#positions = new ReplayPositions(inspection);
     this.#matches = matcherOf(request.filter);
+    this.#unmatched = new Set(request.filter.sources.map(placeOf));
     this.#maxBytes = maxBytes;
     this.#reportedMs = inspection.clock.now();
   }
@@ -129,7 +133,13 @@ class Replay {
       if (!stop.aborted || error !== stop.reason) throw error;
       await this.#writing;
     }
-    return { dryRun: open === undefined, to, counts: this.#counts, interrupted: stop.aborted };
+    return {
+      dryRun: open === undefined,
+      to,
+      counts: this.#counts,
+      unmatched: [...this.#unmatched],
+      interrupted: stop.aborted,
+    };
   }
 
   async close(): Promise<void> {
@@ -161,6 +171,7 @@ class Replay {
       if (isOpen) this.#positions.leave(entry);
       return undefined;
     }
+    this.#unmatched.delete(placeOf(entry));
     if (!isOpen)
       return this.#skip(entry, entry.valueBytes === null ? 'no_value' : 'replayed_before', isOpen);
     const original = originalOf(record);

@@ -166,7 +166,7 @@ test('a connector starts only with its schemas registered, then its records are 
     const told = await toolJson<{
       terminals: { decision: { status: string; batch: { type: string } } | null }[];
       summary: string;
-    }>('explain', '0:3', ...flags, '--pipeline', name, '--no-service');
+    }>('explain', '0:3', ...flags, '--pipeline', name);
     assert.equal(told.terminals[0]?.decision?.batch.type, 'post', told.summary);
   }
   assert.equal((await tool('audit', ...flags, '--pipeline', 'users')).code, 0);

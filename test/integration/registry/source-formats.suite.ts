@@ -1,7 +1,5 @@
 /** Every source format other than JSON, from the bytes on its topic to the decision. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';
@@ -103,11 +101,11 @@ export function sourceFormatsSuite(kafka: TestKafka, url: string, registry: Sche
         }
       });
 
-      test(`${format}: the service was given the content, and each of the metadata in a cell`, () => {
+      test(`${format}: the service was given the content, and each of the metadata in a cell`, async () => {
         for (const [index, { name, becomes }] of sent[format].entries()) {
           if ('reason' in becomes) continue;
           const { decision } = found[format][index] as Terminal;
-          const row = uploadedRow(decision?.batch.id ?? '', decision?.source.offset ?? -1);
+          const row = await uploadedRow(decision?.batch.id ?? '', decision?.source.offset ?? -1);
           assert.equal(row.Content, becomes.content, name);
           for (const [key, value] of Object.entries(
             parseKeepingDigits(becomes.metadata) as object,
@@ -126,9 +124,9 @@ export function sourceFormatsSuite(kafka: TestKafka, url: string, registry: Sche
     }
 
     /** The row of the file that the sandbox was given. */
-    function uploadedRow(batch: string, offset: number): Record<string, string> {
-      const file = readFileSync(path.join(directory, 'sandbox', 'uploads', `${batch}.csv`));
-      const rows = parse(file, { columns: true }) as Record<string, string>[];
+    async function uploadedRow(batch: string, offset: number): Promise<Record<string, string>> {
+      const file = await fetch(`${stack?.sandboxUrl}/sandbox/batches/${batch}/content`);
+      const rows = parse(await file.text(), { columns: true }) as Record<string, string>[];
       return (
         rows.find(({ connector_ref: ref = '' }) => coordinatesIn(ref).offset === offset) ??
         assert.fail(`no row for ${offset}`)

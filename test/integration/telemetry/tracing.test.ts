@@ -29,7 +29,7 @@ const setup = {
     review: { poll: '300ms' },
     output: { headers: ['traceparent', 'tracestate'] },
   },
-  config: { log: { level: 'info' }, shutdown: { timeout: '20s' } },
+  config: { log: { level: 'debug' }, shutdown: { timeout: '20s' } },
 };
 const event = (n: number) => ({
   key: `k${n}`,

@@ -1,7 +1,6 @@
 /** Limits on log lines about recurring events. */
 
 const EVERY_MS = 300_000;
-const MOST = 20;
 
 /** Allows each key once, and `most` keys in all: keys may come from untrusted input. */
 export class LogOnce {
@@ -20,15 +19,22 @@ export class LogOnce {
   }
 }
 
-/** Limit for what may recur indefinitely: each key once in five minutes, at most 20 keys. */
+/** Limit for what may recur indefinitely: each key once in five minutes. */
 export class LogSeldom {
-  #once = new LogOnce(MOST);
+  readonly #most: number;
+  #once: LogOnce;
   #sinceMs = -Infinity;
+
+  /** @param most keys in five minutes */
+  constructor(most = 20) {
+    this.#most = most;
+    this.#once = new LogOnce(most);
+  }
 
   /** @param nowMs on the monotonic clock */
   allows(key: string, nowMs: number): boolean {
     if (nowMs - this.#sinceMs >= EVERY_MS) {
-      this.#once = new LogOnce(MOST);
+      this.#once = new LogOnce(this.#most);
       this.#sinceMs = nowMs;
     }
     return this.#once.allows(key);

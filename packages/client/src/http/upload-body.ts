@@ -13,8 +13,8 @@ export type UploadBody = Buffer | StreamBody;
 /** Last part of a longer body that is copied. */
 const TAIL_BYTES = 16 * 1024;
 /**
- * A body up to this size is copied as a whole, when its connection is there. The part before the tail of a longer one is above a
- * socket's high watermark (64 KiB), so that the tail waits until it is sent.
+ * A body up to this size is copied whole, once it has a connection. The part before the tail of a
+ * longer one is above a socket's high watermark (64 KiB), so that the tail waits until it is sent.
  */
 const COPIED_BYTES = 128 * 1024;
 

@@ -87,23 +87,20 @@ export function readResultHeader(
       : [indexOf(resultColumn)];
   const [result = -1] = results;
   const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
-  if (/^\s*[<[{]/.test(names[0] ?? '')) {
-    throw unreadable('the result file is not CSV, but HTML, XML or JSON');
-  }
-  if (referenceColumn !== undefined && reference === -1) {
-    throw unreadable(
-      `the result file has no column "${referenceColumn}": the service must return uploaded columns`,
+  const missing = (what: string) =>
+    unreadable(
+      /^\s*[<[{]/.test(names[0] ?? '')
+        ? 'the result file is not CSV, but HTML, XML or JSON'
+        : `the result file has ${what}`,
     );
+  if (referenceColumn !== undefined && reference === -1) {
+    throw missing(`no column "${referenceColumn}": the service must return uploaded columns`);
   }
   if (resultColumn !== undefined && result === -1) {
-    throw unreadable(
-      `the result file has no column "${resultColumn}", which is configured to hold the result`,
-    );
+    throw missing(`no column "${resultColumn}", which is configured to hold the result`);
   }
   if (status === -1 && result === -1) {
-    throw unreadable(
-      `the result file has neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`,
-    );
+    throw missing(`neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`);
   }
   return {
     width: names.length,

@@ -40,8 +40,13 @@ export async function exchange<T>(
   signal: AbortSignal,
   read: (answer: HttpAnswer) => Promise<Result<T, ServiceProblem>>,
 ): Promise<ServiceAttempt<T>> {
-  const startedMs = clock.monotonic();
+  let startedMs = clock.monotonic();
   const span = requestSpan(request);
+  const onSent = () => {
+    // Without the wait for a free connection, which says nothing about the service.
+    startedMs = clock.monotonic();
+    request.onSent?.();
+  };
   const report = (code: string) => {
     const seconds = Math.max(0, clock.monotonic() - startedMs) / 1000;
     observer.request(request.operation, code, seconds);
@@ -56,7 +61,7 @@ export async function exchange<T>(
     // Calls to baseUrl alone have a template: a storage must not receive the trace.
     const context = request.template !== undefined && span.ids && traceHeadersOf(span.ids);
     const headers = context ? { ...request.headers, ...context } : request.headers;
-    const answer = await pool.send({ ...request, headers }, signal);
+    const answer = await pool.send({ ...request, headers, onSent }, signal);
     status = answer.status;
     const result = await read(answer);
     report(String(status));
