@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
+import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import {
   nameText,
   numberText,
@@ -57,6 +58,21 @@ function decisionInputs(decoded: Decoded): unknown {
   };
 }
 
+/** The same with the members of the metadata in the order of their names. */
+function inOrder(inputs: unknown): unknown {
+  const { metadata, ...others } = inputs as { metadata?: string };
+  if (metadata === undefined) return inputs;
+  return { ...others, metadata: JSON.stringify(canonical(parseKeepingDigits(metadata))) };
+}
+
+function canonical(value: unknown): unknown {
+  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
+  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
+  if (Array.isArray(value)) return value.map(canonical);
+  const members = Object.entries(value).map(([name, one]) => [name, canonical(one)] as const);
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 function bothOf(text: string): [paths: unknown, expressions: unknown] {
   const record = viewOf(text);
   const [paths, expressions] = [DEFAULT_MAPPING, EXPRESSIONS].map((mapping) =>
@@ -104,6 +120,16 @@ test('a decision has of an event byte for byte the same, whether paths or expres
     fc.property(eventOf(usualObject), (text) => {
       const [paths, expressions] = bothOf(text);
       assert.deepEqual(paths, expressions);
+    }),
+    RUNS,
+  );
+});
+
+test('names of numbers and repeated names change nothing but the order of members', () => {
+  fc.assert(
+    fc.property(eventOf(objectText), (text) => {
+      const [paths, expressions] = bothOf(text);
+      assert.deepEqual(inOrder(paths), inOrder(expressions));
     }),
     RUNS,
   );

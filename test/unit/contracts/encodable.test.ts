@@ -62,4 +62,13 @@ for (const name of VALUES) {
       field.replace(/_ms$/, '').replace(/(metadata|extra)_json$/, '$1');
     assert.deepEqual(protobufFields(protobufType(name)).map(plain).sort(), wanted);
   });
+
+  test(`${name}: one type a file without references, in the namespace of its version`, () => {
+    const proto = contractFile(`protobuf/${name}.proto`);
+    const { imports, weakImports, package: scope, root } = protobuf.parse(proto);
+    assert.deepEqual([scope, imports ?? [], weakImports ?? []], ['content_review.v1', [], []]);
+    const space = root.lookup('content_review.v1') as protobuf.Namespace;
+    assert.equal(space.nestedArray.length, 1, 'the index of the message in its file must be 0');
+    assert.equal(JSON.parse(contractFile(`avro/${name}.avsc`)).namespace, 'content_review.v1');
+  });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { LABELS, METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
 import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics.ts';
 
@@ -7,6 +8,10 @@ const LIST = Object.entries<MetricDefinition>(METRICS);
 
 function newMetrics(): PromMetrics {
   return new PromMetrics({ version: '1.2.3', nodeMetrics: false });
+}
+
+function anyLabels(definition: MetricDefinition): Record<string, string> {
+  return Object.fromEntries(definition.labels.map((label) => [label, 'x']));
 }
 
 describe('metric list', () => {
@@ -32,6 +37,11 @@ describe('metric list', () => {
       new Set(Object.keys(LABELS)),
     );
   });
+
+  it('covers stages from 5 ms to 24 h', () => {
+    assert.equal(METRICS.stage_duration_seconds.buckets[0], 0.005);
+    assert.equal(METRICS.stage_duration_seconds.buckets.at(-1), 86_400);
+  });
 });
 
 describe('prometheus metrics', () => {
@@ -47,6 +57,21 @@ describe('prometheus metrics', () => {
     );
     for (const [name, { help }] of LIST)
       assert.ok(text.includes(`# HELP ${METRIC_PREFIX}${name} ${help}\n`), name);
+  });
+
+  it('accepts a value for every listed metric with exactly its labels', async () => {
+    const metrics = newMetrics();
+    for (const [name, definition] of LIST) {
+      if (definition.kind === 'counter') metrics.count(name, anyLabels(definition), 2);
+      else if (definition.kind === 'gauge') metrics.set(name, anyLabels(definition), 2);
+      else metrics.observe(name, anyLabels(definition), 2);
+    }
+    const text = await metrics.render();
+    for (const [name, { kind, labels }] of LIST) {
+      const series = labels.map((label) => `${label}="x"`).join(',');
+      const line = `${METRIC_PREFIX}${name}${kind === 'histogram' ? '_sum' : ''}${series === '' ? '' : `{${series}}`} 2`;
+      assert.ok(text.split('\n').includes(line), line);
+    }
   });
 
   it('adds to counters, sets and removes gauges', async () => {
@@ -125,6 +150,12 @@ describe('prometheus metrics', () => {
     assert.match(text, /^process_cpu_seconds_total /m);
     assert.match(text, /^nodejs_heap_size_used_bytes /m);
   });
+
+  it('separates instances: two share no series', async () => {
+    const [one, two] = [newMetrics(), newMetrics()];
+    one.set('memory_used_bytes', {}, 7);
+    assert.match(await two.render(), /content_review_memory_used_bytes 0/);
+  });
 });
 
 it('an observation counts once unless a count is given, which must be a positive integer', async () => {
@@ -141,4 +172,24 @@ it('an observation counts once unless a count is given, which must be a positive
       () => metrics.observe('event_to_decision_seconds', labels, 1, times),
       /nothing is observed/,
     );
+});
+
+it('an observation with a count renders as that many observations', async () => {
+  const observation = fc.record({
+    name: fc.constantFrom('event_to_decision_seconds', 'batch_rows'),
+    pipeline: fc.constantFrom('p', 'q"\\', '1'),
+    // Quarters: their sums are exact. The largest are beyond every bucket.
+    value: fc.integer({ min: 0, max: 8e6 }).map((quarters) => quarters / 4),
+    times: fc.integer({ min: 1, max: 5 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(observation, { maxLength: 20 }), async (all) => {
+      const [one, other] = [newMetrics(), newMetrics()];
+      for (const { name, pipeline, value, times } of all) {
+        one.observe(name, { pipeline }, value, times);
+        for (let left = times; left > 0; left--) other.observe(name, { pipeline }, value);
+      }
+      assert.equal(await one.render(), await other.render());
+    }),
+  );
 });

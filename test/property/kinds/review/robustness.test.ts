@@ -8,8 +8,38 @@ import {
   headerFor,
   isResultColumn,
 } from '../../../../packages/client/src/results/result-header.ts';
-import { collectRows, kindWithFile, referenceOf } from '../../../unit/kinds/review/sample.ts';
+import { bodyOf } from '../../../../src/app/tools/sample.ts';
+import { EventPart } from '../../../../src/kinds/review/event-part.ts';
+import { RowSeal } from '../../../../src/kinds/review/row-seal.ts';
+import {
+  collectRows,
+  kindWithFile,
+  ROW_KEY,
+  referenceOf,
+  sourceRecord,
+} from '../../../unit/kinds/review/sample.ts';
 import { hostileKey, hostileText, metadataText } from './hostile.ts';
+
+const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
+
+test('the decoder never throws, and what it accepts can be uploaded', async () => {
+  const kind = kindWithFile('');
+  const value = fc.oneof(
+    bytes,
+    hostileText.map((text) => Buffer.from(text)),
+    fc.json().map((text) => Buffer.from(text)),
+    metadataText.map((text) => Buffer.from(`{"content":"x","type":"t","metadata":${text}}`)),
+    fc
+      .tuple(fc.json(), fc.json(), fc.json())
+      .map(([a, b, c]) => Buffer.from(`{"content":${a},"type":${b},"metadata":${c}}`)),
+  );
+  await fc.assert(
+    fc.asyncProperty(value, async (buffer) => {
+      const decoded = kind.decode(sourceRecord(buffer), 0);
+      if ('item' in decoded) assert.equal((await bodyOf(kind, [decoded.item])).rows, 1);
+    }),
+  );
+});
 
 test('any text in a Labels cell becomes a list of labels', () => {
   fc.assert(
@@ -49,6 +79,28 @@ test('the header of a metadata column is its key, and no other column can have i
       ];
       assert.ok(!others.map(foldName).includes(foldName(header)) && !isResultColumn(header));
     }),
+    { numRuns: 500 },
+  );
+});
+
+test('any text in the reference column is refused, with a reason that does not show it', () => {
+  const part = new EventPart();
+  const seal = new RowSeal(ROW_KEY);
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        hostileText,
+        fc.base64String().map((text) => `a${text}`),
+      ),
+      (text) => {
+        const bytes = Buffer.from(text);
+        const problem = seal.open(bytes, 0, bytes.length, part);
+        assert.match(
+          String(problem),
+          /^the reference is (empty|not of this connector|not the one)/,
+        );
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -119,6 +119,35 @@ test('a decision has the metadata of its event, whatever a service makes of its 
 const listed = (all: RecordHeaders): RecordHeaders =>
   headersAsBytes(all.filter(([name]) => HEADER_NAMES.includes(name)));
 
+test('selected fields are preserved, with the digits of every number', async () => {
+  await fc.assert(
+    fc.asyncProperty(metadataText, echoBehaviour, async (metadata, behaviour) => {
+      const value = Buffer.from(`{"content":"c","type":"t","a":{"b":${metadata}}}`);
+      let upload = Buffer.alloc(0);
+      const kind = reviewKind(
+        {
+          topic: 'events',
+          resultColumn: 'Acme result',
+          metadata: '{whole: a.b, "via expression": {m: a.b}.m}',
+        },
+        scriptedService({
+          download: async function* () {
+            yield* echo(upload, behaviour);
+          },
+        }),
+      );
+      const record = { partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value };
+      const wanted = decimals(`{"metadata":{"whole":${metadata},"via expression":${metadata}}}`)
+        .metadata as Record<string, unknown>;
+      upload = Buffer.from((await bodyOf(kind, [itemOf(kind, record)], ROW_KEY)).body);
+      const [decision] = await decisions(kind, JOB, await unendedTwice(kind));
+      const text = String(decision?.value);
+      assert.deepEqual(decimals(text).metadata, wanted);
+    }),
+    { numRuns: 60 },
+  );
+});
+
 test('a decision has the configured key and names the one of its event, also after a failure', async () => {
   await fc.assert(
     fc.asyncProperty(

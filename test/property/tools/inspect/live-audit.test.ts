@@ -181,3 +181,33 @@ function listed(report: AuditReport, list: 'missingOffsets' | 'doubleOffsets'): 
       for (let at = first; at <= last; at++) all.add(`${balance.partition}:${at}`);
   return all;
 }
+
+test('explain and audit agree on each record', async () => {
+  for (const seed of SEEDS.slice(0, 3)) {
+    const { world, random } = chaoticWorld(seed);
+    world.start();
+    for (let step = 0; step < 4; step++) {
+      world.produce(random.below(15), { poisonEvery: 7 });
+      await world.clock.advance(random.below(3_000));
+    }
+    // Nothing moves any more: both look at the same.
+    for (const { process } of world.instances) process.kill();
+    world.produce(5);
+    await world.clock.advance(120_000);
+    const { totals } = await world.through(audit(inspectionOf(world, WHOLE)), 600_000);
+    const states: Record<string, number> = {};
+    for (let partition = 0; partition < world.kafka.cluster.partitions('content'); partition++) {
+      for (const { offset } of world.kafka.cluster.log('content', partition).committed()) {
+        const { state } = await explain(world, inspectionOf(world, WHOLE), { partition, offset });
+        states[state] = (states[state] ?? 0) + 1;
+      }
+    }
+    const { decided, deadLettered, live, waiting } = totals;
+    assert.deepEqual(
+      { decided: 0, deadLettered: 0, live: 0, waiting: 0, ...states },
+      {
+        ...{ decided, deadLettered, live, waiting },
+      },
+    );
+  }
+});

@@ -152,6 +152,39 @@ test('an import is created without a body, uploaded as JSON Lines and polled in 
   }
 });
 
+test('an import that is not found is gone only where others are found: the path of the status check may be wrong', async () => {
+  const known = new Set<string>();
+  let made = 0;
+  const kind = kindOf(
+    {},
+    {
+      createImport: async () => ({
+        importId: `new-${++made}`,
+        uploadUrl: 'https://storage.example/x',
+      }),
+      getImport: async (importId) => {
+        if (known.has(importId)) return { rawStatus: 'IN_PROGRESS' };
+        throw new ServiceError('not_found', `${importId} answered 404`, {
+          operation: 'get_import',
+          status: 404,
+        });
+      },
+    },
+  );
+  const ask = async () => (await kind.status('gone', SIGNAL)).state;
+  for (let n = 0; n < 2; n++) {
+    await assert.rejects(ask, (error) => {
+      assert.ok(
+        error instanceof ServiceError && error.failure === 'not_found' && error.status === 404,
+      );
+      assert.match(error.message, /new-1 answered 404.*service\.importPath/);
+      return true;
+    });
+  }
+  known.add('new-1');
+  assert.deepEqual([await ask(), await ask(), made], ['missing', 'missing', 1]);
+});
+
 const check = (value: unknown) => assertContract('receipt', value);
 
 test('each record of a complete import gets a receipt with its key and headers, also when it can no longer be read', async () => {

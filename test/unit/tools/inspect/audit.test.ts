@@ -160,6 +160,16 @@ test('records under review in a lost journal are unknown, before and after the p
   assert.equal(await stateOf(world, 2), 'unknown');
 });
 
+test('a timestamp in the future does not hide the terminal record: the whole outputs are read before a record is called missing', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  world.event(0, 'a', world.clock.now() + 7 * 24 * 3_600_000);
+  await world.untilSettled(60_000);
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 1, decided: 1 }]);
+  assert.equal(await stateOf(world, 0), 'decided');
+});
+
 test('an output that retention has cut cannot prove that older records are missing, only newer ones', async () => {
   const world = new World({ partitions: 1 });
   world.kafka.cluster.deleteTopic('decisions');

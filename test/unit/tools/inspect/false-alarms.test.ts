@@ -150,6 +150,19 @@ test('records removed from an output by retention while it is read are not calle
   assert.match(report.notes.join(), /retention has removed the beginning/);
 });
 
+test('a producer whose clock is ahead does not make its records look younger than the removed part of an output', async () => {
+  const world = new World({ partitions: 1 });
+  oneDecisionsPartition(world);
+  world.start();
+  await settleThree(world, 2 * MINUTE_MS);
+  await world.clock.advance(MINUTE_MS);
+  await settleThree(world, 2 * MINUTE_MS);
+  const log = world.kafka.cluster.log('decisions', 0);
+  log.deleteBefore(log.committed()[2]?.offset ?? Number.NaN);
+  assert.deepEqual(told(await auditOf(world)), ['unknown', { records: 6, decided: 4, unknown: 2 }]);
+  assert.equal(await stateOf(world, 0), 'unknown');
+});
+
 test('a terminal record before the timestamps of the range is found', async () => {
   const world = new World({ partitions: 1 });
   const aheadMs = 60 * MINUTE_MS;
