@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compile, TreeInterpreter } from '@jmespath-community/jmespath';
 import fc from 'fast-check';
 import { evaluator } from '../../../src/events/expression/evaluator.ts';
 import {
@@ -12,7 +11,6 @@ import { parsePath } from '../../../src/events/expression/input.ts';
 import { parseExpression } from '../../../src/events/expression/syntax.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { found, foundAt, inputOf } from '../../unit/events/event-input.ts';
-import { decimals } from '../kinds/review/decimals.ts';
 import { hostileKey, metadataText } from '../kinds/review/hostile.ts';
 
 /** Steps that documents below have, and others. */
@@ -72,45 +70,6 @@ test('the fast way through a plain path finds what the interpreter finds', () =>
       assert.equal(foundAt(steps, begin) ?? 'null', wanted);
     }),
     { numRuns: 600 },
-  );
-});
-
-test('a path is plain only where the library reads the same path', () => {
-  const almost = fc.array(
-    fc.constantFrom(
-      'a',
-      'b1',
-      '_',
-      '.',
-      '"',
-      '\\',
-      '"x"',
-      '"a.b"',
-      ' ',
-      '@',
-      '[0]',
-      '-',
-      'let',
-      "'",
-    ),
-    {
-      maxLength: 6,
-    },
-  );
-  fc.assert(
-    fc.property(
-      almost.map((parts) => parts.join('')),
-      (text) => {
-        const steps = parsePath(text);
-        if (steps === undefined || steps.length === 0) return;
-        const data = steps.reduceRight<unknown>(
-          (inner, step) => Object.fromEntries([[step, inner]]),
-          'found',
-        );
-        assert.equal(TreeInterpreter.search(compile(text), data as never), 'found', text);
-      },
-    ),
-    { numRuns: 500 },
   );
 });
 
@@ -211,25 +170,6 @@ test('any text is an expression or is refused, and an expression has a result in
         } catch (error) {
           assert.ok(error instanceof EvaluationProblem, String(error));
         }
-      }
-    }),
-    { numRuns: 500 },
-  );
-});
-
-test('a value selected by an expression keeps the digits of every number', () => {
-  fc.assert(
-    fc.property(metadataText, (text) => {
-      const source = `{"metadata":${text}}`;
-      const { metadata } = decimals(source);
-      for (const expression of [
-        'metadata',
-        '@.metadata',
-        '{m: metadata}.m',
-        'not_null(none, metadata)',
-      ]) {
-        const result = found(expression, inputOf(source));
-        assert.deepEqual(decimals(`{"metadata":${result}}`).metadata, metadata, expression);
       }
     }),
     { numRuns: 500 },

@@ -3,14 +3,12 @@ import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { crc32c } from '../../../src/kafka/records/index.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import {
   CODECS,
   type Codec,
   LOG_APPEND_TIME,
   seal,
-  slowCrc32c,
   writeBatch,
 } from '../../support/kafka/record-batches.ts';
 import { END, nextOffset, type Read, readAll } from '../../support/records/read-pieces.ts';
@@ -306,19 +304,6 @@ describe('the record reader', () => {
         },
       ),
       { numRuns: 500 },
-    );
-  });
-});
-
-describe('crc32c', () => {
-  it('is what the table of bytes gives', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat({ max: 20 }), (array, from) => {
-        const start = Math.min(from, array.length);
-        const expected = slowCrc32c(array.subarray(start));
-        assert.equal(crc32c(array, start), expected);
-        assert.equal(crc32c(array.subarray(start)), expected);
-      }),
     );
   });
 });

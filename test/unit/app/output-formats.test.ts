@@ -5,6 +5,7 @@ import { OutputFormats } from '../../../src/app/output-formats.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import type { ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
+import { UnusableSchema } from '../../../src/events/registry/index.ts';
 import { RefusedError } from '../../../src/pipeline/context/errors.ts';
 import { contractFile } from '../../support/contracts.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -120,6 +121,16 @@ test('a schema that the latest version does not go with is refused, with that ve
       error.message,
       /incompatible with the versions of subject events\.decisions-value, the latest of which is 1 \(TYPE_MISMATCH at \/\)/,
     );
+    return true;
+  });
+});
+
+test('an answer about a schema that cannot be used ends the start: waiting changes nothing about it', async () => {
+  const { registry, refused } = world();
+  registry.failure = new UnusableSchema('the answer of the registry is larger than 4 MiB');
+  await refused((error: Error) => {
+    assert.ok(error instanceof RefusedError);
+    assert.match(error.message, /subject events\.decisions-value: the answer of the registry is/);
     return true;
   });
 });

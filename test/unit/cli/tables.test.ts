@@ -1,62 +1,13 @@
-/** Output and input formats of the command line: tables, ages, places, times. */
+/** Input formats of the command line, and texts of others in its output. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  ago,
-  counted,
-  instant,
   printable,
   printableJson,
   printableLines,
   table,
 } from '../../../packages/client/src/cli/text.ts';
-import {
-  coordinate,
-  letterReason,
-  pointInTime,
-  several,
-  wholeNumber,
-} from '../../../src/cli/tool-options.ts';
-
-test('a table aligns texts to the left and numbers to the right, and truncates nothing', () => {
-  const lines = table(
-    ['NAME', 'COUNT', 'W'],
-    [
-      ['a', 1_234_567, '1234567'],
-      ['longer than its head', 5, null],
-    ],
-  );
-  assert.equal(
-    lines,
-    [
-      'NAME                       COUNT         W',
-      'a                      1,234,567   1234567',
-      'longer than its head           5         -',
-      '',
-    ].join('\n'),
-  );
-  assert.equal(table(['A', 'B'], []), 'A   B\n');
-});
-
-test('an age has its two largest units, and is never negative', () => {
-  const cases = [
-    [0, '0s'],
-    [999, '0s'],
-    [42_000, '42s'],
-    [190_000, '3m10s'],
-    [3_600_000, '1h'],
-    [3_601_000, '1h'],
-    [2 * 86_400_000 + 4 * 3_600_000 + 59_000, '2d4h'],
-    [-5_000, '0s'],
-  ] as const;
-  for (const [ms, text] of cases) assert.equal(ago(1_000_000_000 - ms, 1_000_000_000), text);
-  assert.equal(instant(0), '1970-01-01T00:00:00.000Z');
-  assert.equal(instant(1e16), '10000000000000000');
-  assert.deepEqual(
-    [counted(1, 'row'), counted(2_000, 'row'), counted(0, 'batch', 'batches')],
-    ['1 row', '2,000 rows', '0 batches'],
-  );
-});
+import { coordinate, letterReason, pointInTime, several } from '../../../src/cli/tool-options.ts';
 
 test('a record is named PARTITION:OFFSET and in no other way', () => {
   assert.deepEqual(coordinate('2:1371'), { partition: 2, offset: 1371 });
@@ -92,13 +43,6 @@ test('a time is ISO 8601, or an age', () => {
     '',
   ])
     assert.throws(() => pointInTime(wrong), /ISO 8601/, wrong);
-});
-
-test('a whole number has digits only, within its limits', () => {
-  assert.equal(wholeNumber('An offset')('0'), 0);
-  for (const wrong of ['-1', '1.5', 'x', '', '1e3'])
-    assert.throws(() => wholeNumber('An offset')(wrong), /An offset is a whole number from 0/);
-  assert.throws(() => wholeNumber('The limit', 1)('0'), /from 1/);
 });
 
 test('an unknown reason is refused with a suggestion', () => {

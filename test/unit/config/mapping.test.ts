@@ -35,16 +35,6 @@ describe('the mapping in a configuration', () => {
 
   for (const [what, source, problem] of [
     [
-      'a function that is not known',
-      'mapping: {content: "lenght(a)"}',
-      /mapping\.content: .*there is no function lenght\(\); did you mean length/,
-    ],
-    [
-      'the old way to write a dot',
-      "mapping: {content: 'a\\.b'}",
-      /mapping\.content: .*column 2: unknown character/,
-    ],
-    [
       'a slip without a value',
       'mapping: {type: {field: a, othrewise: null}}',
       /mapping\.type: .*othrewise is unknown; did you mean otherwise\?/,

@@ -11,12 +11,6 @@ ${more}
 `;
 
 describe('output.subject', () => {
-  it('is refused for a format without a schema', () => {
-    assert.deepEqual(problemsOf(withOutput('{subject: mine}')), [
-      'pipelines[0].output.subject: has no effect while output.format is json: remove it, or set output.format to json-schema, avro, or protobuf',
-    ]);
-  });
-
   it('is named after the topic, unless one is given', () => {
     const subject = (options: string) =>
       parse(withOutput(options, 'schemaRegistry: {urls: "http://127.0.0.1:1"}')).pipelines[0]

@@ -4,7 +4,6 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { RowScanner } from '../../../../packages/client/src/results/row-scanner.ts';
 import { ByteWriter } from '../../../../src/kinds/review/byte-writer.ts';
-import { CellMemo } from '../../../../src/kinds/review/results/row-decisions.ts';
 import { hostileText } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());
@@ -26,23 +25,6 @@ test('counts and instants are written as JavaScript writes them', () => {
       out.instant(ms);
       assert.equal(out.to.toString('latin1', 3, out.at), new Date(ms).toISOString());
     }),
-    { numRuns: 1000 },
-  );
-});
-
-test('a memo of cells gives what would be made of each cell', () => {
-  const memo = new CellMemo((text) => `made of ${text}`);
-  const few = fc.nat(2000).map((n) => `${n}`.repeat(20));
-  fc.assert(
-    fc.property(
-      fc.oneof(texts, few, fc.constantFrom('a""b', 'a"b')),
-      fc.boolean(),
-      (text, isDoubled) => {
-        const cell = Buffer.from(isDoubled ? text.replaceAll('"', '""') : text);
-        for (let time = 0; time < 3; time++)
-          assert.equal(memo.at(cell, 0, cell.length, isDoubled), `made of ${text}`);
-      },
-    ),
     { numRuns: 1000 },
   );
 });

@@ -78,58 +78,6 @@ test('default values never make a schema unusable: of logical types, of other br
     assert.equal(read(field(type, value), ...bytes), `{"d":${expected}}`);
 });
 
-test('an envelope of a table as Debezium and Connect register it is read', () => {
-  const connect = (type: string, name: string, more = {}) => ({
-    type,
-    'connect.version': 1,
-    'connect.name': name,
-    ...more,
-  });
-  const DECIMAL = { logicalType: 'decimal', precision: 10, scale: 2, 'connect.default': '\u0000' };
-  const row = {
-    type: 'record',
-    name: 'Value',
-    fields: [
-      { name: 'id', type: 'long' },
-      {
-        name: 'price',
-        type: connect('bytes', 'org.apache.kafka.connect.data.Decimal', DECIMAL),
-        default: '\u0000',
-      },
-      {
-        name: 'created',
-        type: [
-          connect('long', 'org.apache.kafka.connect.data.Timestamp', {
-            logicalType: 'timestamp-millis',
-          }),
-          'null',
-        ],
-        default: 0,
-      },
-      { name: 'note', type: ['null', 'string'], default: 'none' },
-    ],
-    'connect.name': 'shop.posts.Value',
-  };
-  const snapshot = connect('string', 'io.debezium.data.Enum', { 'connect.default': 'false' });
-  const envelope = {
-    type: 'record',
-    name: 'Envelope',
-    namespace: 'shop.posts',
-    fields: [
-      { name: 'before', type: ['null', row], default: null },
-      { name: 'after', type: ['null', 'Value'], default: null },
-      { name: 'snapshot', type: [snapshot, 'null'], default: 'false' },
-      { name: 'op', type: 'string' },
-    ],
-  };
-  const bytes = [0, 2, 2, 4, 0x03, 0xe8, 0, 0, 2, 2, 0x61, 2, 2, 0x63];
-  const after = '{"id":1,"price":10.00,"created":"1970-01-01T00:00:00.000Z","note":"a"}';
-  assert.equal(
-    jsonOf(readAvro(envelope, Buffer.from(bytes))),
-    `{"before":null,"after":${after},"snapshot":null,"op":"c"}`,
-  );
-});
-
 test('numbers that JSON does not have become strings, a float its shortest number, and a negative zero stays one', () => {
   const float = (value: number) => [...Buffer.from(Float32Array.of(value).buffer)];
   const double = (value: number) => [...Buffer.from(Float64Array.of(value).buffer)];

@@ -112,9 +112,9 @@ describe('a batch with a wrong checksum', () => {
 });
 
 describe('a batch of a format that is not known', () => {
-  const unknown = (baseOffset: number) => {
+  const unknown = (baseOffset: number, format = 3) => {
     const batch = three(baseOffset);
-    batch.writeInt8(3, 16);
+    batch.writeInt8(format, 16);
     return batch;
   };
 
@@ -122,6 +122,14 @@ describe('a batch of a format that is not known', () => {
     const read = await readAll([unknown(3), three(9)]);
     assert.deepEqual([read.offsets, read.ranges], [[9, 10, 11], [[3, 9, 'unreadable_batch']]]);
     assert.match(read.unreadable[0]?.poison.message ?? '', /format 3.*message format is not known/);
+  });
+
+  it('is reported with the remedy if it is older than Kafka 0.11', async () => {
+    for (const format of [0, 1]) {
+      const read = await readAll([unknown(3, format), three(9)], { fetchOffset: 3 });
+      assert.deepEqual([read.offsets, read.ranges], [[9, 10, 11], [[3, 4, 'unreadable_batch']]]);
+      assert.match(read.unreadable[0]?.poison.message ?? '', /older than Kafka 0\.11: write the/);
+    }
   });
 
   it('costs one offset at a time where nothing after it shows how far it reaches', async () => {

@@ -1,17 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  type RawRecord,
-  varint,
-  writeBatch,
-  writeRecord,
-} from '../../../support/kafka/record-batches.ts';
+import { varint, writeBatch, writeRecord } from '../../../support/kafka/record-batches.ts';
 import { readAll } from '../../../support/records/read-pieces.ts';
-
-const PROTOTYPE_NAMES =
-  'toString constructor valueOf hasOwnProperty isPrototypeOf __proto__ __defineGetter__ toLocaleString propertyIsEnumerable'.split(
-    ' ',
-  );
 
 const v = (text: string) => ({ value: Buffer.from(text) });
 
@@ -26,27 +16,6 @@ function manyHeaders(count: number): Buffer {
 }
 
 describe('headers of a record', () => {
-  for (const name of PROTOTYPE_NAMES) {
-    it(`called ${name} comes as it was written`, async () => {
-      const headers: RawRecord['headers'] = [[name, Buffer.from('x')]];
-      const { records } = await readAll(writeBatch({ records: [{ headers }] }));
-      assert.deepEqual(records[0]?.headers, headers);
-    });
-  }
-
-  it('keep their order, doubles and nulls', async () => {
-    const headers: RawRecord['headers'] = [
-      ['a', null],
-      ['b', Buffer.from('1')],
-      ['a', null],
-      ['a', Buffer.alloc(0)],
-      ['', Buffer.from('2')],
-    ];
-    const { records } = await readAll(writeBatch({ records: [{ headers }, v('beside')] }));
-    assert.deepEqual(records[0]?.headers, headers);
-    assert.deepEqual(records[1]?.headers, []);
-  });
-
   it('may have names that are no UTF-8', async () => {
     const { records } = await readAll(
       writeBatch({ records: [{ headers: [[Buffer.from([0x61, 0xff]), null]] }] }),

@@ -2,16 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DecisionWriter } from '../../../../src/kinds/review/decision-writer.ts';
 import { headerList, headersAsBytes } from '../../../support/records/headers.ts';
-import {
-  contentItem,
-  decisionOf,
-  decisions,
-  itemOf,
-  JOB,
-  kindWithFile,
-  referenceOf,
-  sourceRecord,
-} from './sample.ts';
+import { contentItem, decisionOf, decisions, JOB, kindWithFile, referenceOf } from './sample.ts';
 
 const DECISIONS = new DecisionWriter('events');
 
@@ -96,18 +87,4 @@ test('a decision repeats the content only if configured', () => {
     const record = DECISIONS.failure(contentItem(), error, JOB, { includeContent });
     assert.equal('content' in decisionOf(record), includeContent);
   }
-});
-
-test('numbers keep their digits in the decision of an item without a row', () => {
-  const kind = kindWithFile('');
-  const item = itemOf(
-    kind,
-    sourceRecord(
-      '{"content":"x","type":"t","metadata":{"id":12345678901234567890,"z":-0,"e":1e400}}',
-    ),
-  );
-  assert.match(
-    String(kind.failure(item, { code: 'x', message: 'y' }, JOB).value),
-    /"metadata":\{"id":12345678901234567890,"z":-0,"e":1e400\}/,
-  );
 });
