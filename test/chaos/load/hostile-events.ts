@@ -2,8 +2,7 @@
 
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { CANARY } from '../../support/stack/canary.ts';
-import type { ChaosEvent, EventSource } from './events.ts';
-import { HostileParts } from './hostile-parts.ts';
+import { HostileEvents, type Poison } from './hostile-parts.ts';
 
 /** The sandbox's policy under which the fates come true. */
 export const REVIEW_RULES = {
@@ -18,51 +17,39 @@ export const REVIEW_RULES = {
   ],
 };
 
-const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] =
-  [
-    { reason: 'null_value', value: () => null },
-    { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
-    { reason: 'not_json', value: (n) => Buffer.from([0xff, 0xfe, 0x00, n & 0xff]) },
-    { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
-    {
-      reason: 'no_content',
-      value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: n })),
-    },
-    {
-      reason: 'empty_content',
-      value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: '', n })),
-    },
-    {
-      reason: 'no_type',
-      value: (n) => Buffer.from(JSON.stringify({ content: `typeless ${n} ${CANARY.content}` })),
-    },
-    {
-      reason: 'bad_metadata',
-      value: (n) =>
-        Buffer.from(JSON.stringify({ type: 'post', content: CANARY.content, metadata: [n] })),
-    },
-  ];
+const POISON: Poison = [
+  { reason: 'null_value', value: () => null },
+  { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
+  { reason: 'not_json', value: (n) => Buffer.from([0xff, 0xfe, 0x00, n & 0xff]) },
+  { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
+  {
+    reason: 'no_content',
+    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: n })),
+  },
+  {
+    reason: 'empty_content',
+    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: '', n })),
+  },
+  {
+    reason: 'no_type',
+    value: (n) => Buffer.from(JSON.stringify({ content: `typeless ${n} ${CANARY.content}` })),
+  },
+  {
+    reason: 'bad_metadata',
+    value: (n) =>
+      Buffer.from(JSON.stringify({ type: 'post', content: CANARY.content, metadata: [n] })),
+  },
+];
 
-export class ReviewEvents implements EventSource {
-  readonly #random: SeededRandom;
-  readonly #parts: HostileParts;
-  #made = 0;
-
+export class ReviewEvents extends HostileEvents {
   constructor(random: SeededRandom) {
-    this.#random = random;
-    this.#parts = new HostileParts(random);
+    super(random, POISON);
   }
 
-  next(partition: number): ChaosEvent {
-    const random = this.#random;
-    const n = this.#made++;
-    const at = this.#parts.envelope(n, partition);
-    if (random.below(60) === 0) {
-      const { reason, value } = POISON[random.below(POISON.length)] as (typeof POISON)[number];
-      return { ...at, value: value(n), metadata: undefined, fate: { deadLetter: reason } };
-    }
+  protected valid(n: number) {
+    const { random } = this;
     const type = random.below(3) === 0 ? 'comment' : 'post';
-    const metadata = this.#parts.object(n);
+    const metadata = this.parts.object(n);
     const roll = random.below(100);
     const said = roll < 1 ? 'cannot be reviewed' : roll < 15 ? 'a forbidden phrase' : 'harmless';
     // Looked for in all output of the connector (judge-silence.ts).
@@ -78,6 +65,6 @@ export class ReviewEvents implements EventSource {
       result: failed ? null : rejected ? 'rejected' : 'approved',
       type,
     } as const;
-    return { ...at, value, metadata: JSON.parse(metadata), fate: { decision } };
+    return { value, metadata: JSON.parse(metadata), fate: { decision } };
   }
 }

@@ -7,6 +7,7 @@ import type { RecordHeaders } from '../../../src/core/record.ts';
 import { keyBytes, metadataText } from '../../property/kinds/review/hostile.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { headerList } from '../../support/records/headers.ts';
+import type { ChaosEvent, EventSource } from './events.ts';
 
 /** Headers that terminal records must carry; events have others too, that they must not. */
 export const RETURNED_HEADERS = ['trace', 'binary', 'toString', '__proto__', 'twice'] as const;
@@ -59,4 +60,37 @@ export class HostileParts {
     const shape = this.#shapes[this.#random.below(SHAPES)] as string;
     return shape === '{}' ? `{${own}}` : `{${own},${shape.slice(1)}`;
   }
+}
+
+/** Values of records that become dead letters, with the reason. */
+export type Poison = readonly {
+  readonly reason: string;
+  readonly value: (n: number) => Buffer | null;
+}[];
+
+/** Events of one kind, one of sixty of them poison. */
+export abstract class HostileEvents implements EventSource {
+  protected readonly random: SeededRandom;
+  protected readonly parts: HostileParts;
+  readonly #poison: Poison;
+  #made = 0;
+
+  constructor(random: SeededRandom, poison: Poison) {
+    this.random = random;
+    this.parts = new HostileParts(random);
+    this.#poison = poison;
+  }
+
+  next(partition: number): ChaosEvent {
+    const n = this.#made++;
+    const at = { ...this.parts.envelope(n, partition), metadata: undefined };
+    if (this.random.below(60) > 0) return { ...at, ...this.valid(n) };
+    const { reason, value } = this.#poison[
+      this.random.below(this.#poison.length)
+    ] as Poison[number];
+    return { ...at, value: value(n), fate: { deadLetter: reason } };
+  }
+
+  /** The nth event. */
+  protected abstract valid(n: number): Pick<ChaosEvent, 'value' | 'fate'> & Partial<ChaosEvent>;
 }

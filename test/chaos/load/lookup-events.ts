@@ -2,8 +2,8 @@
 import type { MadeDecision as DecisionToMake } from '../../../packages/sandbox/src/decisions.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { CANARY } from '../../support/stack/canary.ts';
-import type { ChaosEvent, EventSource, MadeDecision } from './events.ts';
-import { HostileParts } from './hostile-parts.ts';
+import type { MadeDecision } from './events.ts';
+import { HostileEvents, type Poison } from './hostile-parts.ts';
 
 /** Prefixes of ids: characters that an address must escape, and look-alikes. */
 const PREFIXES = [
@@ -26,37 +26,25 @@ const EXPLANATIONS = [
 /** In place of the policy's time: nine of ten are made at once. */
 const PENDING = [...Array<string>(36).fill('0ms'), '300ms', '800ms', '1500ms', '4s'];
 
-const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] =
-  [
-    { reason: 'null_value', value: () => null },
-    { reason: 'empty_content', value: () => Buffer.from(' \n') },
-    { reason: 'no_content', value: () => Buffer.from('..') },
-    { reason: 'no_content', value: (n) => Buffer.from([0xff, n & 0xff]) },
-  ];
+const POISON: Poison = [
+  { reason: 'null_value', value: () => null },
+  { reason: 'empty_content', value: () => Buffer.from(' \n') },
+  { reason: 'no_content', value: () => Buffer.from('..') },
+  { reason: 'no_content', value: (n) => Buffer.from([0xff, n & 0xff]) },
+];
 
-export class LookupEvents implements EventSource {
-  readonly #random: SeededRandom;
-  readonly #parts: HostileParts;
-  #made = 0;
+export class LookupEvents extends HostileEvents {
   #toMake: DecisionToMake[] = [];
 
   constructor(random: SeededRandom) {
-    this.#random = random;
-    this.#parts = new HostileParts(random);
+    super(random, POISON);
   }
 
-  next(partition: number): ChaosEvent {
-    const random = this.#random;
-    const n = this.#made++;
-    const at = { ...this.#parts.envelope(n, partition), metadata: undefined };
-    if (random.below(60) === 0) {
-      const { reason, value } = POISON[random.below(POISON.length)] as (typeof POISON)[number];
-      return { ...at, value: value(n), fate: { deadLetter: reason } };
-    }
+  protected valid(n: number) {
+    const { random } = this;
     const id = `${this.#one(PREFIXES)}${n}`;
     const value = Buffer.from(id);
-    if (random.below(40) === 0)
-      return { ...at, value, fate: { lookup: { id, decision: undefined } } };
+    if (random.below(40) === 0) return { value, fate: { lookup: { id, decision: undefined } } };
     const decision = this.#decision(n);
     const { status, result, labels, metadata } = decision;
     this.#toMake.push({
@@ -68,7 +56,7 @@ export class LookupEvents implements EventSource {
       metadata: { ...metadata } as DecisionToMake['metadata'],
     });
     const seen = status === 'ERROR' ? { ...decision, result: null, labels: [] } : decision;
-    return { ...at, value, fate: { lookup: { id, decision: seen } } };
+    return { value, fate: { lookup: { id, decision: seen } } };
   }
 
   /** Decisions that must be made at the service before the events since the last call are written. */
@@ -79,7 +67,7 @@ export class LookupEvents implements EventSource {
   }
 
   #decision(n: number): MadeDecision {
-    const random = this.#random;
+    const random = this.random;
     const labels = Array.from({ length: random.below(3) }, (_, label) => ({
       name: `label ${label}`,
       applied: random.below(2) === 0,
@@ -99,6 +87,6 @@ export class LookupEvents implements EventSource {
   }
 
   #one<T>(from: readonly T[]): T {
-    return from[this.#random.below(from.length)] as T;
+    return from[this.random.below(from.length)] as T;
   }
 }

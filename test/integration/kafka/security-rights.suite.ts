@@ -112,52 +112,33 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       assert.equal(explained.code, 0, JSON.stringify(explained));
     });
 
-    it('can be paused by who may do that too, and names each right until it is granted', async () => {
+    /** Grants the rights of the documentation one by one; the command names each that is missing. */
+    async function grantedOneByOne(user: string, command: () => ReturnType<typeof tool>) {
       const admin = await kafka.admin();
-      const operator = configFor('operator');
-      const pause = () => tool('pause', 'reviews', '--config', operator, '--no-wait');
-      await grant(admin, 'operator', documentedRights('auditor', names));
-      // In the order in which they are needed.
-      const missing = documentedRights('operator', names).sort((a, b) => order(a) - order(b));
-      for (const right of missing) {
-        await told(right, 'operator', pause);
-        await grant(admin, 'operator', [right]);
+      await grant(admin, user, documentedRights('auditor', names));
+      // In the order in which they are needed: with one missing nothing is done.
+      for (const right of documentedRights(user, names).sort((a, b) => order(a) - order(b))) {
+        await told(right, user, command);
+        await grant(admin, user, [right]);
       }
-      await eventually('the pipeline is paused', async () => {
-        const { code, out, err } = await pause();
+      await eventually(`${user} may`, async () => {
+        const { code, out, err } = await command();
         if (code !== 0) throw new Error(out + err);
         return true;
       });
+    }
+
+    it('can be paused by who may do that too, and names each right until it is granted', async () => {
+      const operator = configFor('operator');
+      await grantedOneByOne('operator', () =>
+        tool('pause', 'reviews', '--config', operator, '--no-wait'),
+      );
       assert.equal((await tool('resume', 'reviews', '--config', operator, '--no-wait')).code, 0);
     });
 
     it('has its dead letters replayed by who may do that too, and names each right until it is granted', async () => {
-      const admin = await kafka.admin();
-      const replayer = configFor('replayer');
-      const replay = () =>
-        tool(
-          'dead-letters',
-          'replay',
-          '--config',
-          replayer,
-          '--since',
-          '1h',
-          '--to',
-          'source',
-          '--yes',
-        );
-      await grant(admin, 'replayer', documentedRights('auditor', names));
-      // In the order in which they are needed: with one missing nothing is replayed.
-      const missing = documentedRights('replayer', names).sort((a, b) => order(a) - order(b));
-      for (const right of missing) {
-        await told(right, 'replayer', replay);
-        await grant(admin, 'replayer', [right]);
-      }
-      await eventually('the dead letters are replayed', async () => {
-        const { code, out, err } = await replay();
-        if (code !== 0) throw new Error(out + err);
-        return true;
-      });
+      const flags = ['--config', configFor('replayer'), '--since', '1h', '--to', 'source', '--yes'];
+      await grantedOneByOne('replayer', () => tool('dead-letters', 'replay', ...flags));
       assert.equal((await kafka.readDecided(stack.topics.source)).length, 22);
     });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { CoordinateSet } from '../../../src/core/journal/job.ts';
 import {
   JournalFormatError,
@@ -17,6 +18,34 @@ function fold(journal: readonly JournalWrite[]): JournalState {
   for (const { key, value } of journal) view.fold(key, value);
   return view.finish();
 }
+
+test('a journal folds to the same state, however much of it was compacted', () => {
+  // Jobs by id that begin, shrink and end: offsets of different jobs differ.
+  const step = fc.record({ id: fc.nat({ max: 3 }), left: fc.subarray([1, 2, 3]) });
+  fc.assert(
+    fc.property(fc.array(step), fc.nat(), fc.boolean(), (steps, cut, dropTombstones) => {
+      const live = new Set<number>();
+      const journal = steps.flatMap(({ id, left }, at): JournalWrite[] => {
+        const progress = writeProgress(0, { ...nothingRead(1_000), seq: at });
+        const offsets = (left.length === 0 ? [1] : left).map((offset) => 100 * (id + 1) + offset);
+        if (!live.has(id)) {
+          live.add(id);
+          return [progress, ...job(`j${id}`, offsets)];
+        }
+        if (left.length > 0) return [progress, job(`j${id}`, offsets)[1]];
+        live.delete(id);
+        return [progress, ...writeJobEnd(`j${id}`)];
+      });
+      const upTo = cut % (journal.length + 1);
+      const last = new Map(journal.slice(0, upTo).map(({ key }, at) => [key, at]));
+      const compacted = journal.filter(
+        ({ key, value }, at) =>
+          at >= upTo || (last.get(key) === at && !(dropTombstones && value === null)),
+      );
+      assert.deepEqual(fold(compacted), fold(journal));
+    }),
+  );
+});
 
 test('jobs come oldest first, and the sequence is the highest that any progress carries', () => {
   const progress = writeProgress(0, { ...nothingRead(10), seq: 9 });
