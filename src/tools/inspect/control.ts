@@ -39,8 +39,8 @@ export interface ControlReport {
   readonly outcome: ControlOutcome;
   /** False if everything was as commanded before. */
   readonly changed: boolean;
-  /** True if the group had a member when the wait ended. */
-  readonly attended: boolean;
+  /** With `unfinished`: whether the group had a member when the wait ended. */
+  readonly attended?: boolean;
   /** State after the command. */
   readonly control: Control;
   readonly shards: readonly ShardAnswer[];
@@ -73,11 +73,11 @@ export async function giveCommand(
   const report = (
     outcome: ControlOutcome,
     answers: readonly ShardAnswer[] = [],
-    attended = true,
+    attended?: boolean,
   ) => ({
     outcome,
     changed,
-    attended,
+    ...(attended !== undefined && { attended }),
     control,
     shards: answers,
   });

@@ -219,7 +219,8 @@ test('a command that changes nothing is not written; a newer one ends the wait; 
   );
   assert.equal(journalOf(world, 'control').length, 1);
   // The review never ends, so the drain does not.
-  assert.equal((await command(world, 'drain', { timeoutMs: MINUTE })).outcome, 'unfinished');
+  const late = await command(world, 'drain', { timeoutMs: MINUTE });
+  assert.deepEqual([late.outcome, late.attended], ['unfinished', true]);
   const control = { revision: first.control.revision + MINUTE };
   world.clock.after(MINUTE, () =>
     world.kafka.cluster.produce(TOPICS.journal, 0, [
@@ -231,7 +232,10 @@ test('a command that changes nothing is not written; a newer one ends the wait; 
   const nobody = { ...controlOf(world) };
   nobody.scan.group = async () => ({ state: 'Empty', members: 0 });
   const left = await command(world, 'drain', { tools: nobody });
-  assert.deepEqual([left.outcome, left.shards[0]?.liveJobs], ['unfinished', 1]);
+  assert.deepEqual(
+    [left.outcome, left.attended, left.shards[0]?.liveJobs],
+    ['unfinished', false, 1],
+  );
   const tools = controlOf(world);
   const open = tools.openControl.bind(tools);
   tools.openControl = (shards) => {
