@@ -7,10 +7,15 @@ import {
   isSeq,
   LineCounter,
   type Node,
+  type Pair,
   parseDocument,
   visit,
+  type YAMLMap,
 } from 'yaml';
 import { type ConfigProblem, formatPath, type Path, type Position } from './problem.ts';
+
+/** The parser looks through the document for each of them. */
+const MAX_ALIASES = 200;
 
 /** Remedies for mistakes that the parser names in the terms of its grammar. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -18,10 +23,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
     'a second "key: value" in one line: put it in a line of its own, or put quotes around a text with a colon',
   BAD_INDENT: 'the indentation does not match the lines around it',
   MISSING_CHAR: 'a quote, a bracket, a comma or a colon is missing here or in the lines before',
-  DUPLICATE_KEY: 'the key is already there',
 };
-const BAD_ALIAS =
-  'an alias has no anchor of its name before it or lies within the node that it refers to, or there are too many';
 
 /** Parses one YAML 1.2 document, up to its first problem. Messages name keys but quote no values, which may be secrets. */
 export function parseYaml(text: string) {
@@ -30,9 +32,8 @@ export function parseYaml(text: string) {
     lineCounter,
     prettyErrors: false,
     merge: true,
-    // Keys become names: 1 and "1" are the same one.
-    uniqueKeys: (one, two) =>
-      isScalar(one) && isScalar(two) && String(one.value) === String(two.value),
+    // The parser compares each key with each other one.
+    uniqueKeys: false,
     logLevel: 'error',
   });
   const position = (offset: number): Position => {
@@ -45,28 +46,54 @@ export function parseYaml(text: string) {
     ...position(offset),
   });
 
-  // Later errors mostly follow from the first one.
-  const [first] = [...document.errors, ...document.warnings].sort(
-    (one, two) => one.pos[0] - two.pos[0],
-  );
-  const problems: ConfigProblem[] = [];
-  let value: unknown;
-  if (first !== undefined) {
-    const { message, code, pos } = first;
+  const errors = [...document.errors, ...document.warnings].map(({ message, code, pos }) => {
     // The parser's own words, up to where they begin to quote the text.
     const words = message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
     const own = words === '' ? code : `${words} (${code})`;
     // What begins here may be a secret that the parser takes for a key.
-    const isKey = code === 'DUPLICATE_KEY';
-    const path = pathBefore(document, pos[0] + (isKey ? 1 : 0));
-    problems.push(problem(REMEDIES[code] ?? own, pos[0], path));
-  } else {
+    return { at: pos[0], before: pos[0], message: REMEDIES[code] ?? own };
+  });
+  let aliases = 0;
+  const keys = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
+  visit(document, {
+    Alias(_, alias) {
+      const at = alias.range?.[0] ?? 0;
+      if (++aliases === MAX_ALIASES + 1)
+        errors.push({ at, before: at, message: `there are more than ${MAX_ALIASES} aliases` });
+      else if (aliases <= MAX_ALIASES && alias.resolve(document) === undefined)
+        errors.push({
+          at,
+          before: at,
+          message: 'an alias without an anchor of its name before it',
+        });
+    },
+    Map(_, map) {
+      const known = new Map<string, Pair>();
+      for (const pair of map.items) {
+        if (!isScalar(pair.key)) continue;
+        const key = String(pair.key.value);
+        const at = pair.key.range?.[0] ?? 0;
+        if (known.has(key))
+          errors.push({ at, before: at + 1, message: 'the key is already there' });
+        known.set(key, pair);
+      }
+      keys.set(map, known);
+    },
+  });
+  // Later errors mostly follow from the first one.
+  const [first] = errors.sort((one, two) => one.at - two.at);
+  const problems =
+    first === undefined
+      ? []
+      : [problem(first.message, first.at, pathBefore(document, first.before))];
+  let value: unknown;
+  if (problems.length === 0) {
     try {
       value = document.toJS({ maxAliasCount: 100 });
       // Throws for a value inside itself, which could not be walked through.
       JSON.stringify(value);
     } catch {
-      problems.push({ path: formatPath([]), message: `not valid YAML: ${BAD_ALIAS}` });
+      problems.push(problem('too many aliases, or an alias within the node it refers to', 0, []));
     }
   }
   return {
@@ -79,8 +106,7 @@ export function parseYaml(text: string) {
       for (const step of path) {
         if (isAlias(node)) node = node.resolve(document) ?? null;
         let next: { readonly key: unknown; readonly value: unknown } | undefined;
-        if (isMap(node))
-          next = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+        if (isMap(node)) next = keys.get(node)?.get(String(step));
         else if (isSeq(node))
           next = { key: node.items[Number(step)], value: node.items[Number(step)] };
         if (next === undefined) break;

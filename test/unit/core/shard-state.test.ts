@@ -1,12 +1,20 @@
 /** Steps that a shard refuses: the last defence of exactly-once. The simulation judges those that it takes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Coordinates } from '../../../src/core/bytes/encoded-records.ts';
 import { BatchRecords, type JobRecord, sourcesOf } from '../../../src/core/journal/job.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
 import { commitMetadata, isOwnCommit, ShardState } from '../../../src/core/journal/shard-state.ts';
-import { columnsOf } from '../../support/records/coordinates.ts';
+import type { SourceCoordinate } from '../../../src/core/record.ts';
 
 const at = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
+
+/** Source records as columns. */
+const columnsOf = (rows: readonly SourceCoordinate[]): Coordinates => ({
+  length: rows.length,
+  partition: (row) => rows[row]?.partition ?? -1,
+  offset: (row) => rows[row]?.offset ?? -1,
+});
 
 function jobOf(id: string, records: BatchRecords): JobRecord {
   const line = { kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: id, sequence: 1 };
