@@ -24,9 +24,12 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const API_KEY = CANARY.key;
 const DEADLINE_MS = 60_000;
-/** Short enough for tests, and far apart enough to be told from each other. */
+/**
+ * Short enough for tests, and far apart enough to be told from each other. The age is long enough for
+ * the eight events of a scene to be one batch on a busy machine.
+ */
 const PIPELINE = {
-  batch: { maxRows: 8, maxAge: '150ms' },
+  batch: { maxRows: 8, maxAge: '2s' },
   review: {
     poll: '150ms',
     attempts: 2,
