@@ -1,7 +1,10 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const MAX_BYTES = 1024 * 1024;
+/** Longest wait for a file system that hangs, once there is a value to go on with. */
+const MAX_READ_MS = 1_000;
 
 /** Returns the text of one of the files. @throws Error when it cannot be read */
 export type TextOf = (path: string) => string;
@@ -16,7 +19,7 @@ export class WatchedFiles<T> {
   readonly #make: (textOf: TextOf, extra: string) => T;
   readonly #onFailure: (error: Error) => void;
   #made: { readonly value: T; readonly version: string } | undefined;
-  #reading: Promise<void> | undefined;
+  #reading: { readonly done: Promise<void>; readonly sinceMs: number } | undefined;
 
   /**
    * @param make throws when the files make no usable value
@@ -47,15 +50,22 @@ export class WatchedFiles<T> {
   }
 
   /**
-   * Returns the value, made again if a file or `extra` has changed.
-   * @throws what `make` throws, as long as there never was one
+   * Returns the value, made again if a file or `extra` has changed. Waits at most a second once
+   * there is a value. @throws what `make` throws, as long as there never was one
    */
   async current(extra = ''): Promise<T> {
-    // All callers share one read.
-    this.#reading ??= this.#read(extra).finally(() => {
-      this.#reading = undefined;
-    });
-    await this.#reading;
+    this.#reading ??= { done: this.#read(extra), sinceMs: performance.now() };
+    const { done, sinceMs } = this.#reading;
+    if (this.#made === undefined) await done;
+    // All callers share one read, and its second: a read that hangs is waited for once.
+    const restMs = sinceMs + MAX_READ_MS - performance.now();
+    if (restMs > 0) {
+      const timer = new AbortController();
+      const { signal } = timer;
+      const late = sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await Promise.race([done, late]);
+      timer.abort();
+    }
     return this.#made?.value as T;
   }
 
@@ -77,6 +87,8 @@ export class WatchedFiles<T> {
     } catch (error) {
       if (this.#made === undefined) throw error;
       this.#onFailure(error as Error);
+    } finally {
+      this.#reading = undefined;
     }
   }
 
