@@ -81,8 +81,14 @@ const BUNDLED: readonly (readonly [folder: string, most: number])[] = [
   ['packages/sandbox/test/unit', 16],
   ['packages/sandbox/test/integration', 8],
 ];
-/** By themselves: they take as long as a bundle. */
-const UNBUNDLED = ['test/property/protocol/', 'test/property/pipeline/'];
+/** By themselves: they take as long as a bundle, or replace members of classes of kafkajs. */
+const UNBUNDLED = [
+  'test/property/protocol/',
+  'test/property/pipeline/',
+  'test/unit/kafka/admin.test.ts',
+  'test/unit/kafka/cluster-connection.test.ts',
+  'test/unit/kafka/producer/batch-producer.test.ts',
+];
 
 /** In the order in which they should begin. */
 export function planOf(files: readonly string[]): Plan[] {

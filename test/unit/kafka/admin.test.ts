@@ -1,14 +1,12 @@
 /** Answers that lack what was requested: nothing may be made up in its place. */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { beforeEach, describe, it } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
+import { internal } from '../../../src/kafka/kafkajs/internals.ts';
 import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 
-// The copy of kafkajs that the patches have loaded.
-const load = createRequire(import.meta.url);
-const { prototype: cluster } = load('kafkajs/src/cluster/index.js') as { prototype: object };
-const { prototype: pool } = load('kafkajs/src/cluster/brokerPool.js') as { prototype: object };
+const { prototype: cluster } = internal<{ prototype: object }>('cluster/index.js');
+const { prototype: pool } = internal<{ prototype: object }>('cluster/brokerPool.js');
 
 const connection = { host: 'b', port: 1, isConnected: () => true };
 const partition = { partitionErrorCode: 0, partitionId: 0, leader: 1, replicas: [1], isr: [1] };

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { beforeEach, describe, it } from 'node:test';
 import { ClusterConnection } from '../../../src/kafka/cluster-connection.ts';
+import { internal } from '../../../src/kafka/kafkajs/internals.ts';
 import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 
-// The copy of kafkajs that the patches have loaded.
-const load = createRequire(import.meta.url);
-const { prototype: cluster } = load('kafkajs/src/cluster/index.js') as { prototype: object };
+const { prototype: cluster } = internal<{ prototype: object }>('cluster/index.js');
 
 const transient = (message: string) => Object.assign(new Error(message), { retriable: true });
 const refused = Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' });

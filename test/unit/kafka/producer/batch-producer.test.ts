@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
 import { explain, protocolErrorOf } from '../../../../src/kafka/errors.ts';
+import { internal } from '../../../../src/kafka/kafkajs/internals.ts';
 import { BatchProducer } from '../../../../src/kafka/producer/batch-producer.ts';
 import { OutgoingBatch } from '../../../../src/kafka/producer/outgoing-batch.ts';
 import { planBatchesTo } from '../../../../src/kafka/producer/send-plan.ts';
 import { KafkaShardProducer } from '../../../../src/kafka/producer/shard-producer.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
-
-// The copy of kafkajs that the patches have loaded.
-const load = createRequire(import.meta.url);
-const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 
 interface Produced {
   readonly transactionalId: string;
