@@ -3,9 +3,9 @@
 export interface Block {
   /** Line of the opening fence, from 1. */
   readonly line: number;
-  /** First word after the fence; empty if there is none. */
+  /** Text after the fence; empty if there is none. */
   readonly language: string;
-  /** Further words after the fence. */
+  /** Words of the comment in the line before the fence: Markdown processors differ in what they allow after it. */
   readonly words: readonly string[];
   /** Content without the indentation of the fence; empty, or ends with a line feed. */
   readonly text: string;
@@ -13,6 +13,7 @@ export interface Block {
   readonly isDirectlyAfter: boolean;
 }
 
+const MARK = /^ *<!-- (.*) -->$/;
 const OPENING = /^( *)(`{3,}|~{3,})([^\n]*)$/;
 
 /** Returns the fenced blocks of a page in order. A fence that is never closed extends to the end. */
@@ -31,9 +32,9 @@ export function blocksOf(markdown: string): Block[] {
     const content: string[] = [];
     for (index++; index < lines.length && !closes(lines[index] ?? '', fence); index++)
       content.push(withoutIndent(lines[index] ?? '', indent.length));
-    const [language = '', ...words] = info.trim().split(/\s+/);
+    const words = MARK.exec(lines[line - 2] ?? '')?.[1]?.split(/\s+/) ?? [];
     const text = content.map((one) => `${one}\n`).join('');
-    blocks.push({ line, language, words, text, isDirectlyAfter });
+    blocks.push({ line, language: info.trim(), words, text, isDirectlyAfter });
     isDirectlyAfter = true;
   }
   return blocks;

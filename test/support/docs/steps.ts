@@ -26,6 +26,7 @@ export function stepsOf(markdown: string): Step[] {
         ? next.text
         : undefined;
     if (language === 'sh') return { line, text, ...shellStep(block, output) };
+    if (/\s/.test(language)) throw unknownMark(block);
     if (mark === undefined || language === 'text') return [];
     if (words.length > 1 || !FILE_NAME.test(mark) || mark.includes('..')) throw unknownMark(block);
     return { kind: 'file', name: mark, line, text };
@@ -45,7 +46,7 @@ function shellStep(block: Block, output: string | undefined) {
 
 const unknownMark = ({ line, language, words }: Block) =>
   new Error(
-    `line ${line}: "${[language, ...words].join(' ')}": a block is sh, sh background, sh exit=N, sh elsewhere, LANGUAGE or LANGUAGE FILE`,
+    `line ${line}: "${language}" after <!-- ${words.join(' ')} -->: a block is sh, alone or after <!-- background -->, <!-- exit=N --> or <!-- elsewhere -->, or another language, alone or after <!-- FILE -->`,
   );
 
 /** Returns the lines of blocks without `sh` that hold commands: no test would run them. */
