@@ -30,7 +30,8 @@ const rule = v.strictObject({
   when: v.strictObject({ ...conditions, metadata: v.optional(v.record(v.string(), scalar)) }),
   label: v.optional(text),
   explanation: v.optional(v.string(), 'The rule matches.'),
-  otherwise: v.optional(v.string(), 'The rule does not match.'),
+  /** Explanation of the label where the rule does not match; without one, the label is left out there. */
+  otherwise: v.optional(v.string()),
   score: v.optional(v.number(), 0),
   result: v.optional(text),
   error: v.optional(v.boolean(), false),
@@ -160,7 +161,8 @@ export function judgeFor(
         ...rule,
         applies,
         applied: labelText({ name, applied: true, explanation: rule.explanation }),
-        notApplied: labelText({ name, applied: false, explanation: rule.otherwise }),
+        notApplied:
+          rule.otherwise && labelText({ name, applied: false, explanation: rule.otherwise }),
       };
     });
   const thresholds = policy.thresholds.toSorted((a, b) => b.score - a.score);
@@ -177,7 +179,8 @@ export function judgeFor(
         score += rule.score;
         result ??= rule.result;
       }
-      if (rule.label !== undefined) labels.push(applies ? rule.applied : rule.notApplied);
+      const label = applies ? rule.applied : rule.notApplied;
+      if (rule.label !== undefined && label !== undefined) labels.push(label);
     }
     result ??= thresholds.find((threshold) => score >= threshold.score)?.result ?? policy.default;
     return { status: 'SUCCESS', result, labels: `[${labels}]` };
