@@ -61,7 +61,8 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'API key refused',
-    connector: 'Retries at long intervals, with one batch of each type and the current key of the file.',
+    connector:
+      'Retries at long intervals, with one batch of each type and the current key of the file.',
     user: 'Not ready (`/readyz`), `shards_paused{reason="api_key"}`',
     options: ['review.pause'],
   },

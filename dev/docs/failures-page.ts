@@ -16,8 +16,7 @@ const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   not_found: '404, 410',
   too_large: '413, EntityTooLarge',
   expired: 'presigned address expired',
-  unavailable:
-    '408, 429, 5xx, SlowDown, timeout, connection reset, unreachable',
+  unavailable: '408, 429, 5xx, SlowDown, timeout, connection reset, unreachable',
   protocol: 'unusable response, truncated file',
   blocked: 'blocked by the connector (`service.transfer`): address, size, encoding',
 };
