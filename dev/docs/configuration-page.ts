@@ -22,8 +22,8 @@ It needs neither Kafka nor the service.
 - **Editors** that use yaml-language-server complete and check the file with the JSON Schema
   [config/connector.schema.json](../config/connector.schema.json) if this is its first line:
   \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more problems.
-- **Environment.** \`\${NAME}\` in a value is replaced by that environment variable, which must be set and not empty; \`\${NAME:-default}\` has a default for a
-  missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always a
+- **Environment.** \`\${NAME}\` in a value is replaced by that environment variable, which must be set and not empty;
+  \`\${NAME:-default}\` has a default for a missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always a
   single value, regardless of its contents.
 - **Lists** may be written as one text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). A

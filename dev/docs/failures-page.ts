@@ -50,8 +50,8 @@ export function failuresPage(): string {
   const jobs = [...codesByFate].map(([end, codes]) => [codes.join(', '), end]);
   return `# Failures
 
-Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine uses the same table
-(\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each event, whose name begins with the event.
+Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine
+uses the same table (\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each event, whose name begins with the event.
 
 In spite of these events each record gets its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
 end as an ERROR decision or a dead letter. Options belong to a pipeline ([configuration.md](configuration.md)),
