@@ -27,7 +27,7 @@ function onDecision(decision: Decision): void {
     case 'ERROR':
       // This event gets no decision: let a person look at it, or send it again. More codes may be added.
       console.log(
-        `${decision.id}: no decision (${decision.error.code}: ${decision.error.message})`,
+        `${decision.id}: no decision, ${decision.error.code}: ${decision.error.message}`,
       );
       return;
     default:
@@ -54,7 +54,7 @@ const consumer = await consumeDecisions({
     for (const record of records) {
       if (record.kind === 'unreadable') {
         // Written by another application, or damaged.
-        console.log(`${record.topic}-${record.partition} ${record.offset}: ${record.problem}`);
+        console.log(`${record.topic}-${record.partition} ${record.offset}: unreadable, ${record.problem}`);
       } else if (seen.has(record.eventId)) {
         console.log(`${record.eventId}: seen before`);
       } else {

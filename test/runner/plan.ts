@@ -36,8 +36,7 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
   ['packages/client/test/unit/', 66],
   ['test/integration/upgrade/', 75],
-  // These wait: for bounds of half a minute, sessions that end, backoffs.
-  ['test/integration/liveness/', 15],
+  // It waits: for sessions that end, for backoffs.
   ['test/integration/kafka/group-failures', 25],
   // These hold the connector to seconds that it promises: only files that compute beside them.
   ['test/integration/connector/shutdown', ALL],
@@ -51,7 +50,7 @@ const FIRST = ['test/integration/connector/shutdown', 'test/chaos/kills'];
 /** Files that begin before the rest of the usual lane, the longest first: otherwise one runs alone at the end. */
 const LONG = [
   'test/integration/upgrade/',
-  'test/integration/liveness/',
+  'test/integration/kafka/group-failures',
   'test/integration/docs/',
   'test/integration/tools/',
 ];
@@ -71,7 +70,7 @@ const rankIn = (starts: readonly string[], file: string) =>
  * process, and to compile in it, takes half of their processor time.
  */
 const BUNDLED: readonly (readonly [folder: string, most: number])[] = [
-  ['test/unit', 16],
+  ['test/unit', 32],
   ['test/property', 8],
   ['packages/client/test/unit', 16],
   ['packages/client/test/property', 8],

@@ -5,9 +5,11 @@ import type { GroupOptions } from '../../../src/kafka/index.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
+import { damagedSegmentSuite } from './damaged-segment.suite.ts';
 
-// Its brokers are frozen and killed.
+// Its broker is frozen and killed.
 const kafka = await exclusiveKafka();
+damagedSegmentSuite(kafka);
 
 async function joined(
   world: RealWorld,
