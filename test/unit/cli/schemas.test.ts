@@ -48,48 +48,6 @@ const PIPELINES = `
   {name: plain, source: {topic: plain}}`;
 
 describe('schemas register', () => {
-  it('registers each schema under its subject and shows version and id; a second run changes nothing', async () => {
-    const first = await schemas('register --json');
-    assert.deepEqual([first.code, first.err], [EXIT.ok, '']);
-    const told = JSON.parse(first.out).schemas as Record<string, unknown>[];
-    assert.deepEqual(
-      told.map(({ pipeline, subject, file, state, registeredNow, version, id, latest }) => [
-        ...[pipeline, subject, file, state, registeredNow, version, id, latest],
-      ]),
-      [
-        [
-          'posts',
-          'posts.decisions-value',
-          'contracts/avro/decision.avsc',
-          'registered',
-          true,
-          1,
-          1,
-          1,
-        ],
-        ['users', 'receipts', 'contracts/protobuf/receipt.proto', 'registered', true, 1, 2, 1],
-        [
-          'ids',
-          'looked up',
-          'contracts/looked-up-decision.schema.json',
-          'registered',
-          true,
-          1,
-          3,
-          1,
-        ],
-      ],
-    );
-    const again = await schemas('register');
-    assert.equal(again.code, EXIT.ok);
-    assert.match(
-      again.out,
-      /^posts +posts\.decisions-value +contracts\/avro\/decision\.avsc +1 +1 +1 +registered$/m,
-    );
-    assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);
-    assert.equal((await schemas('check')).code, EXIT.ok);
-  });
-
   it('registers only compatible schemas, and shows the reasons of the registry', async () => {
     await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
     registry.judge = () => ({ compatible: false, messages: ['TYPE_MISMATCH at /type'] });
