@@ -144,18 +144,4 @@ describe('a member of the group', () => {
     await third.stop();
     await refused;
   });
-
-  it('logs nothing above debug while it joins, works and leaves', async () => {
-    const world = await newWorld();
-    const first = await joined(world);
-    const second = await joined(world);
-    await world.until(
-      'both have shards',
-      () => first.listener.shards.length === 1 && second.listener.shards.length === 1,
-    );
-    await world.settle(second.group.stop());
-    await world.until('the first has both', () => first.listener.shards.length === 2);
-    const loud = world.logger.lines.filter(({ level }) => level === 'warn' || level === 'error');
-    assert.deepEqual(loud, []);
-  });
 });

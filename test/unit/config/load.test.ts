@@ -474,15 +474,4 @@ describe('configuration files', () => {
       [...FIRST_OPTIONS].sort(),
     );
   });
-
-  it('in the repository: the demo is accepted with its variables', async () => {
-    const file = new URL('config/demo.yaml', ROOT).pathname;
-    const config = await loadConfig(file, {
-      KAFKA_BROKERS: '127.0.0.1:1',
-      SERVICE_URL: 'http://127.0.0.1:2',
-      SERVICE_API_KEY: 'k',
-    });
-    assert.equal(config.pipelines[0]?.batch.maxAgeMs, 1_000);
-    assert.equal(config.pipelines[0]?.output.topic, 'emails.decisions');
-  });
 });

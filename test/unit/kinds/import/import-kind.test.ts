@@ -9,6 +9,7 @@ import { type ImportOptions, importKind } from '../../../../src/kinds/import/ind
 import type { ImportService } from '../../../../src/kinds/service-ports.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { headerList } from '../../../support/records/headers.ts';
+import { unpooledBody } from '../../../support/review/unpooled-body.ts';
 import { JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 
 const COMPLETE: RemoteStatus = { state: 'finished', rawState: 'COMPLETE' };
@@ -97,6 +98,44 @@ test('a value that is not {string, object} makes a dead letter with the reason',
     '{"type":"u","data":{}}',
   );
   assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
+});
+
+test('an import is created without a body, uploaded as JSON Lines and polled in all its states', async () => {
+  const calls: unknown[] = [];
+  let made = 0;
+  let rawStatus = '';
+  const kind = kindOf(
+    {},
+    {
+      createImport: async () => ({
+        importId: ['i-1', 'probe'][made++] ?? assert.fail('a third'),
+        uploadUrl: 'https://storage.example/x',
+      }),
+      upload: async (url, body, { contentType }) => calls.push([url, String(body), contentType]),
+      getImport: async (importId) => {
+        calls.push(importId);
+        if (rawStatus === '404' && importId === 'i-1')
+          throw new ServiceError('not_found', 'unknown', { operation: 'get_import', status: 404 });
+        return { rawStatus };
+      },
+    },
+  );
+  const created = await kind.create('import', SIGNAL);
+  assert.deepEqual(created, { remoteId: 'i-1', uploadUrl: 'https://storage.example/x' });
+  await kind.upload(created, unpooledBody(Buffer.from('{}\n'), 1), SIGNAL);
+  assert.deepEqual(calls, [['https://storage.example/x', '{}\n', 'application/jsonl']]);
+  const states: [string, string][] = [
+    ['WAITING_FOR_UPLOAD', 'waiting_for_upload'],
+    ['in_progress', 'pending'],
+    [' COMPLETE ', 'finished'],
+    ['FAILED', 'failed'],
+    ['RESTING', 'unknown'],
+    ['404', 'missing'],
+  ];
+  for (const [raw, state] of states) {
+    rawStatus = raw;
+    assert.equal((await kind.status('i-1', SIGNAL)).state, state);
+  }
 });
 
 test('an import that is not found is gone only where others are found: the path of the status check may be wrong', async () => {
