@@ -84,15 +84,3 @@ describe('schemas register', () => {
     );
   });
 });
-
-describe('schemas check', () => {
-  it('ends with 5 while a compatible schema is not registered, and changes nothing', async () => {
-    await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
-    const { code, out } = await schemas('check');
-    assert.equal(code, EXIT.problems);
-    assert.match(out, /posts .* - +1 +- +not registered: compatible/);
-    assert.match(out, /users .*not registered: the first of its subject/);
-    assert.match(out, /run schemas register before the connector starts/);
-    assert.ok(!registry.calls.slice(1).some((call) => call.startsWith('register')));
-  });
-});

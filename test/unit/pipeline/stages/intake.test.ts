@@ -45,6 +45,21 @@ test('the first batch of a shard after a start is small, and the others are not'
   assert.ok(sizes.length > 2 && sizes.slice(2).every((size) => size === 1_000), `${sizes}`);
 });
 
+test('records that configuration skips (null values, filters) are counted, get no terminal record, and move the watermark', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  for (let n = 0; n < 30; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
+  await world.clock.advance(15_000);
+  assert.equal(instance.metrics.counter('events_skipped_total', { reason: 'filtered' }), 30);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 30);
+  assert.deepEqual(
+    [world.published('decisions'), world.published('dead'), world.service.batches.size],
+    [[], [], 0],
+  );
+  assert.equal(world.committed(0).offset, 30);
+  assert.equal(instance.gauge('balance_items'), 0);
+});
+
 test('intake pauses at maxInFlight, says so, and resumes when the watermark has moved', async () => {
   const world = new World({
     partitions: 1,
