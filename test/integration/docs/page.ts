@@ -9,7 +9,7 @@ import { freePorts } from '../../../dev/kafka/ports.ts';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
 import { isAsShown, isShownIn, withoutBanners } from '../../support/docs/output.ts';
 import { ROOT, stepsOfPage } from '../../support/docs/pages.ts';
-import { type Step } from '../../support/docs/steps.ts';
+import type { Step } from '../../support/docs/steps.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export interface PageOptions {
