@@ -112,7 +112,7 @@ describe('a partition that fails alone', () => {
     await world.until('it is read after all', () => listener.records('source', 0).length === 1);
     assert.deepEqual([listener.losses, listener.assignments.length], [[], 1]);
     const warnings = world.logger.lines.filter(({ message }) => /cannot be read/.test(message));
-    assert.match(String(warnings[0]?.fields.error), /no fetch has asked for it for \d+ ms/);
+    assert.match(String(warnings[0]?.fields.error), /no fetch has included it for \d+ ms/);
     await world.until('it is not named any more', () => group.unread().length === 0);
   });
 });

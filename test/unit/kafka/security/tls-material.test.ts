@@ -36,7 +36,7 @@ function newMaterial(more: Partial<TlsOptions> = {}) {
 /** One line for each way in which they did not fit, and one when they did again. */
 const TOLD = [
   'warn kafka.tls.key key does not belong to kafka.tls.certificate certificate',
-  'warn kafka.tls.certificate certificate: it has no certificate in PEM',
+  'warn kafka.tls.certificate certificate: it contains no PEM certificate',
   'info ',
 ];
 
