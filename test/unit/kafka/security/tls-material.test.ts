@@ -99,7 +99,7 @@ describe('TLS files for Kafka', () => {
       'a broken certificate',
       {},
       { certificate: first.certificate.replace(/[A-Z]{2}/, '==') },
-      /^kafka\.tls\.certificate .*(broken|has no certificate)/,
+      /^kafka\.tls\.certificate .*(broken|contains no PEM certificate)/,
     ],
     [
       'a key that needs a passphrase',
