@@ -14,18 +14,18 @@ export function configurationPage(): string {
 
 Generated from \`src/config\` by \`npm run generate\`; do not edit. \`config/example.yaml\` has the first options.
 
-\`content-review-connector check --config FILE\` reports every problem of a file at once, or else shows the value of every option. It
-needs neither Kafka nor the service.
+\`content-review-connector check --config FILE\` reports all problems of a file at once. If there are none, it shows the value of
+every option. It needs neither Kafka nor the service.
 
-- **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are refused.
+- **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are rejected.
 - **Units.** Durations and sizes have a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`.
 - **Editors** that use yaml-language-server complete and check the file from the JSON Schema
   [config/connector.schema.json](../config/connector.schema.json), which the first line of the file selects:
-  \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more.
+  \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more problems.
 - **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set and not empty; \`\${NAME:-default}\` has a default for a
   missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always one
   value, whatever it contains.
-- **Lists** may be one text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
+- **Lists** may also be a single text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). A
   file is read again when it changes; while it cannot be read the last valid value stays in use. No secret appears in logs, errors
   or the output of \`check\`. An inline value also works, but do not keep secrets in configuration files.
@@ -36,7 +36,7 @@ ${table(COLUMNS, first)}
 
 ## Advanced options
 
-All others, by group.
+All other options, by group.
 
 ${sections.join('\n\n')}
 `;
@@ -48,7 +48,7 @@ function optionNamed(path: string): Value<unknown> {
   const found = path
     .split('.')
     .reduce<Option>((option, step) => memberOf(option, step.replace('[]', '')), CONFIGURATION);
-  if (found.kind !== 'value') throw new Error(`${path} is no option`);
+  if (found.kind !== 'value') throw new Error(`${path} is not an option`);
   return found;
 }
 
@@ -63,7 +63,7 @@ function row(name: string, { fallback, help, allowed }: Value<unknown>): string[
   return [name, shown, help, withoutExplained(allowed)];
 }
 
-/** Parts of what is allowed that the introduction of the page explains. */
+/** Parts of the allowed values that the page's introduction explains. */
 const EXPLAINED = [
   /, such as \S+ \(units [^)]*\)/,
   /; an inline value also works.*/,
@@ -74,7 +74,7 @@ const EXPLAINED = [
 const withoutExplained = (text: string): string =>
   EXPLAINED.reduce((left, pattern) => left.replace(pattern, ''), text);
 
-/** Adds a section for each group that has options of its own, without the first ones. */
+/** Adds a section for each group that has its own options, without the first options. */
 function walk(info: Option, path: string, sections: string[]): void {
   if (info.kind === 'list') walk(info.item, `${path}[]`, sections);
   if (info.kind !== 'group') return;

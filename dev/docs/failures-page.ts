@@ -9,7 +9,7 @@ import {
 import { FAILURE_TEXTS } from './failure-texts.ts';
 import { table } from './markdown.ts';
 
-/** Descriptions of the kinds of failed calls, in the order of the table's columns. */
+/** Descriptions of the kinds of failed calls, in the order of the table's rows. */
 const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   rejected: '400, 422 and other 4xx',
   unauthorized: '401, 403 of `baseUrl`',
@@ -28,7 +28,7 @@ const CALLS: Readonly<Record<ServiceCall, string>> = {
   results: 'download',
 };
 
-/** docs/failures.md, from the table by which the engine decides. */
+/** Renders docs/failures.md from the table by which the engine decides. */
 export function failuresPage(): string {
   const rows = FAILURE_TEXTS.map(({ event, connector, user, options = [] }) => {
     const job = FAILURE_TABLE.find((row) => row.event === event)?.job;
@@ -62,8 +62,8 @@ ${table(['Event', 'The connector', 'You see', 'Options'], rows)}
 
 ## A call that failed
 
-Reaction to a failed call once the client's own five retries are used up. The client retries only \`unavailable\`
-failures. A Retry-After is the minimum of every wait, for uploads and downloads too.
+Reaction to a failed call after the client's own five retries. The client retries only \`unavailable\`
+failures. A Retry-After header sets the minimum of every wait, also for uploads and downloads.
 
 ${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}
 
@@ -74,8 +74,8 @@ The code is the \`reason\` of \`jobs_failed_total\` and the \`error.code\` of ER
 
 ${table(['Code', 'Its records'], jobs)}
 
-While all batches of a type fail, only the one that is tried once per \`review.pause\` counts as an attempt: an
-outage of the service is no evidence about content.
+While all batches of a type fail, only the one that is tried once per \`review.pause\` counts as an attempt,
+because an outage of the service proves nothing about the content.
 `;
 }
 
@@ -90,7 +90,7 @@ function shown(reaction: Reaction | undefined): string {
     case 'wait':
       return reaction.because === 'api_key' ? 'retried until the key is accepted' : 'retried';
     case 'reject_type':
-      return 'the type pauses, or dead letters';
+      return 'the type pauses, or its records become dead letters';
     case 'fail':
       return `the batch failed: \`${reaction.as}\``;
     case 'download_again':

@@ -2,7 +2,7 @@ import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metr
 import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
 import { table } from './markdown.ts';
 
-/** Returns docs/metrics.md, made from the metric list of the code. */
+/** Renders docs/metrics.md from the metric list of the code. */
 export function metricsPage(): string {
   const metrics = Object.entries<MetricDefinition>(METRICS);
   const rows = metrics.map(([name, metric]) => [
@@ -37,16 +37,16 @@ ${table(['Name', 'Upper bounds'], buckets)}
 ## Names are an API
 
 Dashboards and alerts of users depend on these names and labels. Any version may add metrics; removing or renaming one, or changing its
-labels, is a breaking change noted in CHANGELOG.md, and a test holds the list. Label values may be added, and help texts may change. Counters
-of a pipeline whose label values are known beforehand start at 0, so that \`increase()\` sees the first event.
+labels, is a breaking change noted in CHANGELOG.md, and a test fixes the list. Label values may be added, and help texts may change. Counters
+of a pipeline whose label values are known in advance start at 0, so that \`increase()\` includes the first event.
 
-The number of series does not depend on the number of shards: no label names a shard, a partition, a topic or an item. Labels whose
-values others choose are limited by number. \`decision_results_total\` has at most
-21 per pipeline and instance: later results count as \`other\`.
+The number of series does not depend on the number of shards: no label names a shard, a partition, a topic or an item. If others
+choose the values of a label, their number is limited. \`decision_results_total\` has at most
+21 results per pipeline and instance; later ones count as \`other\`.
 
 ## Format
 
-Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own; of Node's (prom-client) it reports
-\`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and \`nodejs_active_resources_total\`, which are gauges.
+Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own. Among those of Node (prom-client), it reports
+\`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and \`nodejs_active_resources_total\`, which are gauges despite their names.
 `;
 }

@@ -11,7 +11,7 @@ const OPERATOR = 'Tell the operator; then send the event again';
 /** Remedies for ERROR decisions, by the cause of the failed batch. */
 const AFTER_BATCH: Readonly<Record<JobFailure, string>> = {
   batch_failed: SEND_AGAIN,
-  batch_cancelled: 'Clarify who cancelled the batch at the service; then send the event again',
+  batch_cancelled: 'Find out who cancelled the batch at the service; then send the event again',
   batch_unknown: OPERATOR,
   upload_lost: OPERATOR,
   upload_expired: OPERATOR,
@@ -77,7 +77,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
     'Correct the producer, or list the types in `source.types`; then replay',
   ],
   bad_metadata: [
-    'The metadata are not an object, or nest more than 64 levels',
+    'The metadata are not an object, or are nested deeper than 64 levels',
     'Correct the producer or `source.mapping.metadata`',
   ],
   too_large: [
@@ -85,7 +85,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
     'Send less, or raise the limit that the message names; then replay',
   ],
   source_unavailable: [
-    'The record was needed again, and retention has removed it',
+    'The record had to be reread, but retention had removed it',
     'Send the event again, and lengthen the retention of the source topic',
   ],
   rejected_type: [
@@ -94,7 +94,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
   ],
   review_failed: [
     'The review failed permanently, and `review.onFailure` is `dead-letter`',
-    'As for the ERROR decision whose code the message names',
+    'The same as for the error code in the message (see above)',
   ],
   internal_error: [
     'A defect of the connector; only the coordinates are given',
@@ -102,7 +102,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
   ],
 };
 
-/** docs/outcomes.md: every error code and dead-letter reason. */
+/** Renders docs/outcomes.md: every error code and dead-letter reason. */
 export function outcomesPage(): string {
   const failures = FAILURE_TABLE.flatMap(({ event, job }) =>
     job === undefined ? [] : [[job.failure, event, AFTER_BATCH[job.failure]] as const],
