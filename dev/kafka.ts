@@ -1,5 +1,5 @@
 /**
- * A local Kafka by hand:
+ * Runs a local Kafka for manual use:
  *
  *   npm run kafka [-- [--brokers 1|3] [--port N]]
  *

@@ -30,7 +30,7 @@ export interface Group {
   readonly rules: readonly (Recording | Alert)[];
 }
 
-/** Labels that distinguish pipelines in Prometheus. Labels that it does not have are ignored. */
+/** Labels that distinguish pipelines. Prometheus ignores labels that its series do not have. */
 export const PIPELINE = 'namespace, job, pipeline';
 
 /**

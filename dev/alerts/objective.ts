@@ -10,7 +10,7 @@ const MOST = 0.95;
 
 const late = (window: Window) => `content_review:late_decisions:ratio_rate${window}` as const;
 
-/** Share of late decisions that equals the budget this many times. */
+/** Returns the share of late decisions that is `times` the budget. */
 const budget = (times: number): string => `clamp_max(${times} * ${BUDGET}, ${MOST})`;
 
 /** The connector counts late decisions, because a histogram is exact only at the bounds of its buckets. */
@@ -24,7 +24,7 @@ const recordings: readonly Recording[] = [
   { record: BUDGET, expr: `1 - ${objectiveOf('in_time_ratio')}` },
 ];
 
-/** Both windows burn the budget too fast by this factor: the long one proves importance, the short one persistence. */
+/** Both windows burn the budget at `times` the allowed rate. The long one proves importance, the short one persistence. */
 function burning(times: number, long: Window, short: Window): string {
   return `(${late(long)} > ${budget(times)} and ${late(short)} > ${budget(times)})`;
 }

@@ -19,7 +19,7 @@ const decided = series('decision_results_total');
 
 const share = `1 - ${sum('pipeline', `increase(${late}[$__range])`)} / (${sum('pipeline', `increase(${published}[$__range])`)} > 0)`;
 const oldest = age('oldest_unsettled_timestamp_seconds', 'pipeline');
-/** Objective of each pipeline that has the given value. */
+/** Objective of the pipelines for which `value` has a series. */
 const beside = (value: string, name: Parameters<typeof series>[0]): string =>
   `max by (pipeline) (${series(name)}) and on (pipeline) (${value})`;
 

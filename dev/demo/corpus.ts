@@ -15,7 +15,7 @@ export interface Email {
 
 /** Number of e-mails per round. Each round has different ones. */
 export const ROUND = 2_000;
-/** A prime, so that steps of this length visit every e-mail unless it divides their number. */
+/** A prime. Steps of this length visit all of n e-mails unless the prime divides n. */
 const STRIDE = 1_237;
 
 /**

@@ -4,9 +4,9 @@
  *   npm run demo               real e-mails through a real broker, the sandbox service and the connector
  *   npm run demo -- --keep     the same; then e-mails keep coming until Ctrl-C, and keys break the parts
  *
- * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes:
- * 0 all is well, 1 something is missing or failed, 2 wrong arguments, 130 ended by Ctrl-C. No
- * process and no file remains, however it ends.
+ * If KAFKA_BROKERS is set, the demo uses that cluster, and deletes its own topics at the end. Exit
+ * codes: 0 for success, 1 if something is missing or failed, 2 for wrong arguments, 130 after
+ * Ctrl-C. No process and no file remains, however it ends.
  */
 import { randomBytes } from 'node:crypto';
 import { constants, tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
  * Texts of docs/failures.md, in its order: events of the engine's table, and events handled
- * elsewhere. For each, test/integration/failures has a test whose name begins with the event.
+ * elsewhere. test/unit/structure/failures.test.ts finds the test of each event.
  */
 
 export interface FailureText {

@@ -52,7 +52,7 @@ export function failuresPage(): string {
   return `# Failures
 
 Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine decides by this table
-(\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
+(\`src/core/outcome/failure-policy.ts\`), and each row has a test. In \`test/integration/failures\`, the test's name begins with the event.
 
 None of these events costs a record its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
 end as an ERROR decision or a dead letter. Options belong to a pipeline ([configuration.md](configuration.md)),

@@ -37,7 +37,7 @@ function run(request: RunChild): void {
   try {
     start(request);
   } catch (error) {
-    // An unwritable log file or an argument with a zero byte must reach the parent, and not end the keeper.
+    // An unwritable log file or an argument with a zero byte is reported to the parent. The keeper survives.
     reply({ failed: request.id, message: error instanceof Error ? error.message : String(error) });
   }
 }

@@ -80,7 +80,7 @@ export class ClusterConnection {
         if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS')
           await open.cluster.refreshMetadata().catch(() => undefined);
       } finally {
-        // Waits until no other request is in flight on it.
+        // A replaced connection is closed after its last request.
         if (--open.requests === 0 && this.#open !== open) void close(open);
       }
     }

@@ -24,16 +24,16 @@ const HELD_BACK = /^(JoinGroup|SyncGroup)$/;
 const FORGOTTEN_MS = 60_000;
 
 interface BrokerState {
-  /** Start of the silence (monotonic clock, ms); undefined if the broker has responded to the last request. */
+  /** Start of the silence (monotonic clock, ms); undefined since the last response. */
   unansweredMs: number | undefined;
   lastSentMs: number;
   inFlight: number;
 }
 
 /**
- * Silence of brokers: time since the first request or connection attempt without a response. A
- * frozen broker neither closes nor refuses connections, so a failed request would reveal it only
- * after its timeout.
+ * Silence of brokers. A broker's silence begins with its first request or connection attempt after
+ * its last response. A frozen broker neither closes nor refuses connections, so a failed request
+ * would reveal it only after its timeout.
  */
 export class BrokerSilence {
   readonly #now: () => number;
@@ -138,10 +138,7 @@ const KEEP_ALIVE_MS = 60_000;
 const TLS_ALERT = 0x15;
 const TLS_MAJOR = 3;
 
-/**
- * A kafkajs instance. Each use needs its own, because one instance shares a cache of committed
- * offsets.
- */
+/** A kafkajs instance. Uses must not share one: its clients share a cache of committed offsets. */
 export class Client {
   readonly kafka: KafkaClient;
   readonly #security: Security | undefined;

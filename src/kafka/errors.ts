@@ -5,7 +5,7 @@ import { CLOSED_IN_HANDSHAKE, SecurityError, tlsRemedy } from './security/securi
 /** Message of the error that a socket factory throws after its client was closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';
 
-/** Access that a request needs, as far as the caller knows it. Names the missing right (ACL). */
+/** Access that a request needs, as far as the caller knows it. Used to name a missing right (ACL). */
 export interface RequestedAccess {
   /** Operation on the topic: READ, WRITE, DESCRIBE_CONFIGS, CREATE. */
   readonly operation?: string | undefined;
@@ -71,7 +71,7 @@ export function isClientClosed(error: unknown): boolean {
   return [...causesOf(error)].some(({ message }) => message.includes(CLIENT_CLOSED));
 }
 
-/** Errors that kafkajs's table calls permanent although they pass. */
+/** Transient errors that kafkajs's table treats as permanent. */
 const TRANSIENT =
   /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
 

@@ -14,7 +14,7 @@ export interface TerminalSource extends SourceCoordinate {
   /** Negative if the source record has no timestamp. */
   readonly timestampMs: number;
   readonly key: Buffer | string | null;
-  /** Key of the terminal record, if it differs. */
+  /** Key of the terminal record, if it differs from `key`. */
   readonly outputKey?: Buffer | string | null | undefined;
   readonly headers: RecordHeaders | undefined;
   readonly replay: number;

@@ -123,7 +123,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
 
-/** The library's own messages name types and functions. Messages of the runtime may quote content. */
+/** Keeps the library's own messages, which name types and functions. Others may quote content. */
 function problemOf(error: unknown): EvaluationProblem {
   if (error instanceof EvaluationProblem) return error;
   const { name, message } = error as Error;

@@ -205,7 +205,7 @@ export type SchemaState =
       readonly messages: readonly string[];
     };
 
-/** Only reads. @throws RegistryUnavailable, RegistryRefused, or the signal's reason */
+/** Compares a schema with its subject. @throws RegistryUnavailable, RegistryRefused, or the signal's reason */
 export async function schemaState(
   registry: SchemaRegistry,
   subject: string,

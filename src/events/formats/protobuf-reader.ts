@@ -213,7 +213,7 @@ function decode(type: protobuf.Type, bytes: Buffer): Message {
   }
 }
 
-/** Returns the name in the .proto file. Extensions have the name of Protobuf's JSON, groups that of protoc. */
+/** Returns the name in the .proto file. Extensions have their name in Protobuf's JSON, and groups protoc's name. */
 function jsonName(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
   const { resolvedType: type, name } = field;

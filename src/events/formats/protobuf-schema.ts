@@ -1,4 +1,4 @@
-/** Parses registered Protobuf schemas, with all their imports, by protobufjs. */
+/** Parses registered Protobuf schemas, with all their imports, with protobufjs. */
 import { createRequire } from 'node:module';
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';

@@ -72,7 +72,7 @@ export async function createTopic(
   });
 }
 
-/** The maximum age of metadata in Java's producers. Partitions added to an output topic are used after this time. */
+/** Maximum age of the facts, as for metadata in Java's producers. Partitions added to an output topic are used after it. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
 /** Time for a new topic to appear in the metadata of every broker. */
 const VISIBLE_PATIENCE_MS = 15_000;

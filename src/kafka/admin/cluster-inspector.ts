@@ -30,7 +30,7 @@ export interface GroupDescription {
   readonly members: readonly { readonly clientId: string; readonly host: string }[];
 }
 
-/** Errors for ending a transaction that does not exist with an unknown producer id. */
+/** Errors that brokers return if an unknown producer ends a transaction that does not exist. */
 const NO_SUCH_TRANSACTION =
   /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
 

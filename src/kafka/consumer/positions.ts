@@ -1,4 +1,4 @@
-/** Partitions that a group member reads, with their positions and whether they flow. kafkajs has its own state. */
+/** Positions of the partitions that a group member reads, and whether they flow. Kept in addition to kafkajs's own state. */
 import type { Assignment, Stream } from '../../core/ports/kafka.ts';
 
 export interface ReadPosition {

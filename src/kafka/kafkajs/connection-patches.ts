@@ -49,7 +49,7 @@ const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
 const SIZE_BYTES = 4;
-/** Largest response: twice the largest `kafka.fetchMaxBytes`, and less than the first four letters of HTTP as a number. */
+/** Largest response: twice the largest `kafka.fetchMaxBytes`, and less than `HTTP` when its bytes are read as a size. */
 const MAX_ANSWER_BYTES = 1_073_741_824;
 
 /** Returns true for an error that a broker sent. */

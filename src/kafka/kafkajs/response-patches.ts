@@ -32,7 +32,7 @@ const UNSUPPORTED_SASL_MECHANISM = 33;
 /** Error of partitions that were not added to a transaction because others failed. */
 const NOT_ATTEMPTED = 55;
 const NO_LEADER = -1;
-/** Fetch errors that point to old metadata: kafkajs refreshes them and joins again. */
+/** Fetch errors that outdated metadata cause: kafkajs refreshes the metadata and joins again. */
 const STALE_METADATA =
   /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE|NOT_LEADER_FOR_PARTITION|(FENCED|UNKNOWN)_LEADER_EPOCH)$/;
 const NOTHING = Buffer.alloc(0);

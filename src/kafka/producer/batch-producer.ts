@@ -78,7 +78,7 @@ export class BatchProducer {
   /**
    * Sends a batch, and always releases it.
    * @returns the offset of its first record
-   * @throws Error if it is unknown whether the batch was appended
+   * @throws Error, after which it is unknown whether the batch was appended
    */
   async send(topic: string, batch: OutgoingBatch): Promise<number> {
     const { partition, count } = batch;

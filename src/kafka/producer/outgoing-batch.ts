@@ -1,7 +1,7 @@
 /**
  * Record batch (Kafka's message format v2) on its way to a broker. It is written once into a pooled
- * buffer, behind room for its request. Request and header are then written in place, so that
- * nothing is copied before the socket.
+ * buffer, after space for its request. Request and header are then written in place, so that
+ * nothing is copied on the way to the socket.
  */
 import { writeVarint } from '../../../packages/client/src/base/varint.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';

@@ -3,7 +3,7 @@
 /** Failure to reach a protected cluster, in one sentence that names the option to change. Never contains a secret. */
 export class SecurityError extends Error {
   override readonly name = 'SecurityError';
-  /** kafkajs retries only errors with true. */
+  /** kafkajs retries an error only if this is true. */
   readonly retriable: boolean;
 
   constructor(
@@ -22,7 +22,7 @@ interface TlsOptionNames {
   readonly name: string;
 }
 
-/** Message of Node for it. The code is the same for every connection that was cut. */
+/** Node's message for a connection closed in the handshake. Its code is the same for every cut connection. */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const NO_TLS =

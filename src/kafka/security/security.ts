@@ -54,7 +54,7 @@ export class ExpiryWatch {
   }
 }
 
-/** Interval of the checks of the files without a new connection: files may change, and certificates expire. */
+/** Interval at which the files are checked without new connections, because certificates may expire meanwhile. */
 const LOOK_MS = 3_600_000;
 
 interface SecurityOptions {

@@ -6,7 +6,7 @@ import type { KafkaToken } from './token-endpoint.ts';
 
 /** Share of its lifetime after which a token is replaced while it is still valid. */
 const REPLACE_AT = 0.8;
-/** A login takes time: for this share of its lifetime, or this time if shorter, an expiring token is not used. */
+/** Last share of a token's lifetime in which it is not used, at most MAX_MARGIN_MS, because a login takes time. */
 const MARGIN = 0.1;
 const MAX_MARGIN_MS = 10_000;
 /** Attempts per request, and maximum of the first pause between them. */

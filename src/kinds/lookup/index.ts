@@ -88,7 +88,7 @@ export interface LookupOptions extends LookupMapping {
   readonly onFailure: 'error' | 'dead-letter';
   /** Monotonic clock, ms. */
   readonly monotonic: () => number;
-  /** Returns globally unique ids for jobs, which the service does not have. */
+  /** Returns globally unique ids for jobs, because the service has no ids for lookups. */
   readonly newId: () => string;
   /** Called once for each unknown status. Such a decision is treated as pending. */
   readonly onNotice?: (status: string) => void;

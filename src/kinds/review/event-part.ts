@@ -55,7 +55,7 @@ export class EventPart {
   replay = 0;
   /** -1 if there is no timestamp. */
   timestampMs = -1;
-  /** Positions of the parts. That of the key includes its length, which `keyText` skips. */
+  /** Positions of the parts. The key begins with its length at `keyStart`, and with its text at `keyText`. */
   keyStart = 0;
   keyText = 0;
   keyEnd = 0;
@@ -152,7 +152,7 @@ function writeText(to: Buffer, text: string, start: number): number {
   return text === '' ? at : at + to.write(text, at);
 }
 
-/** Removes headers, and the event id of a source record that is itself a decision. */
+/** Removes the named headers, and the event id of a source record that is itself a decision. */
 function without(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
   const isOther = ([name]: Header) => name !== DEAD_LETTER_HEADERS.eventId && !names.includes(name);
   return headers.every(isOther) ? headers : headers.filter(isOther);

@@ -17,7 +17,7 @@ import { type ResultNotice, RowDecisions } from './row-decisions.ts';
 // Limits on the memory of incomplete rows. The size of the upload limits the rows of its results,
 // and only one file of the process at a time may hold a large row.
 
-/** Maximum size of an incomplete row that a file may hold at any time. */
+/** Maximum size of an incomplete row that a file may hold without waiting for its turn. */
 const LARGE_BYTES = 1024 * 1024;
 /** Factor by which an uploaded row grows if the service quotes its cells. */
 const GROWTH = 2;
@@ -39,7 +39,7 @@ function maxRows({ uploadedBytes = MOST_BYTES }: JobContext): number {
   return ADDED_ROWS + uploadedBytes / LEAST_ROW_BYTES;
 }
 
-/** Ends when all earlier turns have ended. */
+/** Resolves when all earlier turns have ended. */
 let turns: Promise<void> = Promise.resolve();
 
 /** Waits until this file may hold a large row. @returns a function that ends its turn */
