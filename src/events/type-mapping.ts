@@ -44,7 +44,7 @@ export function compileType(
   return (accepted) => {
     const type = find();
     if (accepted || allowed === undefined || allowed.includes(type)) return type;
-    const message = `the content type is not allowed; allowed are: ${allowed.join(', ')}`;
+    const message = `the content type is not in the allowed list: ${allowed.join(', ')}`;
     throw new MappingFailure('type_not_allowed', message);
   };
 }

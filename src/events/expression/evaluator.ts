@@ -108,7 +108,7 @@ class Evaluator extends Interpreter {
     input.steps += steps;
     if (input.steps > MAX_STEPS) {
       throw new EvaluationProblem(
-        `it takes too long: the expressions for a record may take ${MAX_STEPS} steps together`,
+        `it takes too long: the expressions for a record are limited to ${MAX_STEPS} steps together`,
       );
     }
   }

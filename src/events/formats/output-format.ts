@@ -114,7 +114,7 @@ function protobufCodec(schema: string): TerminalCodec {
       ]),
     decode(payload) {
       const path = readMessageIndexes(payload, 0);
-      if (path?.indexes.join() !== '0') throw new Error('the payload is of another message');
+      if (path?.indexes.join() !== '0') throw new Error('the payload contains another message');
       const decoded = message.decode(payload.subarray(path.end));
       const members = message.toObject(decoded, { enums: String, longs: Number, defaults: true });
       return { ...members, status: String(members.status).replace(/^STATUS_/, '') };

@@ -73,7 +73,8 @@ export function protobufCost(record: SourceRecord): FormatCost {
 function read(value: Buffer, messages: readonly protobuf.Type[]): ReadEvent {
   const path = readMessageIndexes(value, FRAME_BYTES);
   if (path === undefined) {
-    const message = 'no message indexes follow the schema id, as a Protobuf serializer writes them';
+    const message =
+      'the schema id is not followed by message indexes, as Protobuf serializers write them';
     return poison('undecodable', message);
   }
   const found = messageAt(messages, path.indexes);

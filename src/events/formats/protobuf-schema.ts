@@ -79,7 +79,9 @@ function understood(schema: ResolvedSchema): readonly protobuf.Type[] {
       const text = texts.get(name) ?? bundledFile(name);
       if (text !== undefined) addImports(addFile(root, text).imports);
       else if (!addCommon(root, name) && !ANNOTATIONS.test(name))
-        throw new UnusableSchema(`it imports ${name}, which it does not refer to in the registry`);
+        throw new UnusableSchema(
+          `it imports ${name}, to which it has no reference in the registry`,
+        );
     }
   };
 

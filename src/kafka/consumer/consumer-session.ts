@@ -206,7 +206,7 @@ export class ConsumerSession {
     // kafkajs's own heartbeat sends nothing without a member id, and waits for a join in progress.
     await coordinator.heartbeat({ groupId, memberId, groupGenerationId: generationId });
     if (this.#over || group?.generationId !== generationId || group.memberId !== memberId)
-      throw new Error('joined again meanwhile');
+      throw new Error('the member has joined again in the meantime');
     this.#events.heard(sentAtMs);
   }
 

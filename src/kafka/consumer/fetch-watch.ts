@@ -116,7 +116,10 @@ export class FetchWatch {
     // The same failure recurs every few seconds and is logged once.
     if (trouble === error) return;
     const about = { topic, partition, offset, error };
-    this.#deps.logger.warn(about, 'partition cannot be read: leaving it out, and retrying');
+    this.#deps.logger.warn(
+      about,
+      'partition cannot be read: leaving it out of fetches, and retrying',
+    );
   }
 
   #recovered(state: ReadPosition): void {

@@ -163,7 +163,7 @@ export class BatchRecords implements Disposable {
       piece.add(record, size);
       return undefined;
     }
-    const message = `the record has ${record} headers, and ${this.#limits.maxHeaders} are allowed`;
+    const message = `the record has ${record} headers, but at most ${this.#limits.maxHeaders} are allowed`;
     return unreadable(parser.offset, parser.timestampMs, 'too_many_headers', message);
   }
 
@@ -177,7 +177,7 @@ export class BatchRecords implements Disposable {
     this.#skip = prefix + length;
     if (offset < this.#batch.from) return undefined;
     this.position = offset + 1;
-    const message = `the record has ${length} bytes, and ${this.#limits.maxRecordBytes} are allowed`;
+    const message = `the record has ${length} bytes, but at most ${this.#limits.maxRecordBytes} are allowed`;
     return unreadable(offset, timestampMs, 'too_large', message);
   }
 

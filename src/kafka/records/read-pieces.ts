@@ -133,8 +133,8 @@ function damage({ magic }: BatchHeader): string {
   if (magic === 2) return 'its CRC-32C is wrong';
   if (magic < 0) return 'its length is impossible';
   return magic > 2
-    ? 'its message format is not known'
-    : 'its message format is older than Kafka 0.11: write the topic again with a current producer';
+    ? 'its message format is not supported'
+    : 'its message format is older than Kafka 0.11: rewrite the topic with a current producer';
 }
 
 function unreadableBatch(

@@ -26,6 +26,6 @@ export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretc
     case 'zstd':
       return new ZlibStretches(bytes, stretchBytes, ZSTD);
     default:
-      throw new Error(`compression codec ${codec} is not known`);
+      throw new Error(`compression codec ${codec} is not supported`);
   }
 }

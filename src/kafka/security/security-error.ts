@@ -44,11 +44,11 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
     ({ ca }) =>
       `its certificate or authority has expired: renew it there (or the file of ${ca} here)`,
   ],
-  [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: is the clock of this machine right?'],
+  [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: check the clock of this machine'],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID/,
     ({ name }) =>
-      `its certificate is for another name than the host: use a name that it has, or set ${name}`,
+      `its certificate is for a different host name: connect to a name that it contains, or set ${name}`,
   ],
   [/certificate.required/i, MTLS],
   [

@@ -59,7 +59,7 @@ export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
       if (bytes > maxLineBytes) {
         throw new MappingFailure(
           'too_large',
-          `the record makes a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
+          `the record needs a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
         );
       }
       return { type: IMPORT_TYPE, content, metadata: partOf(data), expected: undefined };

@@ -24,7 +24,7 @@ import { FORGED, RowSeal } from '../row-seal.ts';
 export const NOTICES = {
   unknown_status: 'result files have a status that the interface does not define',
   labels_not_json: 'result files have labels that are not JSON',
-  missing_column: 'result files lack a column that the interface promises; decisions omit it',
+  missing_column: 'result files lack a column that the interface requires; decisions omit it',
   missing_result_column:
     'result files have no result column ("… result"), so decisions have no result; if it has another name, set review.resultColumn',
   several_result_columns:
