@@ -7,10 +7,7 @@ export interface Alert {
   readonly name: `ContentReview${string}`;
   /** critical: act now. warning: look into it within the day. */
   readonly severity: 'critical' | 'warning';
-  /**
-   * PromQL over metrics of the connector, of Node and `up`. The chart adds matchers for its release
-   * to their names.
-   */
+  /** PromQL over metrics of the connector, of Node and `up`, to which the chart adds matchers. */
   readonly expr: string;
   /** Duration for which the expression must hold. */
   readonly for: string;
@@ -35,8 +32,8 @@ export const PIPELINE = 'namespace, job, pipeline';
 
 /**
  * Minutes of the last `ofMinutes` in which a vector was above 0, by series. Minutes without data
- * count as 0, so that a new series does not look permanent. Some versions of Prometheus count one
- * minute more.
+ * count as 0, so that a new series does not look permanent. Some Prometheus versions count one
+ * more.
  */
 export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
   `sum_over_time((${vector} > bool 0)[${ofMinutes}m:1m])`;

@@ -61,8 +61,8 @@ class Keeper {
   #closed = false;
 
   constructor() {
-    // Its own session protects it from signals to this process group. Inherited output would keep
-    // our pipes open.
+    // Its own session shields it from this process group's signals. Inherited output would keep our
+    // pipes open.
     this.#process = spawn(process.execPath, ['--no-warnings', KEEPER], {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,

@@ -24,8 +24,7 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
 export interface EventFormat {
   /**
    * Loads the schemas of these records, so that `read` need not wait. Returns undefined if none is
-   * missing. While the registry is unreachable it keeps trying; the promise rejects only with the
-   * signal's reason.
+   * missing. Keeps trying while the registry is unreachable. Rejects only with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**

@@ -198,8 +198,7 @@ export async function listOffsets(
 
 /**
  * Returns start and end of partitions for a read_committed consumer.
- * @throws RangeError if the brokers return no offset: a default would restart the topic from its
- * beginning
+ * @throws RangeError if the brokers return no offset, since a default would restart the topic
  */
 export async function rangesOf(
   cluster: KafkaCluster,

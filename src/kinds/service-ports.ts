@@ -1,7 +1,6 @@
 /**
- * Ports from the kinds to the Content Review Service, implemented by
- * `packages/client/src/service/client.ts`. Every method rejects with a ServiceError or the signal's
- * reason.
+ * Ports to the Content Review Service, implemented by `packages/client/src/service/client.ts`.
+ * Every method rejects with a ServiceError or the signal's reason.
  */
 
 interface CallSettings {

@@ -21,8 +21,7 @@ const MAX_IMPORTS = 1_000;
 
 /**
  * Client that tries each call once. Calls may throw RegistryUnavailable (retry later),
- * RegistryRefused or the signal's reason. For a missing schema, subject or version they return
- * undefined.
+ * RegistryRefused or the signal's reason. A missing schema, subject or version is undefined.
  */
 export class ConfluentRegistry {
   readonly settings: RegistrySettings;
@@ -176,8 +175,7 @@ function subjectVersion(subject: string, answer: Answer): SubjectVersion {
 
 /**
  * Returns the schema in a response.
- * @throws RegistryUnavailable if there is none, and UnusableSchema if its type is not the wanted
- * one
+ * @throws RegistryUnavailable if there is none, and UnusableSchema if its type is another one
  */
 export function schemaText(answer: unknown, wanted?: SchemaType): SchemaText {
   const { schema, schemaType, references } = Object(answer) as Answer;

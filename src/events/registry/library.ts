@@ -15,9 +15,8 @@ import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './registry
 type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 
 /**
- * Returns a loader of parsed Avro schemas by id, or undefined for an id that the registry does not
- * know. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the signal's
- * reason.
+ * Returns a loader of parsed Avro schemas by id, or undefined for an id unknown to the registry. It
+ * rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the signal's reason.
  */
 export function schemaLibrary(http: RegistryHttp, options: object) {
   return async (id: number, signal: AbortSignal): Promise<LibrarySchema | undefined> => {

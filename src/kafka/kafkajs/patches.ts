@@ -1,8 +1,7 @@
 /**
  * kafkajs with its known faults patched. Only this module loads kafkajs for its values. kafkajs has
  * had no release since 2023, so it is patched while it is loaded: faulty modules are replaced
- * before the others. docs/internals/kafkajs.md lists the patches by number, with their reasons and
- * tests.
+ * before the others. docs/internals/kafkajs.md lists the patches with their reasons and tests.
  */
 
 import { isClientClosed } from '../errors.ts';

@@ -1,8 +1,7 @@
 /**
  * Headers of the record batches in a fetch response, read without their records. Layout of message
  * format v2: https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than
- * Kafka 0.11) begin with the same two fields, so each of their messages counts as an unreadable
- * batch.
+ * Kafka 0.11) begin with the same two fields, so each of their messages is an unreadable batch.
  */
 
 import { UnusableOffset } from '../errors.ts';

@@ -1,7 +1,6 @@
 /**
  * Decompression of LZ4 and Snappy, which Node lacks. Both encode literals, and matches that refer
- * back to unpacked bytes. The last 64 KiB stay in memory, the reach of LZ4 and of Snappy's
- * encoders.
+ * back to unpacked bytes, at most 64 KiB in LZ4 and Snappy's encoders. These bytes stay in memory.
  */
 import type { Stretches } from './stretches.ts';
 

@@ -1,7 +1,6 @@
 /**
  * Record reader: turns one partition of a fetch response into pieces of the records that a
- * read_committed consumer may see. Unreadable records are reported by offset, and reading
- * continues.
+ * read_committed consumer may see. Reports unreadable records by offset and continues.
  */
 import { MalformedError, VarintReader } from '../../../packages/client/src/base/varint.ts';
 import type { RecordPiece, ReserveMemory, UnreadableRecords } from '../../core/ports/kafka.ts';
@@ -73,10 +72,8 @@ function isAbort(records: Buffer): boolean {
 }
 
 /**
- * Yields nothing for a response without a complete batch. The last piece has the `nextOffset` of
- * the response.
- * @throws UnusableOffset if the high watermark exceeds the safe integers (ADR 0024), and any error
- * of `reserve`
+ * Yields nothing for a response without a complete batch. The last piece has its `nextOffset`.
+ * @throws UnusableOffset if the high watermark exceeds the safe integers; errors of `reserve`
  */
 export async function* readPieces(
   fetched: FetchedBytes,

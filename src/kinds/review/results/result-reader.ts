@@ -282,8 +282,7 @@ export class ResultReader {
 
   /**
    * Returns true if the scanned row, which has no line end, is complete. RFC 4180 allows such a
-   * file, but a truncated one looks the same: `approved` cut to `approv` would be published as a
-   * result.
+   * file, but a truncated one looks the same: `approved` cut to `approv` would become a result.
    */
   #isWhole(decisions: RowDecisions): boolean {
     const row = this.#scanner;
