@@ -1,5 +1,5 @@
 /**
- * The records on the topics, as contracts/ has them. Generated from its JSON Schemas: change those, and run
+ * The records on the topics, as specified in contracts/. Generated from its JSON Schemas: change those, and run
  * npm run generate.
  */
 
@@ -82,7 +82,7 @@ export interface DecisionSource {
   readonly timestamp: string | null;
 }
 
-/** Members that go with each other. */
+/** Members that depend on each other. */
 type Ending<Reason> =
   | {
       readonly status: 'SUCCESS';
@@ -93,7 +93,7 @@ type Ending<Reason> =
       readonly error: Reason;
     };
 
-/** Members that it has whatever its status. */
+/** Members that do not depend on the status. */
 export interface DecisionMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
@@ -157,7 +157,7 @@ export interface LookedUpDecisionError {
   readonly message: string;
 }
 
-/** Members that it has whatever its status. */
+/** Members that do not depend on the status. */
 export interface LookedUpDecisionMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
@@ -217,7 +217,7 @@ export interface ReceiptError {
   readonly message: string;
 }
 
-/** Members that it has whatever its status. */
+/** Members that do not depend on the status. */
 export interface ReceiptMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer

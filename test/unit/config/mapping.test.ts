@@ -62,7 +62,7 @@ describe('the mapping in a configuration', () => {
     [
       'a filter that compares nothing',
       `filter: "a = 'b'"`,
-      /source\.filter: .*column 3: = compares nothing; write ==/,
+      /source\.filter: .*column 3: = does not compare; write ==/,
     ],
     [
       'a filter that is no text',
