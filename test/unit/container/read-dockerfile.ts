@@ -1,16 +1,16 @@
-/** Reads a Dockerfile as far as this repository's goes: no heredocs, no ONBUILD, `\` as the escape. */
+/** Reads the Dockerfile syntax that this repository uses: no heredocs, no ONBUILD, `\` as the escape. */
 
 export interface Instruction {
-  /** In capitals. */
+  /** Name in capitals. */
   readonly name: string;
   /** Arguments, with continued lines joined; ARGs are not replaced. */
   readonly value: string;
 }
 
 export interface Stage {
-  /** The image or stage that it begins with, ARGs replaced by their defaults. */
+  /** Base image or stage, with ARGs replaced by their defaults. */
   readonly from: string;
-  /** After AS; undefined: the last stage. */
+  /** Name after AS, or undefined for the last stage. */
   readonly name: string | undefined;
   readonly instructions: readonly Instruction[];
 }
