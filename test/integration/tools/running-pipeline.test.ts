@@ -1,4 +1,4 @@
-/** journal, explain and audit beside a real connector. */
+/** journal, explain and audit during a running connector. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
@@ -68,7 +68,7 @@ const explained = (place: Parameters<typeof at>[0]) =>
 const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
 
 test('journal shows shards, positions and live jobs', async () => {
-  // Journal and group are read one after the other: progress may come between.
+  // Journal and group are read one after the other, so progress may occur in between.
   const report = await eventually('the group has committed what the journal has', async () => {
     const one = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
     const places = one.shards.flatMap(({ partitions }) => partitions);
@@ -133,8 +133,8 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
   }
 });
 
-test('the tools change neither group nor owners nor journal', async () => {
-  // The replica that is left takes over from the one that has just ended.
+test('the tools change neither the group nor owners nor the journal', async () => {
+  // The remaining replica takes over from the one that has just ended.
   const settled = async () => {
     const report = await toolJson<JournalReport>('journal', ...flags);
     const owners = new Set(report.shards.map(({ owner }) => owner?.instance));

@@ -50,11 +50,11 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>>
   ],
   'Kafka unreachable': [
     'test/integration/kafka/group-failures.test.ts',
-    'is told of the loss when the broker goes, and comes back with it',
+    'reports the loss when the broker ends, and joins again when it is back',
   ],
   'Kafka refuses the login or the certificate': [
     'test/integration/kafka/security-login.suite.ts',
-    'uses the password that its file has by then, for new connections',
+    'uses the current password of its file for new connections',
   ],
   'Kafka certificate expires': [
     'test/unit/kafka/security/tls-material.test.ts',
@@ -62,7 +62,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>>
   ],
   'right revoked at runtime': [
     'test/integration/kafka/security-rights.suite.ts',
-    'makes its journal, moves every record, waits while a right is taken away, and loses nothing',
+    'creates its journal, settles every record, and waits while a right is revoked',
   ],
 };
 

@@ -51,7 +51,7 @@ test('every TypeScript block of a page is type-correct', () => {
   assert.equal(
     problems.length,
     1,
-    `exactly one problem is expected, in the wrong block:\n${lines.join('\n')}`,
+    `expected one problem, in the wrong block:\n${lines.join('\n')}`,
   );
   assert.match(problems[0] ?? '', /wrong\.mts/);
 });

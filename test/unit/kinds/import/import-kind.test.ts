@@ -250,11 +250,7 @@ test('no import is submitted again while the status path is temporarily lost', a
     },
   );
   const ask = (id: string) => kind.status(id, SIGNAL).then(({ state }) => state);
-  assert.deepEqual(
-    [await ask('one'), made],
-    ['pending', 0],
-    'no probe import is created without need',
-  );
+  assert.deepEqual([await ask('one'), made], ['pending', 0], 'no probe import is created');
   lost = true;
   for (let n = 0; n < 5; n++)
     await assert.rejects(ask('one'), { failure: 'not_found', message: /service\.importPath/ });

@@ -126,11 +126,7 @@ test('a possible arrival is remembered across attempts of one upload, and the gr
   world.start();
   for (let n = 0; n < 5; n++) world.event(0);
   await world.clock.advance(50_000);
-  assert.deepEqual(
-    tries,
-    ['batch-1', 'batch-1'],
-    'within the grace period nothing is submitted again',
-  );
+  assert.deepEqual(tries, ['batch-1', 'batch-1'], 'no new batch within the grace period');
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([failures(world, 'upload_lost'), failures(world, 'upload_expired')], [1, 0]);

@@ -46,11 +46,7 @@ const anomalies = (world: World) =>
 test('a result file with too few rows is downloaded three more times before rows count as missing', async () => {
   const empty = oneBatch(6, () => []);
   await empty.untilSettled(11 * MINUTE);
-  assert.equal(
-    empty.service.calls.results,
-    4 + 1,
-    'four downloads of the first batch, one of the second',
-  );
+  assert.equal(empty.service.calls.results, 4 + 1, 'four of the first batch, one of the second');
   assert.deepEqual([anomalies(empty), offsetsBy(empty, 2).length], [{ missing: 6 }, 6]);
 
   const short = oneBatch(6, (rows) => rows.slice(0, 4));

@@ -51,11 +51,7 @@ test('a member still checks its membership before an upload although the wall cl
   world.clock.correct(-HOUR);
   await world.clock.advance(MINUTE);
   const [batch, ...others] = world.service.batches.values();
-  assert.deepEqual(
-    [batch?.rows, others],
-    [undefined, []],
-    'the batch is created, but not uploaded',
-  );
+  assert.deepEqual([batch?.rows, others], [undefined, []], 'created, but not uploaded');
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   assert.match(
     instance.health.conditions.get('reviews/kafka') ?? '',
