@@ -44,10 +44,7 @@ export function startCli(
       };
       child[stream]?.on('data', look);
       look();
-      ended.then(
-        () => reject(new Error(`ended before it printed ${pattern}: ${out}${err}`)),
-        reject,
-      );
+      ended.then(() => reject(new Error(`ended before ${pattern}: ${out}${err}`)), reject);
     });
   /** Resolves with the match of `pattern` in standard output. Rejects if the process ends before. */
   const said = (pattern: RegExp) => seen('stdout', pattern);

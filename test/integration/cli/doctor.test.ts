@@ -86,7 +86,7 @@ test('before the first start all checks pass, and the journal is not created', a
   assert.ok(!topics.some(({ name }) => name === stack.topics.journal));
 });
 
-test('all checks pass during a running connector, and do not affect it', async () => {
+test('all checks pass while a connector is running, and do not affect it', async () => {
   const replica = await stack.startReplica();
   const decided = async () => (await kafka.readAll(stack.topics.decisions)).length === 20;
   await eventually('20 decisions', decided, { deadlineMs: 60_000 });

@@ -52,7 +52,7 @@ test('a slow reader receives all of a long output', { timeout: 600_000 }, async 
   assert.ok(out.endsWith('\n'));
 });
 
-test('a reader that goes away causes no error, and does not change the exit code', {
+test('a reader that closes the pipe causes no error and does not change the exit code', {
   timeout: 600_000,
 }, async () => {
   const child = check();

@@ -128,11 +128,7 @@ class Session {
     assert.ok(!isLate, `line ${line} takes longer than ${BLOCK_MS} ms:\n${text}\n${printed}`);
     assert.equal(code, exit, `line ${line} ended with exit code ${code}:\n${text}\n${printed}`);
     if (output !== undefined && !isAsShown(printed, this.#here(output)))
-      assert.equal(
-        printed,
-        this.#here(output),
-        `line ${line} prints different output than the page`,
-      );
+      assert.equal(printed, this.#here(output), `the output of line ${line} differs`);
   }
 
   async #start(step: Extract<Step, { kind: 'background' }>, text: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Rows of the failure table: batches that fail. The name of a test begins with the event of its row. */
+/** Rows of the failure table about failing batches. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka/kafka.ts';
@@ -63,7 +63,7 @@ test('batch CANCELLED: the records are submitted again', async () => {
   assert.equal(await cancelled.metric('jobs_failed_total', { reason: 'batch_cancelled' }), 1);
 });
 
-test('batches of a type keep failing: the type pauses with an error in the log, and resumes when one batch succeeds', async () => {
+test('batches of a type keep failing: the type pauses with an error in the log, and resumes when a batch succeeds', async () => {
   const failed = scene('failed');
   await failed.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value >= 1);
   failed.lift();

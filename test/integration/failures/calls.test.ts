@@ -1,4 +1,4 @@
-/** Rows of the failure table: calls to the service that fail. The name of a test begins with the event of its row. */
+/** Rows of the failure table about failing calls. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka/kafka.ts';

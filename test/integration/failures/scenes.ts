@@ -40,9 +40,9 @@ const PIPELINE = {
 export interface SceneOptions {
   /** Records to write before the connector starts: a number of events, by default 8, or the records. */
   readonly events?: number | readonly NewRecord[];
-  /** Faults of this scene's batches; the content type is filled in. */
+  /** Faults of this scene's batches. The content type is added. */
   readonly faults?: readonly FaultInput[];
-  /** Merged into the pipeline's configuration. */
+  /** Options that are merged into the pipeline's configuration. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
 }
 
@@ -98,12 +98,12 @@ export class Scene {
     );
   }
 
-  /** This scene's batches at the service, oldest first. */
+  /** Batches of this scene at the service, oldest first. */
   get batches() {
     return this.#sandbox.batches().filter(({ type }) => type === this.name);
   }
 
-  /** The replica's metric for this pipeline. */
+  /** Returns the first replica's metric for this pipeline. */
   metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     return (this.replicas[0] as Replica).metric(name, { pipeline: this.name, ...labels });
   }
@@ -149,7 +149,7 @@ export class Scene {
       .filter((line) => line.includes(`"pipeline":"${this.name}"`));
   }
 
-  /** Waits until each source record has exactly one terminal record and the balance is 0. `spawnReplica` checks for content in the output. */
+  /** Waits until each source record has exactly one terminal record and the balance is 0. Returns the terminal records. */
   async ends(): Promise<Terminal[]> {
     await this.terminal.untilCount(this.source.length, DEADLINE_MS);
     await this.untilMetric('items_in_flight', {}, (value) => value === 0);
@@ -206,7 +206,7 @@ export interface Run {
   scene(name: string): Scene;
 }
 
-/** Starts the sandbox, writes the records of all scenes and starts a connector with one pipeline per scene. Ends with the test file. */
+/** Starts the sandbox and, after writing all records, a connector with one pipeline per scene. They end with the test file. */
 export async function run(
   kafka: TestKafka,
   scenes: Readonly<Record<string, SceneOptions>>,

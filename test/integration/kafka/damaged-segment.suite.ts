@@ -47,7 +47,7 @@ export function damagedSegmentSuite(kafka: TestKafka & { readonly cluster: Local
       await kafka.cluster.restart(0);
 
       await world.settle(group.start(listener));
-      await world.until('the damaged partition is named', () => group.unread().length > 0);
+      await world.until('the damaged partition is reported', () => group.unread().length > 0);
       const [unread] = group.unread();
       assert.deepEqual([unread?.stream, unread?.partition], ['source', 0]);
       assert.ok(unread !== undefined && unread.offset > 0 && unread.offset < 400);
@@ -56,7 +56,7 @@ export function damagedSegmentSuite(kafka: TestKafka & { readonly cluster: Local
       const namedMs = performance.now();
       for (let n = 3; performance.now() - namedMs < 6_000; n++) {
         await world.produce(source, 1, numbered(n, 1));
-        await world.until('the other is read', () =>
+        await world.until('the other partition is read', () =>
           listener.values('source', 1).includes(`v${n}`),
         );
       }

@@ -82,13 +82,16 @@ describe('a member of the group', () => {
     await world.produce(world.topics.source, 1, numbered(0, 2));
     // Longer than the limit of the test, so nothing may wait for the end of the previous session.
     const { group, listener } = await joined(world, () => undefined, { sessionTimeoutMs: 30_000 });
-    await world.until('the first are read', () => listener.records('source', 1).length === 2);
+    await world.until(
+      'the first records are read',
+      () => listener.records('source', 1).length === 2,
+    );
     await kafka.cluster.kill(0);
     await world.until('the loss is told', () => listener.losses.length > 0);
     await kafka.cluster.restart(0);
     await world.until('it has joined again', () => listener.assignments.length >= 2);
     await world.produce(world.topics.source, 1, numbered(2, 1));
-    await world.until('all are read', () => listener.values('source', 1).includes('v2'));
+    await world.until('all records are read', () => listener.values('source', 1).includes('v2'));
     await world.settle(group.confirmMembership(new AbortController().signal));
   });
 

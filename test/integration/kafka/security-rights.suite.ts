@@ -121,7 +121,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         await told(right, user, command);
         await grant(admin, user, [right]);
       }
-      await eventually(`${user} may`, async () => {
+      await eventually(`${user} has all rights`, async () => {
         const { code, out, err } = await command();
         if (code !== 0) throw new Error(out + err);
         return true;

@@ -18,7 +18,7 @@ after(async () => {
   await connection.close();
 });
 
-test('an open transaction separates the stable end from the end, and a read below the end waits for it', async () => {
+test('with an open transaction the stable end is before the end, and a read up to the end waits for it', async () => {
   const topic = await kafka.createTopic('scan', { partitions: 2 });
   const transactionalId = uniqueName('open');
   await kafka.write(topic, [{ value: 'a' }, { value: 'b' }, { partition: 1, value: 'c' }]);

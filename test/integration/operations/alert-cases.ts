@@ -53,7 +53,7 @@ const paused = (reason: string, values: string, at: Case['at']) => ({
   series: { [`shards_paused{pipeline="p",reason="${reason}"}`]: values },
   at,
 });
-/** Every two minutes of the first hour. */
+/** Evaluation times every two minutes of the first hour. */
 const ALONG = Array.from({ length: 30 }, (_, n) => `${2 * n + 2}m`);
 /** @param blip a short wait that needs no action, either at the start of the series or later */
 const waiting = (reason: string, at: string, before: string, blip: string) => ({

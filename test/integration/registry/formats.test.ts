@@ -54,7 +54,7 @@ async function consumed(value: Buffer): Promise<Record<string, unknown>> {
   const payload = value.subarray(5);
   if (schemaType === 'JSON') return JSON.parse(String(payload));
   if (schemaType !== 'PROTOBUF') return avsc.Type.forSchema(JSON.parse(schema)).fromBuffer(payload);
-  assert.equal(payload[0], 0, 'the first message of the file');
+  assert.equal(payload[0], 0, 'index of the first message');
   const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
   const [type] = (root.lookup(space) as protobuf.Namespace).nestedArray;
   assert.ok(type instanceof protobuf.Type);

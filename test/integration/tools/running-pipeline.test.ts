@@ -1,4 +1,4 @@
-/** journal, explain and audit during a running connector. */
+/** journal, explain and audit while a connector is running. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
@@ -56,7 +56,7 @@ const slow = await kafka.write(
 const replica = await stack.startReplica();
 const terminals = new TerminalRecords(kafka, stack);
 await terminals.untilCount(61);
-await eventually('the slow ones are in review', async () => {
+await eventually('the slow batches are in review', async () => {
   const { jobs } = await toolJson<JournalReport>('journal', ...flags);
   return jobs.reduce((sum, job) => sum + job.left, 0) === 6;
 });
@@ -161,7 +161,7 @@ test('the tools change neither the group nor owners nor the journal', async () =
   );
 });
 
-test('without the connector, waiting records are shown as such, and deliberate damage is found', async () => {
+test('without a connector, waiting records are shown as waiting, and a duplicated decision is found', async () => {
   for (const { process } of stack.replicas) process.kill('SIGKILL');
   await Promise.all(stack.replicas.map(({ process }) => process.exited));
   const [waiting] = await kafka.write(stack.topics.source, [

@@ -20,7 +20,7 @@ export const WORKING_TREE: Build = {
 };
 
 /**
- * Unpacks the released version. It runs with the packages of the working tree.
+ * Unpacks the released version, which runs with the packages of the working tree.
  * @param directory an empty directory
  * @throws Error if one of its packages is no longer installed
  */

@@ -1,6 +1,6 @@
 /**
  * Rolling upgrade of a group under load from the released version to the working tree and back.
- * Replicas are killed or stopped one at a time. The chaos tests' verdict is applied.
+ * Replicas are killed or stopped one at a time. The verdict is the same as in the chaos tests.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -71,12 +71,12 @@ class Roll {
     return replica;
   }
 
-  /** Replaces the replica that has run longest. @returns the number of shards with live jobs that the new replica took over */
+  /** Replaces the replica that has run longest. @returns number of shards with live jobs that the new one took over */
   async replace(end: 'SIGKILL' | 'SIGTERM', build: Build): Promise<number> {
     const old = this.#running.shift();
     assert.ok(old !== undefined);
     const busy = () => liveJobs(old.replica, this.#stack.replicas) > 0;
-    await eventually(`${old.build.name} has batches under way`, busy, { deadlineMs: DEADLINE_MS });
+    await eventually(`${old.build.name} has batches in flight`, busy, { deadlineMs: DEADLINE_MS });
     old.replica.process.kill(end);
     const { code } = await old.replica.process.exited;
     if (end === 'SIGTERM') assert.equal(code, 0, old.replica.lines.slice(-15).join('\n'));

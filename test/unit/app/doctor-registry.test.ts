@@ -67,7 +67,7 @@ test('missing subjects fail the output check, with the command to run, and warn 
   assert.equal(source?.status, 'warning');
 });
 
-test('a source whose latest schema can be read passes', async () => {
+test('a source with a readable latest schema passes the check', async () => {
   await registry.register(SUBJECT, { type: 'AVRO', text: EVENT }, SIGNAL);
   const { source } = await ask();
   assert.deepEqual(source, {
@@ -76,7 +76,7 @@ test('a source whose latest schema can be read passes', async () => {
   });
 });
 
-test('a schema of another type and an invalid one fail', async () => {
+test('a schema of another type and an invalid schema fail the check', async () => {
   await registry.register(SUBJECT, { type: 'JSON', text: '{}' }, SIGNAL);
   assert.match(
     (await ask()).source?.found ?? '',

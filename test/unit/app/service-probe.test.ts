@@ -93,7 +93,7 @@ describe('probe of the service', () => {
     await accepted;
   });
 
-  it('ends the wait for the key with its signal', async () => {
+  it('ends the wait for the key when its signal is aborted', async () => {
     outcome = KEY_REFUSED;
     probe.start();
     const stopping = new AbortController();
@@ -179,7 +179,7 @@ describe('probe of the service', () => {
     assert.equal(probes, 1);
   });
 
-  it('ends with the process', async () => {
+  it('stops when the process ends', async () => {
     outcome = DOWN;
     probe.start();
     await clock.advance(3_000);

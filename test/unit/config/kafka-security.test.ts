@@ -99,7 +99,7 @@ describe('kafka.tls and kafka.sasl', () => {
       [/^kafka\.tls\.ca: .*has no PEM part "CERTIFICATE"/],
     ],
     [
-      'a key in place of the path of its file',
+      'a key instead of the path of its file',
       `tls: {enabled: true, certificate: "${certificate}", key: "-----BEGIN PRIVATE KEY-----"}`,
       [/^kafka\.tls\.key: .*write the path of the file/],
     ],
@@ -158,7 +158,7 @@ describe('kafka.tls and kafka.sasl', () => {
       [/oauth\.tokenEndpoint: .*http would expose the client secret/],
     ],
     [
-      'a parameter that has an option of its own',
+      'a parameter that has its own option',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, parameters: {scope: x}}}`,
       [/oauth\.parameters: .*scope: it has an option of its own/],
     ],

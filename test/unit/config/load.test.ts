@@ -47,7 +47,7 @@ describe('a valid configuration', () => {
       assert.throws(() => objectiveOf(`share: ${wrong}`), ConfigError, wrong);
   });
 
-  it('has a column for each metadata key, for listed ones, or for none', () => {
+  it('selects columns for all metadata keys, listed keys or none', () => {
     const columnsOf = (text: string) =>
       parse(MINIMAL.replace('}}]', `}, review: {${text}}}]`)).pipelines[0]?.review.columns;
     assert.equal(columnsOf(''), undefined);
@@ -216,7 +216,7 @@ htpp: {}
   });
 
   for (const [what, text] of [
-    ['references without an end', (count: number) => `x: "${'${A:-'.repeat(10 * count)}"\n`],
+    ['unterminated references', (count: number) => `x: "${'${A:-'.repeat(10 * count)}"\n`],
     [
       'members',
       (count: number) =>
@@ -286,9 +286,9 @@ htpp: {}
   }
 
   for (const [what, text, pattern] of [
-    ['a bracket that is never closed', 'kafka: [', /c\.yaml:1:\d+ {2}kafka: not valid YAML/],
+    ['an unclosed bracket', 'kafka: [', /c\.yaml:1:\d+ {2}kafka: not valid YAML/],
     [
-      'a key given twice',
+      'a duplicate key',
       'a: [{b: hunter2,\n b: 2}]',
       /c\.yaml:2:2 {2}a: not valid YAML: the key is already there/,
     ],
@@ -351,7 +351,7 @@ pipelines: [${first}, ${second}]
     );
   });
 
-  it('let two pipelines read the same topic and write to the same topics', () => {
+  it('allow two pipelines with the same source and output topics', () => {
     const topics = 'output: {topic: o}, deadLetters: {topic: d}';
     parse(
       two(`{name: a, source: {topic: x}, ${topics}}`, `{name: b, source: {topic: x}, ${topics}}`),

@@ -76,7 +76,7 @@ describe('a secret in a file', () => {
     assert.equal(secret.reveal(), 'second');
   });
 
-  it('keeps its last good value while the file is missing, empty, or a pipe', async () => {
+  it('keeps its last valid value while the file is missing, empty, or a pipe', async () => {
     const path = join(directory, 'flaky');
     writeFileSync(path, 'good');
     const secret = Secret.file(path);
@@ -97,7 +97,7 @@ describe('a secret in a file', () => {
     assert.throws(() => Secret.file(path), /not a regular file/);
   });
 
-  it('is found relative to the configuration file', () => {
+  it('has a path relative to the configuration file', () => {
     writeFileSync(join(directory, 'key'), 'from-file\n');
     const config = parseConfig(withKey('{file: key}'), {}, { file: 'c.yaml', directory });
     assert.equal(config.service.apiKey.reveal(), 'from-file');

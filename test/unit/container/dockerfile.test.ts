@@ -1,4 +1,4 @@
-/** Static checks of the Dockerfile and the compose file, which the test machines cannot run. */
+/** Static checks of the Dockerfile and the compose file, because test machines cannot run them. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -3,7 +3,7 @@
 export interface Instruction {
   /** Name in capitals. */
   readonly name: string;
-  /** Arguments, with continued lines joined; ARGs are not replaced. */
+  /** Arguments with continued lines joined, and with ARGs not replaced. */
   readonly value: string;
 }
 
@@ -42,7 +42,7 @@ export function readDockerfile(text: string): Dockerfile {
 /** Returns the shell command of a RUN without its options, such as `--mount`. */
 export const shellCommand = (value: string): string => value.replace(/^(?:--\S+\s+)+/, '');
 
-/** The words of CMD, ENTRYPOINT or HEALTHCHECK … CMD in JSON form. @throws Error when it is another form: then a shell would stand in between. */
+/** Returns the words of CMD, ENTRYPOINT or HEALTHCHECK … CMD. @throws Error without JSON form, which would start a shell */
 export function execForm(value: string): string[] {
   const json = /\[.*\]$/s.exec(value)?.[0];
   const words: unknown = json === undefined ? undefined : JSON.parse(json);

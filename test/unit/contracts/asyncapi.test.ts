@@ -35,7 +35,7 @@ function target(ref: string): unknown {
 
 const follow = (value: Loose): Loose => (value?.$ref === undefined ? value : target(value.$ref));
 
-test('asyncapi.yaml fits the published schema of AsyncAPI 3.0', () => {
+test('asyncapi.yaml is valid by the published schema of AsyncAPI 3.0', () => {
   const schema = structuredClone(
     createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json') as Loose,
   );
@@ -71,7 +71,7 @@ test('every reference has a target, and every schema of contracts/ is referenced
   assert.deepEqual([...referred].sort(), files.sort());
 });
 
-test('the examples of its messages fit their schemas', () => {
+test('the examples of messages match their schemas', () => {
   let checked = 0;
   for (const message of Object.values(DOCUMENT.components.messages) as Loose[]) {
     for (const { payload, headers } of message.examples ?? []) {

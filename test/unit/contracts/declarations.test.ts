@@ -11,7 +11,7 @@ test('the declarations are up to date with the schemas of contracts/', () => {
   assert.ok(readFileSync(DECLARATIONS, 'utf8') === renderedDeclarations(), 'run npm run generate');
 });
 
-test('the package exports every declaration, and the files of contracts/', () => {
+test('the package exports every declaration and the files of contracts/', () => {
   const declared = [...renderedDeclarations().matchAll(/^export (?:type|interface) (\w+)/gm)].map(
     ([, name = '']) => name,
   );

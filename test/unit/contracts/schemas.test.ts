@@ -1,4 +1,4 @@
-/** The published JSON Schemas, and their examples. */
+/** Published JSON Schemas and their examples. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';

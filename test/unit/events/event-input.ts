@@ -5,7 +5,7 @@ import type { SourceRecord } from '../../../src/core/record.ts';
 import { compileExpression, EventInput } from '../../../src/events/expression/index.ts';
 import type { MemberPath } from '../../../src/events/expression/input.ts';
 
-/** An event with the input that its expressions share. */
+/** Input for the expressions of one event. */
 export interface TestInput {
   readonly input: EventInput;
   /** Starts the event in another input. */

@@ -65,7 +65,7 @@ test('every mistake in an expression is reported with its position before the fi
   }
 });
 
-test('inherited members are not visible, and __proto__ is a name like any other', () => {
+test('inherited members are not visible, and __proto__ is an ordinary name', () => {
   gives({
     'constructor.name': undefined,
     'constructor.name || `0`': '0',

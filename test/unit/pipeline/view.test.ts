@@ -1,4 +1,4 @@
-/** State of the pipeline for operators: Pipeline.view. */
+/** State of the pipeline for operators (Pipeline.view). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World } from '../../support/engine/world.ts';
@@ -7,7 +7,7 @@ import type { ServiceScript } from '../../support/memory/service/review-service.
 const NEVER: ServiceScript = { review: () => ({ afterMs: 'never' }) };
 const jobsOf = (instance: Instance) => instance.pipeline.view().jobs;
 
-test('a batch under review shows its id, type, age, rows and a record to explain', async () => {
+test('a batch under review shows its id, type, age, rows and first record', async () => {
   const world = new World({ service: NEVER });
   const instance = world.start();
   world.produce(5, { types: ['a'] });

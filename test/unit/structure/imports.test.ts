@@ -204,7 +204,7 @@ test('in src only the sandbox command imports the sandbox, and only when it runs
   assert.doesNotMatch(text, /from '[^']*\/sandbox\/src\//);
 });
 
-test('dev imports only src, packages and itself', () => {
+test('dev imports only from src, packages and dev', () => {
   for (const file of globSync('dev/**/*.ts', { cwd: ROOT })) {
     const text = readFileSync(path.join(ROOT, file), 'utf8');
     for (const [, specifier = ''] of text.matchAll(SPECIFIER)) {

@@ -43,7 +43,7 @@ for (const [name, entry] of [
   ['consumer', 'index.ts'],
   ['sandbox', 'sandbox.ts'],
 ] as const)
-  test(`packages/${name} depends on the packages that it loads, in the versions of the connector`, () => {
+  test(`packages/${name} depends on exactly the packages that it loads, in the versions of the connector`, () => {
     const connector = read('package.json');
     const own = read(`packages/${name}/package.json`);
     const loaded = [...packagesOf(new URL(`packages/${name}/src/${entry}`, ROOT))].sort();

@@ -54,7 +54,7 @@ function problemsOf(text: string): readonly string[] {
   }
 }
 
-test('every unnamed yaml block of a page is a valid part of a configuration or of a sandbox policy', () => {
+test('every unnamed YAML block of a page is a valid part of a configuration or a sandbox policy', () => {
   let checked = 0;
   for (const page of PAGES.filter((one) => !TESTED.includes(one)))
     for (const { language, words, line, text } of blocksOf(

@@ -21,7 +21,7 @@ test('the list contains exactly the metrics that the code updates', () => {
   assert.deepEqual([...counted].toSorted(), Object.keys(METRICS).toSorted());
 });
 
-test('a scrape of a process with 200 shards has as many series as one with two', async () => {
+test('a process with 200 shards exposes as many series as a process with two', async () => {
   const series = async (shards: number) => {
     const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
     const health = new Health({ stuckAfterMs: 60_000 });

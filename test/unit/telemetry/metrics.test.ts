@@ -38,7 +38,7 @@ describe('metric list', () => {
     );
   });
 
-  it('covers stages from 5 ms to 24 h', () => {
+  it('has buckets for stages from 5 ms to 24 h', () => {
     assert.equal(METRICS.stage_duration_seconds.buckets[0], 0.005);
     assert.equal(METRICS.stage_duration_seconds.buckets.at(-1), 86_400);
   });

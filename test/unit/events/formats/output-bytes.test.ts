@@ -11,7 +11,7 @@ const AGAIN =
 interface ReadOutput {
   readonly name: string;
   readonly format: string;
-  /** base64 */
+  /** Value in base64. */
   readonly value: string;
 }
 

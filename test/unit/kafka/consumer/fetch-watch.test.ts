@@ -159,5 +159,5 @@ test('partitions without a leader, paused partitions and a stopped fetch loop do
   const still = session(t);
   await still.fetched({ 0: 0, 1: 0 });
   await still.pass(500_000);
-  assert.deepEqual([still.seeks, still.ended], [[], []], 'the group is silent as well');
+  assert.deepEqual([still.seeks, still.ended], [[], []], 'the whole session has no fetches');
 });

@@ -73,7 +73,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       await group.heartbeat({ interval: 0 });
       assert.equal(sent.length, 2);
       await group.heartbeat({ interval: 3_000 });
-      assert.equal(sent.length, 2, 'nothing is due');
+      assert.equal(sent.length, 2, 'no heartbeat is due');
       assert.equal(emitted(), 2);
     });
 

@@ -70,7 +70,7 @@ describe('the installed kafkajs', () => {
     });
   }
 
-  it('is pinned to exactly that version in package.json and in the lock file', async () => {
+  it('is pinned to the patched version in package.json and the lock file', async () => {
     const { PATCHED_VERSION } = await import('../../../../src/kafka/kafkajs/internals.ts');
     const json = async (file: string) =>
       JSON.parse(await readFile(path.join(repository, file), 'utf8'));

@@ -1,4 +1,4 @@
-/** Patch 19 of kafkajs: each test fails without its part of src/kafka/kafkajs/leader-patches.ts. */
+/** Patch 19 of kafkajs. Each test fails without its part of src/kafka/kafkajs/leader-patches.ts. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';

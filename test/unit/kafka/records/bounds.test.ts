@@ -66,7 +66,7 @@ describe('turns of the event loop', () => {
     };
     await Promise.all([read(), read(), read()]);
     isOver = true;
-    assert.equal(new Set(turns).size, 3, `read in the turns ${turns}`);
+    assert.equal(new Set(turns).size, 3, `read in turns ${turns}`);
   });
 });
 

@@ -39,7 +39,7 @@ async function logIn(
 }
 
 describe('a login with scram', () => {
-  it('sends a name with commas and equals signs as RFC 5802 writes them', async () => {
+  it('encodes commas and equals signs in a name as in RFC 5802', async () => {
     assert.match((await logIn([() => ''], 'a,b=c')).said[0] ?? '', /^n,,n=a=2Cb=3Dc,r=/);
   });
 

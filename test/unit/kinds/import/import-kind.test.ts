@@ -100,7 +100,7 @@ test('a value without a string type and a data object becomes a dead letter with
   assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
 });
 
-test('an import is created without a body, uploaded as JSON Lines and polled in all its states', async () => {
+test('an import is created without a body, uploaded as JSON Lines, and polled in all states', async () => {
   const calls: unknown[] = [];
   let made = 0;
   let rawStatus = '';

@@ -90,7 +90,7 @@ async function outcomesOf(
 
 const check = (value: unknown) => assertContract('looked-up-decision', value);
 
-test('an id is the whole value, or a field of the event', () => {
+test('an id is the whole value or a field of the event', () => {
   assert.deepEqual([decoded(' d-1\n'), decoded('a/b?c')], ['d-1', 'a/b?c']);
   assert.equal(decoded({ ref: { id: 'd-2' } }, { decisionId: 'ref.id' }), 'd-2');
 });

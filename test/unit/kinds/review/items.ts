@@ -1,4 +1,4 @@
-/** Items, and their rows in an upload. */
+/** Items and their rows in an upload. */
 import assert from 'node:assert/strict';
 import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.ts';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';

@@ -48,7 +48,7 @@ test('five failures in a row block a type, and after the pause one more is enoug
   assert.equal(logger.lines.length, 1);
 });
 
-test('a wait is reported with its reason until the type is unblocked or the wait is given up', async () => {
+test('a wait is reported with its reason until the type is unblocked or the wait is aborted', async () => {
   const { clock, breakers, waits } = world();
   breakers.rejected('a', 'no');
   for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('b');

@@ -32,7 +32,7 @@ function world() {
   return { clock, waits, gauge, said, shard, turn };
 }
 
-test('each reason shows who waits for it, and its gauge counts them', () => {
+test('each reason shows its waiters, and its gauge counts them', () => {
   const { waits, gauge } = world();
   const one = waits.begin('memory', 'shard 1');
   const two = waits.begin('memory', 'shard 2');

@@ -85,7 +85,7 @@ test('one pass at a time rereads the records of all refused batches, which are p
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(count.most, 1);
-  assert.ok(count.records <= 3 * 2_000, `${count.records} records read again for 2,000 letters`);
+  assert.ok(count.records <= 3 * 2_000, `${count.records} records reread for 2,000 dead letters`);
   assert.ok(transactions <= 200, `${transactions} transactions for 2,000 letters, at most 50 each`);
   assert.equal(instance.budget.usedBytes, 0);
 });

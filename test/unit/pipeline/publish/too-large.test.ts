@@ -110,7 +110,7 @@ for (const [what, wrap, settings] of [
     assert.deepEqual(decided(world), [0, 1, 2, 3, 5]);
     assert.deepEqual(letterOf(world).slice(0, 2), ['4', 'too_large']);
     const [letter] = world.published('dead');
-    assert.match(String(letter?.value), /"content"/, 'the dead letter repeats the record');
+    assert.match(String(letter?.value), /"content"/, 'the dead letter contains the record');
     assert.equal(world.instances[0]?.metrics.counter('claims_total', { outcome: 'owned' }), 1);
   });
 }

@@ -29,7 +29,7 @@ const journalKeys = (world: World, shard = 0) =>
     .committed()
     .map(({ key }) => String(key));
 
-test('the first claim writes owner, then meta and the start position in one transaction', async () => {
+test('the first claim writes the owner, then meta and the start position in one transaction', async () => {
   const transactions: [string[], string][] = [];
   const world = new World({
     partitions: 1,
@@ -309,7 +309,7 @@ test('records that retention removed while no replica ran count as lost, except 
   assert.equal(
     second.metrics.counter('unread_records_lost_total'),
     2,
-    'offsets 0 and 3: the others are in jobs',
+    'offsets 0 and 3, because the others are in jobs',
   );
   await world.clock.advance(11_000);
   assert.equal(world.committed(0).offset, 6);

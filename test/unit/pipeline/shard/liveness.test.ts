@@ -1,4 +1,4 @@
-/** I8: waits have reasons, and outages of an hour lose nothing and restart nothing. Tested with the whole engine in memory. */
+/** I8: waits have reasons, and outages of an hour lose and restart nothing. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';

@@ -1,4 +1,4 @@
-/** A shard that is lost repeatedly at the same position (I8) is reported and claimed more slowly. Tested with the engine in memory. */
+/** Shards that are lost repeatedly at one position (I8) are reported and claimed more slowly. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch } from '../../../../src/core/ports/kafka.ts';

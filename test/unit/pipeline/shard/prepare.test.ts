@@ -81,7 +81,7 @@ test('intake waits with a reason while schemas are unavailable, and loses nothin
   world.assertExactlyOnce();
 });
 
-test('a replica that waits for schemas can still stop, and the next one continues', async () => {
+test('a replica that waits for schemas can be stopped, and the next replica continues', async () => {
   const registry = new Registry({ up: false });
   const world = worldWith(registry);
   const first = world.start();
@@ -105,7 +105,7 @@ test('reread records wait for their schemas', async () => {
   await world.clock.advance(5 * MINUTE);
   assert.equal(world.decisions().length, 15, 'the records of the other batches');
   assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
-  assert.equal(instance.budget.usedBytes, 0, 'other pipelines may need the memory meanwhile');
+  assert.equal(instance.budget.usedBytes, 0, 'other pipelines may need the memory');
   registry.back();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();

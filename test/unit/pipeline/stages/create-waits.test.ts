@@ -31,7 +31,10 @@ for (const failure of [
     await world.clock.advance(10 * MINUTE);
     assert.equal(world.decisions().length, 50);
     assert.equal(instance.gauge('shards_paused', { reason: 'transfer' }) ?? 0, 0);
-    assert.ok(asked >= 20 && asked < 600, `${asked} tries in 10 minutes, with 10 batches waiting`);
+    assert.ok(
+      asked >= 20 && asked < 600,
+      `${asked} attempts in 10 minutes, with 10 waiting batches`,
+    );
     failing = false;
     await world.untilSettled(MINUTE);
     world.assertExactlyOnce();

@@ -1,4 +1,4 @@
-/** Memory of result files in the whole engine: slices are released after the commit of their decisions, and on every other path. */
+/** Memory of result files: slices are released after the commit of their decisions and on all other paths. Engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed, withFiles } from '../../../support/engine/changed.ts';

@@ -116,7 +116,7 @@ for (const [what, given, titles, text = /^/] of CASES)
     assert.match(causes[0]?.text ?? '', text);
   });
 
-test('each cause links to a page of the runbook, and each wait reason has texts', () => {
+test('each cause links to a runbook page, and each wait reason has texts', () => {
   const pages = [
     ...CASES.flatMap(([, given]) => verdictOf(given).causes.map(({ runbook }) => runbook)),
     ...Object.values(REASONS).map(({ runbook }) => runbook),

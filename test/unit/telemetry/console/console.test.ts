@@ -67,7 +67,7 @@ test('browsers must not load other origins, run inline scripts or frame the page
   assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|https?:\/\//);
 });
 
-test('other paths are left to the server', async () => {
+test('other paths are not handled by the console', async () => {
   const ask = consoleOf(busyScene());
   for (const path of [
     '/metrics',
@@ -123,7 +123,7 @@ test('with 200 shards and 5,000 batches a response stays small', async () => {
   assert.equal(stateOf(answer).detail.jobs.length, 50);
 });
 
-test('conditions and loops of another pipeline belong to its tab', async () => {
+test('conditions of another pipeline are shown only in its tab', async () => {
   const shown = busyScene();
   shown.health.notReady('profile-import/kafka', 'not a member of group g: it was closed');
   const { pipelines, detail } = stateOf(await consoleOf(shown)('/api/state'));

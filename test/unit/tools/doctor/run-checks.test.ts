@@ -1,4 +1,4 @@
-/** Check runner: each check runs once, in order, after its prerequisites, within its timeout. */
+/** Check runner, which runs each check once, in order, after its prerequisites and within its timeout. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

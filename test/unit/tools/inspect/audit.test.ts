@@ -268,7 +268,7 @@ test('a journal of another pipeline and an unreadable one are refused', async ()
   await assert.rejects(auditOf(world), isInspectError('refused', /does not know: key "surprise"/));
 });
 
-test('an open transaction on an output is reported, and ends the audit after the longest transaction of the connector', async () => {
+test('an open transaction on an output is reported, and fails the audit after the maximum transaction time', async () => {
   const world = new World({
     partitions: 1,
     kafka: { transactions: { timeoutMs: 3_600_000, maxMessageBytes: 1_000_000 } },

@@ -53,7 +53,7 @@ async function settleThree(world: World, aheadMs = 0): Promise<void> {
   await world.untilSettled(MINUTE_MS);
 }
 
-test('records before an offset that the group had before the first start are unknown, with and without compaction', async () => {
+test('records before an offset that was committed before the first start are unknown, even after compaction', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 5; n++) world.event(0);
   world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
@@ -135,7 +135,7 @@ test('a job that moves to its next attempt while the journal is read and compact
   assert.equal(attempt, 3);
 });
 
-test('records removed from an output by retention while it is read are not called missing', async () => {
+test('records that retention removes from an output during the audit do not count as missing', async () => {
   const world = new World({ partitions: 1 });
   oneDecisionsPartition(world);
   world.start();

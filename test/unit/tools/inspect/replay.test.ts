@@ -126,7 +126,7 @@ test('an original that is too large for the target is reported and skipped, and 
   assert.deepEqual(keysOf(world), ['k7', 'k8', 'k1233']);
 });
 
-test('topics that a pipeline of the configuration writes, and internal topics of Kafka, are refused as targets; the source is accepted', async () => {
+test('topics that a configured pipeline writes and internal topics are refused as targets, except for the source', async () => {
   const world = worldWith(1, () => 'commit');
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };
   world.kafka.cluster.createTopic('__consumer_offsets', 1);
@@ -140,7 +140,7 @@ test('topics that a pipeline of the configuration writes, and internal topics of
   assert.equal((await replay(world, { to: TOPICS.source }, reserved)).counts.replayed, 1);
 });
 
-test('an original has the key, the value and each header of its record, in order, without those of the dead letter', () => {
+test('an original has the key, the value and the headers of its record in order, without those of the dead letter', () => {
   const headers = headerList({
     twice: [Buffer.from('a'), null],
     toString: Buffer.from('b'),

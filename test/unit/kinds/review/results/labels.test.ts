@@ -4,7 +4,7 @@ import { readLabels } from '../../../../../packages/client/src/results/labels.ts
 
 const named = (name: string) => ({ name, applied: true, explanation: null });
 
-test('labels are read in every likely form', () => {
+test('labels are read in every likely format', () => {
   const cases: [cell: string, labels: unknown][] = [
     ['', []],
     ['  ', []],

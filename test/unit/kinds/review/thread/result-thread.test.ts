@@ -74,7 +74,7 @@ test('an empty file, a file without header and a truncated file end as in the ma
   }
 });
 
-test('an error of the source is thrown after the rows before it', async () => {
+test('an error of the source is thrown after its previous rows were returned', async () => {
   const broken = new Error('the connection broke');
   const source = async function* () {
     yield Buffer.from(HEADER + row(1) + row(2));
@@ -120,7 +120,7 @@ test('records much larger than their rows fit', async () => {
   }
 });
 
-test('no more of a file is requested than its reader consumes', async () => {
+test('a file is requested only as fast as its reader consumes it', async () => {
   let given = 0;
   const source = (async function* () {
     yield Buffer.from(HEADER);
