@@ -48,7 +48,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.match(unknown.err, /There is no import with this id/);
   });
 
-  it('warns against a second submission if the state of a sent file is unavailable, and retries during an outage', async (t) => {
+  it('warns against a second submission if the state is unavailable, and retries during an outage', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     const elsewhere = service.file(

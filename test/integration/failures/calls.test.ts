@@ -164,7 +164,7 @@ test('upload address expired: the batch is abandoned and its records are submitt
   assert.equal(await expired.metric('jobs_failed_total', { reason: 'upload_expired' }), 1);
 });
 
-test('upload too large for the storage: the batch is halved, and a single item that is too large gets an ERROR decision', async () => {
+test('upload too large for the storage: the batch is halved, and a single item gets an ERROR decision', async () => {
   const large = scene('large');
   const terminal = await large.ends();
   assert.deepEqual(outcomes(terminal), ['SUCCESS', 'SUCCESS', 'ERROR upload_too_large', 'SUCCESS']);

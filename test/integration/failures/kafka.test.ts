@@ -47,7 +47,7 @@ test('topics or permissions misconfigured: the connector exits with code 4 and n
   assert.ok(out.includes(journal) && out.includes('cleanup.policy is'), out);
 });
 
-test('Kafka unreachable: without a broker at the address the connector exits with code 3, the address and the remedy', async () => {
+test('Kafka unreachable: the connector exits with code 3 and names the address and the remedy', async () => {
   const config = parse(readFileSync(configFile, 'utf8'));
   config.kafka.brokers = ['127.0.0.1:1'];
   const changed = `${configFile}.unreachable.yaml`;

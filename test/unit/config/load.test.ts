@@ -427,7 +427,7 @@ describe('configuration files', () => {
     }
   });
 
-  it('in the repository: the example is valid as it is, has only the first options, and differs from the defaults only in namess', async () => {
+  it('in the repository: the example is valid as it is, has only the first options, and differs from the defaults only in names', async () => {
     const file = new URL('config/example.yaml', ROOT);
     const options = effectiveOptions(await loadConfig(file.pathname, {}));
     const defaults = new Map(

@@ -1,4 +1,4 @@
-/** Reads the Dockerfile syntax that this repository uses: no heredocs, no ONBUILD, `\` as the escape. */
+/** Reads the Dockerfile syntax that this repository uses, without heredocs and ONBUILD, and with `\` as the escape. */
 
 export interface Instruction {
   /** Name in capitals. */

@@ -63,7 +63,7 @@ for (const { name } of CONTRACTS) {
         found.properties === undefined && found.const === undefined && found.items === undefined;
       if (leaf && member.oneOf?.some(({ $ref }) => $ref === '#/$defs/error') !== true)
         assert.ok((member.examples ?? []).length > 0, `${where} has no example`);
-      // Checks top-level members only; the example files cover the others. Status and error depend on each other.
+      // Checks top-level members only, except status and error, which depend on each other. Example files cover the others.
       const top = /^\/([\w-]+)$/.exec(where)?.[1];
       if (top !== undefined && top !== 'status' && top !== 'error') {
         for (const example of member.examples ?? [])

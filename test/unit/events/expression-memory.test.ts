@@ -1,4 +1,4 @@
-/** Memory of expressions: a process with a small heap survives expensive ones. */
+/** Checks that expensive expressions do not exhaust a small heap. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Responses without the requested data: the admin must fail instead of inventing it. */
+/** Responses without the requested data, on which the admin must fail. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';

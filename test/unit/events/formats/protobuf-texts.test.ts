@@ -1,4 +1,4 @@
-/** Real-world .proto files: parts that do not affect decoding must not prevent it. */
+/** Real-world .proto files, in which parts that do not affect decoding must not prevent it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { protobufReader } from '../../../support/records/protobuf.ts';

@@ -165,7 +165,7 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
         const { waitForPendingRequests } = requestQueue;
         requestQueue.waitForPendingRequests = async () => {
           requestQueue.waitForPendingRequests = waitForPendingRequests;
-          // It found no pending request; then one arrives.
+          // A request arrives after the check for pending requests.
           asked = assert.rejects(request(600_000), {
             name: 'KafkaJSConnectionClosedError',
             retriable: true,

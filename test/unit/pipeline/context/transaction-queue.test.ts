@@ -59,7 +59,7 @@ const write = (key: string): Transaction => ({ journal: [{ key, value: null }] }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {
-  test(`a transaction with the failure ${failure} ends the queue and is reported once, and no later one is built`, async () => {
+  test(`a transaction that fails as ${failure} ends the queue, is reported once, and no later one is built`, async () => {
     const { queue, pending, failures, keys, metrics } = world();
     const error = new TransactionError(failure, 'no');
     const a = queue.run(() => write('a'));

@@ -31,7 +31,7 @@ const told = (instance: Instance): unknown[] =>
     .filter(({ message }) => message === 'pipeline stalled')
     .map(({ fields }) => fields.reason);
 
-test('while Kafka is unreachable for an hour, the process is live and not ready; afterwards all records are settled once', async () => {
+test('while Kafka is unreachable for an hour, the process is live and not ready, and later settles all records once', async () => {
   let away = false;
   const {
     world: it,

@@ -58,7 +58,7 @@ const isInspectError = (failure: string, message: RegExp) => (error: InspectErro
 test('records without a terminal record are unknown after a reset of their partition', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
   world.start();
-  // Records 0 and 3 are buffered; 1 and 2 are decided.
+  // Records 0 and 3 are buffered, 1 and 2 are decided.
   for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
   await world.clock.advance(5_000);
   for (let n = 0; n < 4; n++) world.event(0, 'd');
@@ -126,7 +126,7 @@ test('records under review in a lost journal are unknown, before and after the p
   assert.equal(await stateOf(world, 2), 'unknown');
 });
 
-test('a timestamp in the future does not hide the terminal record, because outputs are read completely before a record counts as missing', async () => {
+test('a timestamp in the future does not hide a terminal record, because outputs are read completely', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   world.event(0, 'a', world.clock.now() + 7 * 24 * 3_600_000);
@@ -288,7 +288,7 @@ test('an open transaction on an output is reported, and fails the audit after th
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
 });
 
-test('a record that the filter excludes is skipped, not missing; if the filter cannot be evaluated it is unknown', async () => {
+test('a record that the filter excludes is skipped, and unknown if the filter cannot be evaluated', async () => {
   const world = new World({
     partitions: 1,
     wrap: (ports) => {
