@@ -21,21 +21,22 @@ export interface BatchLimits {
 }
 
 export class ItemBuffers implements Disposable {
-  readonly #limits: BatchLimits;
+  readonly #limitsOf: (type: string) => BatchLimits;
   readonly #open: (type: string, seal: () => void) => ItemBatch;
   readonly #sealed: (batch: ItemBatch) => void;
   readonly #batches = new Map<string, ItemBatch>();
 
   /**
+   * @param limitsOf limits of the batches of a type
    * @param open begins a batch of a type, which `seal` ends
    * @param sealed takes a batch that was ended
    */
   constructor(
-    limits: BatchLimits,
+    limitsOf: (type: string) => BatchLimits,
     open: (type: string, seal: () => void) => ItemBatch,
     sealed: (batch: ItemBatch) => void,
   ) {
-    this.#limits = limits;
+    this.#limitsOf = limitsOf;
     this.#open = open;
     this.#sealed = sealed;
   }
@@ -56,8 +57,7 @@ export class ItemBuffers implements Disposable {
    */
   get nextDueMs(): number {
     let due = Infinity;
-    for (const { sinceMs } of this.#batches.values())
-      due = Math.min(due, sinceMs + this.#limits.maxAgeMs);
+    for (const batch of this.#batches.values()) due = Math.min(due, this.#dueMs(batch));
     return due;
   }
 
@@ -66,7 +66,7 @@ export class ItemBuffers implements Disposable {
    * seals the items before it. @throws if its row cannot be written; then nothing is sealed
    */
   add(item: ContentItem, sinceMs: number): void {
-    const { maxBytes, maxOffsetBytes, maxRows } = this.#limits;
+    const { maxBytes, maxOffsetBytes, maxRows } = this.#limitsOf(item.type);
     const before = this.#batches.get(item.type);
     const fits = before !== undefined && before.bytes + item.bytes <= maxBytes;
     const batch = fits ? before : this.#begin(item.type);
@@ -89,7 +89,7 @@ export class ItemBuffers implements Disposable {
   /** Seals the batches that are old enough at `nowMs`. */
   sealAged(nowMs: number): void {
     for (const batch of [...this.#batches.values()])
-      if (nowMs >= batch.sinceMs + this.#limits.maxAgeMs) this.#seal(batch);
+      if (nowMs >= this.#dueMs(batch)) this.#seal(batch);
   }
 
   /** Discards all items. */
@@ -102,6 +102,10 @@ export class ItemBuffers implements Disposable {
   #begin(type: string): ItemBatch {
     const batch: ItemBatch = this.#open(type, () => this.#seal(batch));
     return batch;
+  }
+
+  #dueMs({ type, sinceMs }: ItemBatch): number {
+    return sinceMs + this.#limitsOf(type).maxAgeMs;
   }
 
   #seal(batch: ItemBatch): void {

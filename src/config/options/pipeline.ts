@@ -6,9 +6,11 @@ import {
   duration,
   flag,
   integer,
+  mapOf,
   optional,
   several,
   share,
+  someOf,
   text,
 } from '../values.ts';
 import { fieldOr } from './mapping.ts';
@@ -105,6 +107,17 @@ const review = group('Following a batch at the service, and handling its failure
   ),
 });
 
+const batchLimits = {
+  maxRows: integer(
+    'Maximum number of rows; at most 100 in the first batch after a start.',
+    5_000,
+    1,
+    100_000,
+  ),
+  maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '512MiB'),
+  maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
+};
+
 const kafka = group('Tuning of the Kafka client of this pipeline.', {
   sessionTimeout: duration(
     'Silence after which the group reassigns the shards of this instance.',
@@ -138,14 +151,14 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   ),
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
-    maxRows: integer(
-      'Maximum number of rows; at most 100 in the first batch after a start.',
-      5_000,
-      1,
-      100_000,
+    ...batchLimits,
+    types: mapOf(
+      someOf(
+        'Limits of batches of these content types, in place of the general ones.',
+        batchLimits,
+      ),
+      'limits by content type, such as {chat: {maxAge: 2s}}',
     ),
-    maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '512MiB'),
-    maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
   }),
   journal: group('The compacted topic with the state of the pipeline.', {
     topic: derived(

@@ -2,6 +2,8 @@
 import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 
+type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
+
 /** Slice of a pipeline's configuration (docs/configuration.md explains each option). */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
@@ -20,7 +22,10 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   };
   readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };
-  readonly batch: Omit<BatchLimits, 'maxOffsetBytes'>;
+  readonly batch: SealingLimits & {
+    /** Limits that replace the general ones, by content type. */
+    readonly types: Readonly<Record<string, Partial<SealingLimits>>>;
+  };
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
     /** Longest wait between two polls. */
     readonly pollMs: number;

@@ -1,5 +1,5 @@
 /** Batches of a shard that intake fills; full, old and unwanted ones are submitted. */
-import { ItemBuffers } from '../../core/batch-buffer.ts';
+import { type BatchLimits, ItemBuffers } from '../../core/batch-buffer.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
@@ -25,16 +25,23 @@ export class OpenBatches implements Disposable {
     const { budget, options, state, typeLimit } = shard;
     typeLimit.recovered(state);
     const { batch, firstBatchRows, maxOffsetBytes } = options;
-    const maxRows = () => (this.#isFirst ? Math.min(firstBatchRows, batch.maxRows) : batch.maxRows);
-    const limits = {
-      ...batch,
-      maxOffsetBytes,
-      get maxRows() {
-        return maxRows();
-      },
+    const maxRows = (usual: number) => (this.#isFirst ? Math.min(firstBatchRows, usual) : usual);
+    const limitsWith = (own: Partial<typeof batch>): BatchLimits => {
+      const limits = { ...batch, ...own };
+      return {
+        ...limits,
+        maxOffsetBytes,
+        get maxRows() {
+          return maxRows(limits.maxRows);
+        },
+      };
     };
+    const general = limitsWith({});
+    const byType = new Map(
+      Object.entries(batch.types).map(([type, own]) => [type, limitsWith(own)]),
+    );
     this.#buffers = new ItemBuffers(
-      limits,
+      (type) => byType.get(type) ?? general,
       (type, seal) => shard.openBatch(type, budget.lease('intake', 0, seal)),
       (sealed) => this.#submit(sealed),
     );

@@ -33,6 +33,7 @@ describe('a configuration that is right', () => {
       maxRows: 5_000,
       maxBytes: 8 * 2 ** 20,
       maxAgeMs: 30_000,
+      types: {},
     });
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });
@@ -432,6 +433,26 @@ pipelines: [${first}, ${second}]
     assert.deepEqual(
       problemsOf(`${wrong}memory: {budget: 10MiB}\n`).map((line) => line.split(':')[0]),
       ['pipelines[0].source.maxContent', 'pipelines[0].batch.maxBytes'],
+    );
+  });
+
+  it('refuse limits of types that contradict others, or have no effect', () => {
+    const withTypes = (types: string) =>
+      MINIMAL.replace('topic: events}', `topic: events, types: [chat]}, batch: {types: ${types}}`);
+    assert.deepEqual(
+      parse(withTypes('{chat: {maxAge: 2s, maxRows: 10}}')).pipelines[0]?.batch.types,
+      {
+        chat: { maxAgeMs: 2_000, maxRows: 10 },
+      },
+    );
+    const path = 'pipelines[0].batch.types';
+    assert.deepEqual(problemsOf(withTypes('{chat: {maxBytes: 100MiB}, post: {maxAge: 1s}}')), [
+      `${path}.chat.maxBytes: 100MiB is more than 46976204B, 70 % of memory.budget: the share of intake`,
+      `${path}.post: has no effect while source.types does not list this type: add it there, or remove it`,
+    ]);
+    assert.match(
+      problemsOf(withTypes('{chat: {maxAge: never}}'))[0] ?? '',
+      /chat: maxAge: expected a duration/,
     );
   });
 
