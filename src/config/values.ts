@@ -161,20 +161,23 @@ export function members<P extends Parts>(raw: unknown, parts: P, origin: Origin)
   return Object.fromEntries(read) as PartsOf<P>;
 }
 
+/** Shows the parts of a mapping that are given, as the user would write them. */
+export function shownParts(parts: Parts, given: object): string {
+  const values = given as Readonly<Record<string, unknown>>;
+  const shown = Object.entries(parts).flatMap(([name, option]) => {
+    const one = values[outputName(name, option)];
+    return one === undefined ? [] : [`${name}: ${option.show(one)}`];
+  });
+  return `{${shown.join(', ')}}`;
+}
+
 /** Some of these options in one mapping. */
 export function someOf<const P extends Parts>(help: string, parts: P): Value<PartsOf<P>, ''> {
   return value({
     help,
     allowed: `a mapping with some of ${Object.keys(parts).join(', ')}`,
     schema: partsSchema(parts),
-    show(given) {
-      const values: Readonly<Record<string, unknown>> = given;
-      const shown = Object.entries(parts).flatMap(([name, option]) => {
-        const one = values[outputName(name, option)];
-        return one === undefined ? [] : [`${name}: ${option.show(one)}`];
-      });
-      return `{${shown.join(', ')}}`;
-    },
+    show: (given) => shownParts(parts, given),
     parse: (raw, origin) => members(raw, parts, origin),
   });
 }

@@ -10,7 +10,7 @@ import type { ContentItem } from './record.ts';
 export const INTAKE_SHARE = 0.7;
 
 /** Items between two checks of the bound on offsets, which is far away. */
-const OFFSET_CHECK_EVERY = 1024;
+export const OFFSET_CHECK_EVERY = 1024;
 
 export interface BatchLimits {
   readonly maxRows: number;

@@ -84,7 +84,8 @@ export function fieldOr(word: string, help: string): Value<string | undefined, '
   );
 }
 
-function expression(help: string, fallback?: string): Value<string, ''> {
+/** An expression in JMESPath. */
+export function expression(help: string, fallback?: string): Value<string, ''> {
   return text({
     help,
     allowed: EXPRESSION,

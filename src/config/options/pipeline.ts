@@ -13,6 +13,7 @@ import {
   someOf,
   text,
 } from '../values.ts';
+import { lanesOption } from './lanes.ts';
 import { fieldOr } from './mapping.ts';
 import { derived, topic } from './names.ts';
 import { sourceOptions } from './source.ts';
@@ -160,6 +161,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       'limits by content type, such as {chat: {maxAge: 2s}}',
     ),
   }),
+  lanes: lanesOption,
   journal: group('The compacted topic with the state of the pipeline.', {
     topic: derived(
       topic('Topic of the journal: created if missing, checked otherwise.'),

@@ -20,6 +20,8 @@ export interface JobRecord {
   readonly remoteId: string;
   readonly kind: string;
   readonly type: string;
+  /** Name of its lane. Missing for the default lane. */
+  readonly lane?: string;
   /** 1 for the first submission of these items; one that the service did not review does not count. */
   readonly attempt: number;
   /** Number of times that a failing batch was halved to get here. */

@@ -242,6 +242,7 @@ const JOB = v.object({
   remoteId: text,
   kind: text,
   type: text,
+  lane: v.optional(text),
   attempt: count,
   depth: count,
   spent: count,

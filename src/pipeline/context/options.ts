@@ -26,6 +26,8 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
     /** Limits that replace the general ones, by content type. */
     readonly types: Readonly<Record<string, Partial<SealingLimits>>>;
   };
+  /** Lanes by name; the share is a guaranteed part of memory and uploads. */
+  readonly lanes: Readonly<Record<string, { readonly share: number }>>;
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
     /** Longest wait between two polls. */
     readonly pollMs: number;

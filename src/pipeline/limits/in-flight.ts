@@ -41,13 +41,15 @@ export class InFlightCount {
 export class InFlight {
   /** Records in open buffers; `ItemBuffers` has their age. */
   buffered = 0;
+  /** Records that intake has passed over; `Deferrals` has their age. */
+  deferred = 0;
   /** Records in sealed and parked batches, and those that will be dead letters. */
   readonly unassigned = new InFlightCount();
   /** Terminal records in the running transaction. */
   readonly committing = new InFlightCount();
 
   get records(): number {
-    return this.buffered + this.unassigned.records + this.committing.records;
+    return this.buffered + this.deferred + this.unassigned.records + this.committing.records;
   }
 }
 

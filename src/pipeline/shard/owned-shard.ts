@@ -11,6 +11,7 @@ import type { JobPhase } from '../../core/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { type ChunkSize, TerminalWriter } from '../context/terminal-writer.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -35,12 +36,12 @@ const OBJECT_BYTES = 1024;
  * @param submit takes the batch with its items again
  */
 function parkedBatch(
-  { type, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
+  { type, lane, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,
 ): RereadRequest {
   // The members of the plan alone: a submission has rows and memory as well.
-  const plan = { type, bytes, from, inFlight, attempt, depth, spent };
+  const plan = { type, lane, bytes, from, inFlight, attempt, depth, spent };
   return {
     ...{ type, records, from, inFlight },
     written: writtenBetween(from ?? records),
@@ -73,6 +74,7 @@ export class OwnedShard implements ShardStages {
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;
+  readonly #passedOver: ReadonlyMap<Lane, RereadQueue>;
   readonly intake: Intake;
   readonly #submitter: Submitter;
   readonly #tracker: Tracker;
@@ -88,6 +90,9 @@ export class OwnedShard implements ShardStages {
     this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
+    this.#passedOver = new Map(
+      shard.lanes.all.map((lane) => [lane, new RereadQueue(shard, this.deadLetters, lane)]),
+    );
     this.intake = new Intake(shard, this);
     this.#submitter = new Submitter(shard, this);
     this.#retrier = new Retrier(shard, this);
@@ -166,6 +171,16 @@ export class OwnedShard implements ShardStages {
 
   park(plan: BatchPlan, records: BatchRecords): void {
     this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again)));
+  }
+
+  submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const request = parkedBatch(plan, records, (again) => this.submit(again));
+    this.#passedOver.get(plan.lane)?.add({
+      ...request,
+      found: (...found) => request.found(...found).finally(resolve),
+    });
+    return promise;
   }
 
   journaled(): void {

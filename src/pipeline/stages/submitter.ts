@@ -14,6 +14,7 @@ import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
+import { DEFAULT_LANE } from '../limits/lanes.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -65,12 +66,13 @@ export class Submitter {
 
   async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
     const { breakers, control, signal, waits } = this.#shard;
-    const { type, from } = submission;
-    const body = await waits.permitted('encodes', () => this.#encode(submission, span));
+    const { type, lane, from } = submission;
+    const rank = { lane, isRetry: from !== undefined };
+    const body = await waits.permitted('encodes', () => this.#encode(submission, span), rank);
     const encoded = { ...submission, body, span };
     for (let { permit } = submission; ; permit = undefined) {
       if (permit === undefined) await breakers.ready(type, signal);
-      const sent = await waits.permitted('uploads', () => this.#send(encoded, permit));
+      const sent = await waits.permitted('uploads', () => this.#send(encoded, permit), rank);
       if (sent.ok || sent.error !== 'unavailable') return sent;
       // Bodies of one type must not fill the memory that others need.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
@@ -158,7 +160,7 @@ export class Submitter {
 
   /** Commits the job, unless the pipeline was paused meanwhile, or another job took the same remote id. */
   async #journal(
-    { from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
+    { lane, from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
   ): Promise<Result<LiveJob, NotSubmitted>> {
     const { breakers, clock, control, kind, logger, queue, random, report, state } = this.#shard;
@@ -182,6 +184,7 @@ export class Submitter {
       oldestEventMs: records.oldestMs,
       newestEventMs: records.newestMs,
       sources: sourcesOf(records, (one) => from?.replayOf(one) ?? state.partition(one).replay),
+      ...(lane.name !== DEFAULT_LANE && { lane: lane.name }),
       ...(sink.rowKey === undefined ? {} : { rowKey: sink.rowKey }),
     };
     const startedMs = clock.monotonic();

@@ -55,6 +55,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     output: { topic: 'decisions' },
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, types: {} },
+    lanes: {},
     review: {
       pollMs: 5_000,
       maxReviewTimeMs: 86_400_000,

@@ -289,7 +289,12 @@ function settingsOf({ seed, shape }: Script): WorldSettings {
 function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
   return {
     source: { maxInFlight: shape.maxInFlight },
-    batch: { maxRows: shape.batchRows, maxAgeMs: shape.batchAgeMs },
+    batch: {
+      maxRows: shape.batchRows,
+      maxAgeMs: shape.batchAgeMs,
+      types: shape.hasLane ? { a: { maxAgeMs: 200 } } : {},
+    },
+    lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {

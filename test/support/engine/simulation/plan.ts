@@ -154,6 +154,7 @@ function drawShape(random: SeededRandom): Shape {
     latencyMs: pick(0, 5, 20, 20, 200),
     rejectedToDeadLetters: random.next() < 0.3,
     ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
+    hasLane: random.next() < 0.5,
   };
 }
 

@@ -127,6 +127,8 @@ export interface Shape {
   readonly rejectedToDeadLetters: boolean;
   /** Reviews that take longer end as ERROR decisions; unset: they are waited for. */
   readonly maxReviewTimeMs?: number;
+  /** Type a has a lane and limits of its own. */
+  readonly hasLane?: boolean;
 }
 
 export interface Script {
