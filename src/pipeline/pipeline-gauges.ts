@@ -37,6 +37,16 @@ export function publishGauges(
   metrics.set('shards_owned', labels, owned);
   const eventsMs = reports.map(({ oldestEventMs }) => oldestEventMs);
   metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestSeconds(eventsMs));
+  const byLane = Map.groupBy(
+    reports.flatMap(({ lanes }) => [...lanes]),
+    ([lane]) => lane,
+  );
+  for (const [lane, parts] of byLane) {
+    const records = parts.reduce((total, [, part]) => total + part.records, 0);
+    metrics.set('lane_items_in_flight', { ...labels, lane }, records);
+    const seconds = oldestSeconds(parts.map(([, part]) => part.oldestEventMs));
+    metrics.set('lane_oldest_timestamp_seconds', { ...labels, lane }, seconds);
+  }
   const controls = reports.flatMap(({ control }) => control ?? []);
   for (const state of CONTROL_STATES) {
     const held = controls.filter((control) => control.state === state);

@@ -24,6 +24,7 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 /** Source of the values of each label. Each set is small and closed. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
+  lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
@@ -115,6 +116,14 @@ export const METRICS = {
   oldest_unsettled_timestamp_seconds: gauge(
     'Timestamp of the oldest source record in flight; absent when there is none.',
   ),
+  lane_items_in_flight: gauge(
+    'Items in flight by lane; a pipeline without lanes has the lane default.',
+    ['pipeline', 'lane'],
+  ),
+  lane_oldest_timestamp_seconds: gauge(
+    'Timestamp of the oldest source record in flight in a lane; absent when there is none.',
+    ['pipeline', 'lane'],
+  ),
   internal_errors_total: counter(
     'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter), one result row or one call.',
     ['pipeline', 'stage'],
@@ -189,11 +198,6 @@ export const METRICS = {
   schema_registry_requests_total: counter(
     'Requests to the schema registry, by HTTP status or cause of failure.',
     ['operation', 'code'],
-  ),
-  schema_registry_request_duration_seconds: histogram(
-    'Duration of one request to the schema registry.',
-    REQUEST_SECONDS,
-    ['operation'],
   ),
 
   // ── The process ──────────────────────────────────────────────────────────────────────────────

@@ -1,9 +1,15 @@
 /** Records in flight: consumed or recovered, and without a terminal record. */
 
+import type { Lane } from './lanes.ts';
+
 /** Records that share their way until the last of them is in a job or published. */
 export interface InFlightRecords {
   /** Timestamp of the oldest, ms; it may have left. */
   readonly oldestEventMs: number;
+  /** Lane of their batch; undefined for dead letters and terminal records. */
+  readonly lane: Lane | undefined;
+  /** Number of records that are left. */
+  readonly left: number;
   /** Takes out records that are in a job or published now. */
   drop(records: number): void;
 }
@@ -22,14 +28,20 @@ export class InFlightCount {
     return earliest(Array.from(this.#all, ({ oldestEventMs }) => oldestEventMs));
   }
 
-  add(records: number, oldestEventMs: number): InFlightRecords {
-    let left = records;
+  /** Records of a lane. */
+  of(lane: Lane): readonly InFlightRecords[] {
+    return [...this.#all].filter((one) => one.lane === lane);
+  }
+
+  add(records: number, oldestEventMs: number, lane?: Lane): InFlightRecords {
     const added = {
       oldestEventMs,
+      lane,
+      left: records,
       drop: (gone: number) => {
         this.#records -= gone;
-        left -= gone;
-        if (left <= 0) this.#all.delete(added);
+        added.left -= gone;
+        if (added.left <= 0) this.#all.delete(added);
       },
     };
     this.#records += records;

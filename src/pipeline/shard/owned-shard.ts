@@ -11,6 +11,7 @@ import type { JobPhase } from '../../core/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { type ChunkSize, TerminalWriter } from '../context/terminal-writer.ts';
+import { earliest } from '../limits/in-flight.ts';
 import type { Lane } from '../limits/lanes.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
@@ -54,6 +55,13 @@ function parkedBatch(
       if (batch !== undefined) submit({ ...plan, permit, batch });
     },
   };
+}
+
+/** Records of a lane in flight. */
+export interface LaneReport {
+  readonly records: number;
+  /** Timestamp of the oldest, ms; Infinity if there is none. */
+  readonly oldestEventMs: number;
 }
 
 /** A live job, and the stage that has it. */
@@ -120,6 +128,25 @@ export class OwnedShard implements ShardStages {
   /** Records that were taken and have no terminal record yet. */
   get unsettled(): number {
     return this.shard.inFlight.records + this.shard.state.unsettled;
+  }
+
+  /** Records in flight by lane. */
+  get lanes(): ReadonlyMap<string, LaneReport> {
+    const { inFlight, lanes, state } = this.shard;
+    const jobs = Map.groupBy(state.jobs.values(), ({ record }) => lanes.named(record.lane));
+    return new Map(
+      lanes.all.map((lane) => {
+        const all = [
+          ...this.intake.recordsOf(lane).map(({ size, oldestMs }) => [size, oldestMs] as const),
+          ...inFlight.unassigned.of(lane).map((one) => [one.left, one.oldestEventMs] as const),
+          ...(jobs.get(lane) ?? []).map(
+            (job) => [job.left.size, job.record.oldestEventMs] as const,
+          ),
+        ];
+        const records = all.reduce((sum, [size]) => sum + size, 0);
+        return [lane.name, { records, oldestEventMs: earliest(all.map(([, ms]) => ms)) }];
+      }),
+    );
   }
 
   /** Live jobs, in the order of their submission. */

@@ -19,7 +19,7 @@ import { earliest, type InFlightCount } from '../limits/in-flight.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
-import { type JobReport, OwnedShard } from './owned-shard.ts';
+import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
 
 /** Interval of an owner's checks: progress, ownership, health. */
 const TICK_MS = 1000;
@@ -37,6 +37,7 @@ export interface WorkerReport {
   readonly endsHeardMs: number;
   /** Timestamp of the oldest record in flight, ms; Infinity for none. */
   readonly oldestEventMs: number;
+  readonly lanes: ReadonlyMap<string, LaneReport>;
   readonly jobs: readonly JobReport[];
   /** undefined while this is not the owner. */
   readonly control?: ShardControl;
@@ -145,13 +146,11 @@ export class ShardWorker {
       // The lag of a shard is unknown until it is claimed. A lost shard is reported by its next owner.
       const endsHeardMs = this.#over ? Infinity : -Infinity;
       const { records: inFlight = 0, oldestEventMs = Infinity } = this.#committing ?? {};
-      const none = { buffered: 0, lag: 0, jobs: [] };
+      const none = { buffered: 0, lag: 0, lanes: new Map(), jobs: [] };
       return { owner: false, inFlight, oldestEventMs, endsHeardMs, ...none };
     }
-    const { shard, intake } = this.#owned;
-    const { jobs, unsettled } = this.#owned;
+    const { shard, intake, jobs, lanes, unsettled } = this.#owned;
     const { buffered, unassigned, committing } = shard.inFlight;
-    const inJobs = jobs.map(({ job }) => job.record.oldestEventMs);
     return {
       owner: true,
       inFlight: unsettled,
@@ -159,11 +158,11 @@ export class ShardWorker {
       lag: intake.lag,
       endsHeardMs: intake.endsHeardMs,
       oldestEventMs: earliest([
-        intake.oldestEventMs,
+        ...[...lanes.values()].map(({ oldestEventMs }) => oldestEventMs),
         unassigned.oldestEventMs,
         committing.oldestEventMs,
-        ...inJobs,
       ]),
+      lanes,
       jobs,
       control: shard.control,
     };

@@ -10,7 +10,6 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
-import { earliest } from '../limits/in-flight.ts';
 import type { Lane } from '../limits/lanes.ts';
 
 /** Records that will be one batch. */
@@ -76,12 +75,10 @@ export class Deferrals implements Disposable {
     queue.start();
   }
 
-  /** Timestamp of the oldest record, ms; Infinity if there is none. */
-  get oldestEventMs(): number {
-    const queues = [...this.#queues.values()].flatMap((byType) => [...byType.values()]);
-    return earliest(
-      queues.flatMap(({ deferred }) => deferred.map(({ records }) => records.oldestMs)),
-    );
+  /** Batches of a lane that wait. */
+  of(lane: Lane): readonly BatchRecords[] {
+    const queues = [...(this.#queues.get(lane)?.values() ?? [])];
+    return queues.flatMap(({ deferred }) => deferred.map(({ records }) => records));
   }
 
   /** Gives the memory back: the next owner reads the records again. */
@@ -116,7 +113,7 @@ export class Deferrals implements Disposable {
     this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes);
     const plan = {
       ...{ lane, type, bytes, attempt: 1, depth: 0, spent: 1 },
-      inFlight: inFlight.unassigned.add(records.size, records.oldestMs),
+      inFlight: inFlight.unassigned.add(records.size, records.oldestMs, lane),
     };
     await abortable(this.#reread(plan, records), signal);
   }

@@ -2,10 +2,12 @@
  * Inbox of a shard: holds fetched batches until they are taken, keeps the position of each
  * partition, and pauses partitions that have no room.
  */
+import type { BatchRecords } from '../../core/journal/job.ts';
 import type { FetchedBatch } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { BatchTaker } from './batch-taker.ts';
 import { OpenBatches } from './open-batches.ts';
@@ -119,9 +121,9 @@ export class Intake {
     return { partition, offset: position };
   }
 
-  /** Timestamp of the oldest buffered item, ms; Infinity for none. */
-  get oldestEventMs(): number {
-    return this.#open.oldestEventMs;
+  /** Records of a lane that were taken and are in no sealed batch yet. */
+  recordsOf(lane: Lane): readonly BatchRecords[] {
+    return this.#open.recordsOf(lane);
   }
 
   /** Queries the range of a partition outside the log, and moves its position into that. */

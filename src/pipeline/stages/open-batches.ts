@@ -1,6 +1,7 @@
 /** Batches of a shard that intake fills; full, old and unwanted ones are submitted. */
 import { type BatchLimits, ItemBuffers } from '../../core/batch-buffer.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
+import type { BatchRecords } from '../../core/journal/job.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -60,11 +61,10 @@ export class OpenBatches implements Disposable {
     );
   }
 
-  /** Timestamp of the oldest item, ms; Infinity for none. */
-  get oldestEventMs(): number {
-    const open = this.#all.flatMap(({ batches }) => [...batches]);
-    const openMs = earliest(open.map(({ records }) => records.oldestMs));
-    return Math.min(openMs, this.#deferrals.oldestEventMs);
+  /** Records of a lane that are in no sealed batch yet. */
+  recordsOf(lane: Lane): readonly BatchRecords[] {
+    const open = Array.from(this.#buffers.get(lane)?.batches ?? [], ({ records }) => records);
+    return [...open, ...this.#deferrals.of(lane)];
   }
 
   /**
@@ -131,7 +131,7 @@ export class OpenBatches implements Disposable {
       lane,
       bytes,
       batch,
-      inFlight: inFlight.unassigned.add(length, records.oldestMs),
+      inFlight: inFlight.unassigned.add(length, records.oldestMs, lane),
       attempt: 1,
       depth: 0,
       spent: 1,
