@@ -17,6 +17,8 @@ export interface PipelineView {
   readonly lag: number | null;
   /** Records in flight by stage. `creating`: in sealed batches that are not created yet, or to be published. */
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
+  /** Empty for a pipeline without lanes. */
+  readonly lanes: readonly LaneView[];
   /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;
   readonly assigned: number;
@@ -29,6 +31,14 @@ export interface PipelineView {
   readonly breakers: readonly BreakerView[];
   /** Command that is in force, as the owned shards have read it; null: it runs. */
   readonly control: ControlView | null;
+}
+
+/** Records of a lane in flight. */
+interface LaneView {
+  readonly name: string;
+  readonly records: number;
+  /** null if there is none. */
+  readonly oldestEventMs: number | null;
 }
 
 export interface ShardView {

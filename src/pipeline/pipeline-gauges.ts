@@ -17,6 +17,19 @@ export function lagOf(reports: readonly WorkerReport[], nowMs: number): number |
   return reports.reduce((sum, { lag }) => sum + lag, 0);
 }
 
+/** Returns the records in flight of each lane, over all shards. */
+export function lanesOf(reports: readonly Pick<WorkerReport, 'lanes'>[]) {
+  const parts = Map.groupBy(
+    reports.flatMap(({ lanes }) => [...lanes]),
+    ([lane]) => lane,
+  );
+  return [...parts].map(([name, some]) => ({
+    name,
+    records: some.reduce((total, [, { records }]) => total + records, 0),
+    oldestEventMs: earliest(some.map(([, { oldestEventMs }]) => oldestEventMs)),
+  }));
+}
+
 /** @param open records that came in and have neither ended nor been released (`Ledger`) */
 export function publishGauges(
   metrics: Metrics,
@@ -37,14 +50,9 @@ export function publishGauges(
   metrics.set('shards_owned', labels, owned);
   const eventsMs = reports.map(({ oldestEventMs }) => oldestEventMs);
   metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestSeconds(eventsMs));
-  const byLane = Map.groupBy(
-    reports.flatMap(({ lanes }) => [...lanes]),
-    ([lane]) => lane,
-  );
-  for (const [lane, parts] of byLane) {
-    const records = parts.reduce((total, [, part]) => total + part.records, 0);
+  for (const { name: lane, records, oldestEventMs } of lanesOf(reports)) {
     metrics.set('lane_items_in_flight', { ...labels, lane }, records);
-    const seconds = oldestSeconds(parts.map(([, part]) => part.oldestEventMs));
+    const seconds = oldestSeconds([oldestEventMs]);
     metrics.set('lane_oldest_timestamp_seconds', { ...labels, lane }, seconds);
   }
   const controls = reports.flatMap(({ control }) => control ?? []);

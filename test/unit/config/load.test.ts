@@ -456,6 +456,24 @@ pipelines: [${first}, ${second}]
     );
   });
 
+  it('refuse lanes without content, without a share, or whose shares leave nothing', () => {
+    const withLanes = (lanes: string) =>
+      MINIMAL.replace('topic: events}', `topic: events}, lanes: ${lanes}`);
+    const live = '{live: {types: [chat], when: urgent, share: 0.5}}';
+    assert.deepEqual(parse(withLanes(live)).pipelines[0]?.lanes, {
+      live: { types: ['chat'], when: 'urgent', share: 0.5 },
+    });
+    for (const [lanes, problem] of [
+      ['{live: {share: 0.5}}', /live: types or when is required/],
+      ['{live: {types: chat}}', /live: share is required/],
+      ['{a: {types: x, share: 0.6}, b: {types: y, share: 0.4}}', /the shares add up to 1: leave/],
+      ['{default: {types: x, share: 0.5}}', /default: this is the lane of the content/],
+      ['{Live: {types: x, share: 0.5}}', /Live: a name has 1 to 32/],
+      ['{live: {when: "a ==", share: 0.5}}', /live: when: /],
+    ] as const)
+      assert.match(problemsOf(withLanes(lanes))[0] ?? '', problem);
+  });
+
   it('are made even when other options are wrong, and not on the wrong ones', () => {
     const problems = problemsOf(
       two(

@@ -128,7 +128,7 @@ function attention({ level, title, text, sinceMs, runbook }, state) {
 }
 
 /** @param {Detail} detail @param {number | undefined} perSecond @param {number} nowMs */
-function tiles({ oldestEventMs, balance, lag, inFlight, records }, perSecond, nowMs) {
+function tiles({ oldestEventMs, balance, lag, inFlight, records, lanes }, perSecond, nowMs) {
   /** @param {string} id @param {string} name @param {Children} value @param {Children} note @param {string} [tone] */
   const tile = (id, name, value, note, tone) =>
     h('div', {}, [
@@ -153,6 +153,14 @@ function tiles({ oldestEventMs, balance, lag, inFlight, records }, perSecond, no
     tile('throughput', 'Throughput', rate(perSecond), 'records decided or dead-lettered'),
     tile('lag', 'Lag', lag === null ? 'unknown' : count(lag), 'records not read yet'),
     tile('flight', 'In flight', count(inFlight), phases(records) || 'nothing in flight'),
+    ...lanes.map(({ name, records, oldestEventMs }) =>
+      tile(
+        `lane-${name}`,
+        `Lane ${name}`,
+        oldestEventMs === null ? '–' : age(nowMs - oldestEventMs),
+        `${count(records)} in flight`,
+      ),
+    ),
   ]);
 }
 
