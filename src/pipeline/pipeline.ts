@@ -97,7 +97,7 @@ export class Pipeline {
       waits,
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
-      lanes: new Lanes(options.lanes),
+      lanes: new Lanes(options.lanes, options.objective.ageMs),
       typeLimit: new TypeLimit(options.maxTypes, logger),
       limits: {
         // One thread encodes: a second body at a time would only take more memory.

@@ -95,9 +95,12 @@ export const METRICS = {
     STAGE_SECONDS,
   ),
   decisions_late_total: counter(
-    'Decisions published later than `objective.age` after the oldest source record of their batch.',
+    'Decisions published later than the objective of their lane after the oldest source record of their batch.',
   ),
-  objective_age_seconds: gauge('`objective.age` of the pipeline.'),
+  objective_age_seconds: gauge(
+    '`objective.age` of the pipeline, as the lane default, and of its other lanes.',
+    ['pipeline', 'lane'],
+  ),
   objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',

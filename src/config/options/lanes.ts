@@ -1,6 +1,15 @@
 /** `pipelines[].lanes`: content that is urgent, or can wait. */
 import { OptionRefusal, type Value, value } from '../option.ts';
-import { mapOf, members, partsSchema, several, share, shownParts, text } from '../values.ts';
+import {
+  duration,
+  mapOf,
+  members,
+  partsSchema,
+  several,
+  share,
+  shownParts,
+  text,
+} from '../values.ts';
 import { expression } from './mapping.ts';
 
 interface LaneOption {
@@ -8,6 +17,8 @@ interface LaneOption {
   /** Expression that is true for the events of the lane. */
   readonly when: string | undefined;
   readonly share: number;
+  /** Age by which decisions are due; undefined for that of the pipeline. */
+  readonly ageMs: number | undefined;
 }
 
 const MAX_LANES = 8;
@@ -18,20 +29,21 @@ const PARTS = {
   types: several(text({ help: '', allowed: 'a text' }), 'content types', []),
   when: expression(''),
   share: share('', undefined, 0.01, 0.99),
+  age: duration('', '1h', '1s', '365d'),
 };
 
 const lane = value<LaneOption>({
-  help: 'Lanes, so that urgent content does not wait for a backlog. The first one that matches has an item, by its type or because the expression is true; the others are in the lane default. share: guaranteed part of memory and uploads, used by other lanes while it is idle; default has the rest.',
+  help: 'Lanes, so that urgent content does not wait for a backlog. The first one that matches has an item, by its type or because the expression is true; the others are in the lane default. share: guaranteed part of memory and uploads, used by other lanes while it is idle; default has the rest. age: objective of the lane, in place of objective.age.',
   allowed:
-    '{types: [TYPE, …], share: PART} or {when: EXPRESSION, share: PART}, PART from 0.01 to 0.99',
+    '{types: [TYPE, …], when: EXPRESSION, share: 0.01 to 0.99, age: DURATION}; one of types and when is required, and share',
   schema: partsSchema(PARTS),
   show: (parts) => shownParts(PARTS, parts),
   parse(raw, origin) {
-    const { types = [], when, share } = members(raw, PARTS, origin);
+    const { types = [], when, share, ageMs } = members(raw, PARTS, origin);
     if (share === undefined) throw new OptionRefusal('share is required');
     if (types.length === 0 && when === undefined)
       throw new OptionRefusal('types or when is required');
-    return { types, when, share };
+    return { types, when, share, ageMs };
   },
 });
 

@@ -1,6 +1,7 @@
 /** Options of the engine, with the names of the configuration. Times in ms, sizes in bytes. */
 import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
+import type { LaneOptions } from '../limits/lanes.ts';
 
 type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 
@@ -26,8 +27,7 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
     /** Limits that replace the general ones, by content type. */
     readonly types: Readonly<Record<string, Partial<SealingLimits>>>;
   };
-  /** Lanes by name; the share is a guaranteed part of memory and uploads. */
-  readonly lanes: Readonly<Record<string, { readonly share: number }>>;
+  readonly lanes: LaneOptions;
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
     /** Longest wait between two polls. */
     readonly pollMs: number;

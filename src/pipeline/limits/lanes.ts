@@ -12,24 +12,37 @@ export class Lane {
   readonly name: string;
   /** Guaranteed part of the memory of intake and of the turns, from 0 to 1. */
   readonly share: number;
+  /** Age of an event by which its decision is due, ms. */
+  readonly ageMs: number;
   /** Memory of intake that batches of this lane occupy in this process, bytes. */
   heldBytes = 0;
 
-  constructor(name: string, share: number) {
+  constructor(name: string, share: number, ageMs: number) {
     this.name = name;
     this.share = share;
+    this.ageMs = ageMs;
   }
 }
+
+/** Lanes by name. */
+export type LaneOptions = Readonly<
+  Record<string, { readonly share: number; readonly ageMs?: number | undefined }>
+>;
 
 export class Lanes {
   readonly #byName: ReadonlyMap<string, Lane>;
   readonly #default: Lane;
 
-  /** @param shares share of each configured lane; the default lane has the rest */
-  constructor(shares: Readonly<Record<string, { readonly share: number }>>) {
-    const lanes = Object.entries(shares).map(([name, { share }]) => new Lane(name, share));
+  /**
+   * @param options the configured lanes; the default lane has the rest of the shares
+   * @param ageMs objective of lanes without their own
+   */
+  constructor(options: LaneOptions, ageMs: number) {
+    const lanes = Object.entries(options).map(
+      ([name, lane]) => new Lane(name, lane.share, lane.ageMs ?? ageMs),
+    );
     const rest = lanes.reduce((left, { share }) => left - share, 1);
-    this.#default = new Lane(DEFAULT_LANE, rest);
+    this.#default = new Lane(DEFAULT_LANE, rest, ageMs);
     this.#byName = new Map(lanes.map((lane) => [lane.name, lane]));
   }
 
@@ -62,7 +75,7 @@ export interface Rank {
   readonly isRetry: boolean;
 }
 
-const UNRANKED: Rank = { lane: new Lane(DEFAULT_LANE, 1), isRetry: false };
+const UNRANKED: Rank = { lane: new Lane(DEFAULT_LANE, 1, Infinity), isRetry: false };
 
 interface WaitingTask extends Rank {
   start(): void;

@@ -14,7 +14,7 @@ test('a free turn goes to the lane that uses the least of its share, and to its 
   const tasks = fc.array(fc.record({ name: laneName, isRetry: fc.boolean() }), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(tasks, fc.integer({ min: 1, max: 4 }), async (wanted, permits) => {
-      const lanes = new Lanes(SHARES);
+      const lanes = new Lanes(SHARES, 1_000);
       const run = inTurn(pLimit(permits));
       const waiting = new Set<Rank>();
       const running = new Map<Rank, () => void>();
@@ -64,7 +64,7 @@ test('a lane has room within its share, or while half of intake is free, and eac
   await fc.assert(
     fc.asyncProperty(sizes, fc.nat({ max: 40 }), async (wanted, others) => {
       const budget = new CheckedBudget(100);
-      const lanes = new Lanes(SHARES);
+      const lanes = new Lanes(SHARES, 1_000);
       const other = budget.lease('intake', others);
       const leases: Lease[] = [];
       for (const { name, bytes } of wanted) {

@@ -459,9 +459,9 @@ pipelines: [${first}, ${second}]
   it('refuse lanes without content, without a share, or whose shares leave nothing', () => {
     const withLanes = (lanes: string) =>
       MINIMAL.replace('topic: events}', `topic: events}, lanes: ${lanes}`);
-    const live = '{live: {types: [chat], when: urgent, share: 0.5}}';
+    const live = '{live: {types: [chat], when: urgent, share: 0.5, age: 5s}}';
     assert.deepEqual(parse(withLanes(live)).pipelines[0]?.lanes, {
-      live: { types: ['chat'], when: 'urgent', share: 0.5 },
+      live: { types: ['chat'], when: 'urgent', share: 0.5, ageMs: 5_000 },
     });
     for (const [lanes, problem] of [
       ['{live: {share: 0.5}}', /live: types or when is required/],
