@@ -34,7 +34,7 @@ export interface PipelineView {
 }
 
 /** Records of a lane in flight. */
-interface LaneView {
+export interface LaneView {
   readonly name: string;
   readonly records: number;
   /** null if there is none. */

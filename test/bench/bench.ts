@@ -5,6 +5,7 @@
  *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, constant input, and latency
  *   npm run bench -- --table [--only TEXT]         other loads
  *   npm run bench -- --steady RUNS                 runs of a minute each at a constant input of 10,000 records a second
+ *   npm run bench -- --lanes SECONDS               delay of 50 live events a second beside an archive of a million
  *   npm run bench -- --two                         two processes on one topic against one
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,6 +16,7 @@ import { startKafka } from '../../dev/kafka/start.ts';
 import { TestKafka } from '../support/kafka/kafka.ts';
 import { median } from '../support/process-time.ts';
 import { realisticEvents } from './events.ts';
+import { measureLanes } from './lanes.ts';
 import { measureLatency } from './latency.ts';
 import { type Load, writeAll } from './load.ts';
 import {
@@ -34,6 +36,7 @@ const { values } = parseArgs({
     table: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     steady: { type: 'string' },
+    lanes: { type: 'string' },
     two: { type: 'boolean', default: false },
   },
 });
@@ -71,6 +74,7 @@ async function withBroker(): Promise<void> {
     else if (values.steady !== undefined)
       for (let run = 1; run <= Number(values.steady); run++)
         await steadyRound(kafka, directory, STEADY_PER_SECOND);
+    else if (values.lanes !== undefined) await compareLanes(kafka, directory, Number(values.lanes));
     else if (values.two) await compareTwo(kafka, directory);
     else await compareBare(kafka, directory);
   } finally {
@@ -135,6 +139,23 @@ async function steadyRound(kafka: TestKafka, directory: string, perSecond: numbe
   print(
     `${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; first and last third: ${unsettled.join(' and ')} unsettled, ${resident.join(' and ')} MiB`,
   );
+}
+
+async function compareLanes(kafka: TestKafka, directory: string, seconds: number): Promise<void> {
+  for (const lanes of [{ live: { types: ['live'], share: 0.5 } }, {}]) {
+    const pipeline = { batch: { types: { live: { maxAge: '2s' } } }, lanes, review: {} };
+    const setup = { ...SETUP, reviewMs: 1_000, pipeline };
+    const { medianMs, p99Ms, decided, archivePerSecond } = await measureLanes(
+      kafka,
+      directory,
+      setup,
+      seconds,
+    );
+    const how = Object.keys(lanes).length === 0 ? 'without lanes' : 'with a lane for live events';
+    print(
+      `${how}: live events p50 ${Math.round(medianMs)} ms, p99 ${Math.round(p99Ms)} ms, ${decided} decided; archive ${Math.round(archivePerSecond)}/s`,
+    );
+  }
 }
 
 async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {

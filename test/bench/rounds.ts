@@ -33,6 +33,8 @@ export interface ConnectorSetup {
   readonly partitions: number;
   /** Time that the service takes for a review. */
   readonly reviewMs: number;
+  /** Bytes that the storage accepts per second, over all uploads. Default: no limit. */
+  readonly uploadBytesPerSecond?: number;
   /** Arguments of node that start the connector. */
   readonly connector: readonly string[];
   /** Replicas of one group. Default 1. */
@@ -178,7 +180,7 @@ export async function withConnector<T>(
   setup: ConnectorSetup,
   run: (stack: Stack, replicas: readonly Replica[], spawnedAt: number) => Promise<T>,
 ): Promise<T> {
-  const service = await startService(setup.reviewMs);
+  const service = await startService(setup.reviewMs, setup.uploadBytesPerSecond);
   const { source, ...pipeline } = (setup.pipeline ?? {}) as { source?: object };
   const stack = await createStack(
     kafka,
@@ -209,11 +211,18 @@ export async function withConnector<T>(
   }
 }
 
-async function startService(reviewMs: number): Promise<{ process: Kept; url: string }> {
+async function startService(
+  reviewMs: number,
+  uploadBytesPerSecond = Infinity,
+): Promise<{ process: Kept; url: string }> {
   const listening = Promise.withResolvers<string>();
   const service = await spawnKept({
     command: process.execPath,
-    args: [new URL('./service.ts', import.meta.url).pathname, String(reviewMs)],
+    args: [
+      new URL('./service.ts', import.meta.url).pathname,
+      String(reviewMs),
+      String(uploadBytesPerSecond),
+    ],
     onLine: (line) => {
       const url = /listening on (\S+)/.exec(line)?.[1];
       if (url !== undefined) listening.resolve(url);

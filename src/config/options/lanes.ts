@@ -12,7 +12,7 @@ import {
 } from '../values.ts';
 import { expression } from './mapping.ts';
 
-interface LaneOption {
+export interface LaneOption {
   readonly types: readonly string[];
   /** Expression that is true for the events of the lane. */
   readonly when: string | undefined;
