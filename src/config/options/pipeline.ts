@@ -162,6 +162,17 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
   }),
   lanes: lanesOption,
+  quota: {
+    ...someOf(
+      'Rows that the pipeline may submit, over all replicas, each shard its part: rowsPerMinute (any 60 s), rowsPerDay (in UTC), rowsUnderReview. Used up, intake pauses with the reason quota.',
+      {
+        rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
+        rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),
+        rowsUnderReview: integer('', undefined, 1, 1_000_000_000),
+      },
+    ),
+    fallback: {},
+  },
   journal: group('The compacted topic with the state of the pipeline.', {
     topic: derived(
       topic('Topic of the journal: created if missing, checked otherwise.'),

@@ -2,6 +2,7 @@
 import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 import type { LaneOptions } from '../limits/lanes.ts';
+import type { QuotaOptions } from '../limits/quota-gate.ts';
 
 type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 
@@ -28,6 +29,8 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
     readonly types: Readonly<Record<string, Partial<SealingLimits>>>;
   };
   readonly lanes: LaneOptions;
+  /** Limits of the pipeline as a whole. */
+  readonly quota: QuotaOptions;
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
     /** Longest wait between two polls. */
     readonly pollMs: number;

@@ -6,6 +6,7 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { Labels, Logger } from '../../core/ports/telemetry.ts';
 import { InFlight } from '../limits/in-flight.ts';
+import { type QuotaGate, quotaGate } from '../limits/quota-gate.ts';
 import type { ShardWaits } from '../limits/shard-waits.ts';
 import { BatchSpans, batchLinks, spanFields } from './batch-spans.ts';
 import type { InternalErrors } from './errors.ts';
@@ -69,6 +70,8 @@ export interface ShardContext extends Omit<PipelineContext, 'waits'> {
   /** Records until they are in a transaction. */
   readonly inFlight: InFlight;
   readonly control: ShardControl;
+  /** undefined without a quota. */
+  readonly quota: QuotaGate | undefined;
   /** Runs a task; if it fails, the shard is given up and claimed again. */
   readonly spawn: (what: string, run: () => Promise<void>) => void;
   /** Returns a function that starts `run`, which repeats while there is work; one run at a time. */
@@ -91,13 +94,14 @@ type ShardParts = Pick<
 > & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
-  const { budget, kind, tracer } = context;
+  const { budget, clock, kind, options, topics, tracer } = context;
   const { shard, spawn } = parts;
   return {
     ...context,
     ...parts,
     report: new ShardReport(context, shard),
     inFlight: new InFlight(),
+    quota: quotaGate(options.quota, topics.shards, { clock, ...parts }),
 
     repeating(what, hasWork, run) {
       let running = false;

@@ -62,9 +62,9 @@ export class Lanes {
   }
 }
 
-/** A limit whose tasks take turns by rank. */
-export function inTurn(limit: LimitFunction) {
-  const turns = new Turns(limit);
+/** A limit whose tasks take turns by rank. @param ready resolves before the next task is chosen */
+export function inTurn(limit: LimitFunction, ready?: () => Promise<void>) {
+  const turns = new Turns(limit, ready);
   return <T>(task: () => Promise<T>, rank: Rank = UNRANKED): Promise<T> => turns.run(rank, task);
 }
 
@@ -88,11 +88,13 @@ interface WaitingTask extends Rank {
  */
 class Turns {
   readonly #limit: LimitFunction;
+  readonly #ready: (() => Promise<void>) | undefined;
   readonly #waiting = new Set<WaitingTask>();
   readonly #running = new Map<Lane, number>();
 
-  constructor(limit: LimitFunction) {
+  constructor(limit: LimitFunction, ready: (() => Promise<void>) | undefined) {
     this.#limit = limit;
+    this.#ready = ready;
   }
 
   /** Settles as `task` does, which starts when its turn comes. */
@@ -112,14 +114,15 @@ class Turns {
     }
   }
 
-  #serve(): Promise<void> {
+  async #serve(): Promise<void> {
+    await this.#ready?.();
     const [first, ...others] = this.#waiting;
     let next = first as WaitingTask;
     for (const task of others) if (this.#isBefore(task, next)) next = task;
     this.#waiting.delete(next);
     this.#running.set(next.lane, this.#runningOf(next.lane) + 1);
     next.start();
-    return next.ended;
+    await next.ended;
   }
 
   #isBefore(task: WaitingTask, other: WaitingTask): boolean {

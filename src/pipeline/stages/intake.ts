@@ -167,11 +167,14 @@ export class Intake {
    * whenever one of them changes.
    */
   flow(): void {
-    const { control, group, options, signal, state } = this.#shard;
+    const { control, group, lanes, options, quota, signal, state } = this.#shard;
     if (signal.aborted) return;
     // A shard without a batch still fetches: without one it could not wait in line for memory.
     const inboxBytes = this.#inbox.reduce((sum, { bytes }) => sum + bytes, 0);
-    const full = !control.takesIn || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
+    // With lanes, urgent records are looked for beyond those that wait.
+    const isUsedUp = quota?.isWaiting === true && !lanes.areSeveral;
+    const full =
+      !control.takesIn || isUsedUp || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
     for (const partition of this.#expected.keys()) {
       const many = state.unsettledIn(partition) > options.source.maxInFlight;
       this.#reportFull(partition, many);

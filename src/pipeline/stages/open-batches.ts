@@ -30,7 +30,8 @@ export class OpenBatches implements Disposable {
     const { budget, lanes, options, state, typeLimit } = shard;
     typeLimit.recovered(state);
     const { batch, firstBatchRows, maxOffsetBytes } = options;
-    const maxRows = (usual: number) => (this.#isFirst ? Math.min(firstBatchRows, usual) : usual);
+    const maxRows = (usual: number) =>
+      Math.min(usual, shard.quota?.maxRows ?? usual, this.#isFirst ? firstBatchRows : usual);
     const limitsWith = (own: Partial<typeof batch>): BatchLimits => {
       const limits = { ...batch, ...own };
       return {

@@ -65,14 +65,16 @@ export class Submitter {
   }
 
   async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
-    const { breakers, control, signal, waits } = this.#shard;
+    const { breakers, control, quota, signal, waits } = this.#shard;
     const { type, lane, from } = submission;
     const rank = { lane, isRetry: from !== undefined };
     const body = await waits.permitted('encodes', () => this.#encode(submission, span), rank);
     const encoded = { ...submission, body, span };
     for (let { permit } = submission; ; permit = undefined) {
       if (permit === undefined) await breakers.ready(type, signal);
-      const sent = await waits.permitted('uploads', () => this.#send(encoded, permit), rank);
+      const send = () => waits.permitted('uploads', () => this.#send(encoded, permit), rank);
+      const rows = submission.batch.length;
+      const sent = await (quota === undefined ? send() : quota.admit(rank, rows, send));
       if (sent.ok || sent.error !== 'unavailable') return sent;
       // Bodies of one type must not fill the memory that others need.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
@@ -163,7 +165,8 @@ export class Submitter {
     { lane, from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
   ): Promise<Result<LiveJob, NotSubmitted>> {
-    const { breakers, clock, control, kind, logger, queue, random, report, state } = this.#shard;
+    const { breakers, clock, control, kind, logger, queue, quota, random, report, state } =
+      this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
     const { remoteId } = created;
@@ -196,7 +199,8 @@ export class Submitter {
         const step =
           from === undefined ? state.submit(record, records) : state.move(from, record, records);
         inFlight?.drop(records.size);
-        return step;
+        if (quota === undefined) return step;
+        return { ...step, journal: [...step.journal, quota.spend(records.size)] };
       });
     await (from === undefined ? committed() : report.spans.shrinking(from, committed));
 

@@ -56,6 +56,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, types: {} },
     lanes: {},
+    quota: {},
     review: {
       pollMs: 5_000,
       maxReviewTimeMs: 86_400_000,

@@ -155,6 +155,7 @@ function drawShape(random: SeededRandom): Shape {
     rejectedToDeadLetters: random.next() < 0.3,
     ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
     hasLane: random.next() < 0.5,
+    ...(random.next() < 0.3 ? { quotaPerMinute: pick(8, 20, 60) } : {}),
   };
 }
 

@@ -129,6 +129,8 @@ export interface Shape {
   readonly maxReviewTimeMs?: number;
   /** Type a has a lane and limits of its own. */
   readonly hasLane?: boolean;
+  /** Rows that the pipeline may submit in a minute; unset: no limit. */
+  readonly quotaPerMinute?: number;
 }
 
 export interface Script {
