@@ -19,6 +19,8 @@ export interface PipelineView {
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
   /** Empty for a pipeline without lanes. */
   readonly lanes: readonly LaneView[];
+  /** Rows that the shards of this instance may still submit, by limit; empty without a quota. */
+  readonly quota: readonly QuotaView[];
   /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;
   readonly assigned: number;
@@ -39,6 +41,11 @@ export interface LaneView {
   readonly records: number;
   /** null if there is none. */
   readonly oldestEventMs: number | null;
+}
+
+export interface QuotaView {
+  readonly limit: 'rowsPerMinute' | 'rowsPerDay' | 'rowsUnderReview';
+  readonly left: number;
 }
 
 export interface ShardView {

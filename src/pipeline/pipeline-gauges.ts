@@ -8,6 +8,7 @@ import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
 /** Unread partitions that a reason names. */
 const MAX_UNREAD = 3;
+const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay', 'rowsUnderReview'] as const;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
 /** Returns the lag now; undefined while it is unknown. */
@@ -28,6 +29,15 @@ export function lanesOf(reports: readonly Pick<WorkerReport, 'lanes'>[]) {
     records: some.reduce((total, [, { records }]) => total + records, 0),
     oldestEventMs: earliest(some.map(([, { oldestEventMs }]) => oldestEventMs)),
   }));
+}
+
+/** Returns the rows left of each limit of the quota, over all shards. */
+export function quotaOf(reports: readonly Pick<WorkerReport, 'quota'>[]) {
+  const all = reports.flatMap(({ quota }) => quota ?? []);
+  return QUOTA_LIMITS.flatMap((limit) => {
+    const left = all.reduce((sum, quota) => sum + quota[limit], 0);
+    return all.length === 0 || left === Infinity ? [] : [{ limit, left }];
+  });
 }
 
 /** @param open records that came in and have neither ended nor been released (`Ledger`) */
@@ -55,6 +65,8 @@ export function publishGauges(
     const seconds = oldestSeconds([oldestEventMs]);
     metrics.set('lane_oldest_timestamp_seconds', { ...labels, lane }, seconds);
   }
+  for (const { limit, left } of quotaOf(reports))
+    metrics.set('quota_rows_left', { ...labels, limit }, Math.floor(left));
   const controls = reports.flatMap(({ control }) => control ?? []);
   for (const state of CONTROL_STATES) {
     const held = controls.filter((control) => control.state === state);

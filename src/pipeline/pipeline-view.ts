@@ -10,7 +10,7 @@ import { FRESH_MS } from './context/end-offsets.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
 import type { ShardControl } from './context/shard-control.ts';
-import { lanesOf } from './pipeline-gauges.ts';
+import { lanesOf, quotaOf } from './pipeline-gauges.ts';
 import type { Losses } from './shard/losses.ts';
 import type { JobReport } from './shard/owned-shard.ts';
 import type { ShardWorker } from './shard/worker.ts';
@@ -65,6 +65,7 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
     lag: lag ?? null,
     records,
     lanes: context?.lanes.areSeveral ? viewLanes(slots) : [],
+    quota: quotaOf(slots.flatMap(({ worker }) => worker?.report() ?? [])),
     shardCount: context?.topics.shards ?? null,
     assigned: slots.length,
     shards: slots.slice(0, MAX_SHARDS).map((slot) => viewShard(slot, context)),

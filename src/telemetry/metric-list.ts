@@ -24,6 +24,7 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 /** Source of the values of each label. Each set is small and closed. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
+  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay, rowsUnderReview.',
   lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
@@ -70,9 +71,6 @@ const STAGE_SECONDS = [
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const TRANSACTION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000];
-const BODY_BYTES = [1, 16, 64, 256, 1_024, 2_048, 4_096, 8_192, 16_384, 65_536].map(
-  (kib) => kib * 1_024,
-);
 
 export const METRICS = {
   // ── Input and output: the two sides of the balance ───────────────────────────────────────────
@@ -127,6 +125,10 @@ export const METRICS = {
     'Timestamp of the oldest source record in flight in a lane; absent when there is none.',
     ['pipeline', 'lane'],
   ),
+  quota_rows_left: gauge(
+    'Rows that the owned shards may still submit, by the limit of `quota`; absent without that limit.',
+    ['pipeline', 'limit'],
+  ),
   internal_errors_total: counter(
     'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter), one result row or one call.',
     ['pipeline', 'stage'],
@@ -147,7 +149,6 @@ export const METRICS = {
   ),
   batches_created_total: counter('Batches created at the service.'),
   batch_rows: histogram('Rows of a sealed batch.', ROWS),
-  batch_bytes: histogram('Size of the body of a sealed batch.', BODY_BYTES),
   stage_duration_seconds: histogram('Time a batch spent in a stage.', STAGE_SECONDS, [
     'pipeline',
     'stage',

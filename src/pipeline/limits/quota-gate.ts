@@ -9,7 +9,6 @@ import { writeQuota } from '../../core/journal/journal-records.ts';
 import { Quota, type QuotaLimits } from '../../core/journal/quota.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { JournalWrite } from '../../core/ports/kafka.ts';
-import { RefusedError } from '../context/errors.ts';
 import { inTurn, type Rank } from './lanes.ts';
 import type { ShardWaits } from './shard-waits.ts';
 
@@ -109,30 +108,4 @@ export class QuotaGate {
     this.#isWaiting = isWaiting;
     this.#changed();
   }
-}
-
-/**
- * Gate of one of `shards` shards; undefined without a quota.
- * @throws RefusedError if the quota is less than a row per shard
- */
-export function quotaGate(
-  options: QuotaOptions,
-  shards: number,
-  parts: GateParts,
-): QuotaGate | undefined {
-  const shareOf = (name: keyof QuotaLimits) => {
-    const share = (options[name] ?? Infinity) / shards;
-    if (share < 1)
-      throw new RefusedError(
-        `quota.${name} ${options[name]} is less than one row for each of the ${shards} shards: raise it`,
-      );
-    return share;
-  };
-  const limits = {
-    rowsPerMinute: shareOf('rowsPerMinute'),
-    rowsPerDay: shareOf('rowsPerDay'),
-    rowsUnderReview: shareOf('rowsUnderReview'),
-  };
-  const isLimited = Object.values(limits).some((limit) => limit !== Infinity);
-  return isLimited ? new QuotaGate(limits, parts) : undefined;
 }

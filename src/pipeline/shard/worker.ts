@@ -5,6 +5,7 @@
  *   new ──start──► claiming ──► owner ──► over
  *                     └──────────────────► over   (lost, released, refused)
  */
+import type { QuotaLimits } from '../../core/journal/quota.ts';
 import { crashOf } from '../../core/outcome/internal-error.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -38,6 +39,8 @@ export interface WorkerReport {
   /** Timestamp of the oldest record in flight, ms; Infinity for none. */
   readonly oldestEventMs: number;
   readonly lanes: ReadonlyMap<string, LaneReport>;
+  /** Rows left; undefined without a quota. */
+  readonly quota?: QuotaLimits | undefined;
   readonly jobs: readonly JobReport[];
   /** undefined while this is not the owner. */
   readonly control?: ShardControl;
@@ -163,6 +166,7 @@ export class ShardWorker {
         committing.oldestEventMs,
       ]),
       lanes,
+      quota: shard.quota?.left,
       jobs,
       control: shard.control,
     };

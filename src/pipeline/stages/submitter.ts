@@ -114,7 +114,6 @@ export class Submitter {
     if (from === undefined) report.since('buffer', batch.sinceMs);
     const body = await waits.during('transfer', batch.encode());
     report.observe('batch_rows', body.rows);
-    report.observe('batch_bytes', body.body.length);
     span.set({
       'content_review.rows': body.rows,
       'content_review.bytes': body.body.length,

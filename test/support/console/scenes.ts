@@ -79,6 +79,7 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     lag: 0,
     records: { buffered: 0, creating: 0, uploading: 0, reviewing: 0, settling: 0, retrying: 0 },
     lanes: [],
+    quota: [],
     assigned: changes.shards?.length ?? 0,
     shards: [],
     jobCount: jobs.length,
@@ -187,6 +188,7 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
       pipelineView({
         shards,
         jobs: [settling, ...jobs.slice(1), uploading],
+        quota: [{ limit: 'rowsPerDay', left: 120_000 }],
         lanes: [
           { name: 'live', records: 120, oldestEventMs: nowMs - 2_000 },
           { name: 'default', records: 0, oldestEventMs: null },
