@@ -14,21 +14,21 @@ export function configurationPage(): string {
 
 Generated from \`src/config\` by \`npm run generate\`; do not edit. \`config/example.yaml\` has the first options.
 
-\`content-review-connector check --config FILE\` reports every problem of a file at once, or else shows the value of every option. It
-needs neither Kafka nor the service.
+\`content-review-connector check --config FILE\` reports all problems of a file at once. If there are none, it shows the value of every option.
+It needs neither Kafka nor the service.
 
-- **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are refused.
-- **Units.** Durations and sizes have a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`.
-- **Editors** that use yaml-language-server complete and check the file from the JSON Schema
-  [config/connector.schema.json](../config/connector.schema.json), which the first line of the file selects:
-  \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more.
-- **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set and not empty; \`\${NAME:-default}\` has a default for a
-  missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always one
-  value, whatever it contains.
-- **Lists** may be one text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
+- **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are errors.
+- **Units.** Write durations and sizes with a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`.
+- **Editors** that use yaml-language-server complete and check the file with the JSON Schema
+  [config/connector.schema.json](../config/connector.schema.json) if this is its first line:
+  \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more problems.
+- **Environment.** \`\${NAME}\` in a value is replaced by that environment variable, which must be set and not empty;
+  \`\${NAME:-default}\` has a default for a missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always a
+  single value, regardless of its contents.
+- **Lists** may be written as one text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). A
-  file is read again when it changes; while it cannot be read the last valid value stays in use. No secret appears in logs, errors
-  or the output of \`check\`. An inline value also works, but do not keep secrets in configuration files.
+  file is read again when it changes; while it cannot be read, the last valid value stays in use. No secret appears in logs, errors
+  or the output of \`check\`. An inline value also works, but do not store secrets in configuration files.
 
 ## First options
 
@@ -36,7 +36,7 @@ ${table(COLUMNS, first)}
 
 ## Advanced options
 
-All others, by group.
+These are all other options, by group.
 
 ${sections.join('\n\n')}
 `;

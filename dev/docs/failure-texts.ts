@@ -42,7 +42,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'too many content types',
     connector:
-      'Publishes records of types beyond 100 in use as dead letters; the types in use continue.',
+      'Publishes records of further types as dead letters if 100 types are in use; these continue.',
     user: '`dead_lettered_total{reason="too_many_types"}`, log line at warn from 80 types on',
     options: ['source.types'],
   },
@@ -55,13 +55,14 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'type rejected on create',
     connector:
-      'Pauses the type and tries one batch per pause; or dead letters. Its records are read again later, so other types continue, in each partition until `maxInFlight`.',
+      'Pauses the type and tries one batch per pause, or publishes dead letters. The records of a paused type are reread later, so other types continue, in each partition until `maxInFlight`.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`; or `dead_lettered_total{reason="rejected_type"}`',
     options: ['review.onRejectedType', 'review.pause', 'source.maxInFlight'],
   },
   {
     event: 'API key refused',
-    connector: 'Retries slowly, with one batch of each type and the current key of the file.',
+    connector:
+      'Retries at long intervals, with one batch of each type and the current key of the file.',
     user: 'Not ready (`/readyz`), `shards_paused{reason="api_key"}`',
     options: ['review.pause'],
   },
@@ -73,7 +74,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'storage overloaded during a download',
     connector:
-      'Keeps what was settled; after the Retry-After, requests the batch again and repeats the download.',
+      'Keeps the settled rows. After the Retry-After, requests the batch again and repeats the download.',
     user: '`http_retries_total{operation="download"}`',
   },
   {
@@ -85,53 +86,53 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'create without a clear response',
-    connector: 'Creates again. The orphan stays without an upload.',
+    connector: 'Creates another batch. The orphan stays without an upload.',
     user: '`orphaned_jobs_total`',
   },
   {
     event: 'remote id returned twice',
-    connector: 'Creates again until the id is new.',
+    connector: 'Creates batches until the id is new.',
     user: 'Log line at error',
   },
   {
     event: 'upload address not allowed',
     connector:
-      'Sends nothing there (`service.transfer`), and submits the records in a new batch, indefinitely; after five in a row the type pauses.',
+      'Sends nothing to that address (`service.transfer`), and submits the records in a new batch, indefinitely; after five such batches in a row the type pauses.',
     user: 'log line at warn with the host and the option, `shards_paused{reason="type_blocked"}`',
     options: ['review.pause'],
   },
   {
     event: 'upload address expired',
     connector:
-      'Submits the records in a new batch. After any refused upload with an earlier attempt whose response was lost, the batch is first followed as if uploaded (`grace`).',
+      'Submits the records in a new batch. If the response to an earlier attempt of the upload was lost, first follows the batch as if it were uploaded (`grace`).',
   },
   {
     event: 'upload too large for the storage',
     connector:
-      'Halves the batch at once; an item that alone is too large gets a decision with status ERROR, or a dead letter (`onFailure`), unless the type pauses before (see below).',
+      'Halves the batch immediately. A single item that is too large gets a decision with status ERROR, or a dead letter (`onFailure`), unless the type pauses first (see below).',
     options: ['batch.maxBytes', 'review.pause', 'review.onFailure'],
   },
   {
     event: 'upload refused',
-    connector: 'Submits the records again, then halves the batch to find the refused ones.',
+    connector: 'Submits the records again, then halves the batch to find the rejected records.',
     options: RETRY_OPTIONS,
   },
   {
     event: 'upload not seen by the service',
     connector:
-      'Waits for a grace period, after a takeover 20 s for an upload that the journal does not confirm, and checks once more; then submits the records in a new batch.',
+      'Waits for a grace period (20 s after a takeover if the journal does not confirm the upload), checks once more, then submits the records in a new batch.',
     options: ['review.grace'],
   },
   {
     event: 'batch ERROR',
     connector:
-      'Submits the records again, then halves the batch until the poison item is alone: it gets a decision with status ERROR, or a dead letter (`onFailure`).',
+      'Submits the records again, then halves the batch to isolate the poison item, which gets a decision with status ERROR, or a dead letter (`onFailure`).',
     user: 'decisions with `error`',
     options: RETRY_OPTIONS,
   },
   {
     event: 'batch CANCELLED',
-    connector: 'As for ERROR.',
+    connector: 'As for a batch in ERROR.',
     user: 'decisions with `error`',
     options: RETRY_OPTIONS,
   },
@@ -144,15 +145,15 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'batches of a type keep failing',
     connector:
-      'After five in a row (failed, or less than half settled) the type pauses; then one batch per pause is tried, and only that one counts against its records.',
+      'Pauses the type after five batches in a row that failed or were less than half settled. Then tries one batch per pause; only that batch counts as an attempt of its records.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`',
     options: ['review.pause'],
   },
   {
     event: 'batch unknown to the service',
     connector:
-      'Requests it again for a grace period, then submits the records in a new batch; imports alike.',
-    user: 'Log line at error',
+      'Requests the batch or import again for a grace period, then submits the records in a new one.',
+    user: 'log line at error',
     options: ['review.grace'],
   },
   {
@@ -165,7 +166,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'decision unknown to the service',
     connector:
-      'Requests it again for a grace period (after 404, 410, 400, 414 or 422; other refusals are waited out), then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Continues to wait while the service does not find the last decision that it returned either.',
+      'After 404, 410, 400, 414 or 422, requests it again for a grace period, then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Retries indefinitely after other responses, and while the service does not find the last decision that it returned either.',
     user: '`decisions_total{status="ERROR"}` or `dead_lettered_total{reason="review_failed"}`',
     options: ['review.grace', 'review.onFailure'],
   },
@@ -183,40 +184,40 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'download refused by the connector',
     connector:
-      'For an address that is not allowed, a file that is too large or grows too much, or an unknown encoding: keeps what was settled, and retries every five minutes. Rows never count as missing.',
+      'If an address is not allowed, a file is too large or expands too much, or its encoding is unknown, keeps the settled rows and retries every five minutes. No rows count as missing.',
     user: '`http_requests_total{operation="download",code="blocked"}`, log line at warn with the option, `oldest_unsettled_timestamp_seconds`',
   },
   {
     event: 'download cut or unreadable',
     connector:
-      'Keeps what was settled and repeats the download. A last row without a line end is accepted once three downloads have ended with it, if the service counts no more rows, and no other file of it ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
+      'Keeps the settled rows and repeats the download. Accepts a last row without a line end once three downloads have ended with it, if the service counts no more rows and none of its other files ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
     user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
     options: RETRY_OPTIONS,
   },
   {
     event: 'result files that settle nothing',
     connector:
-      'A web page, a header alone, a missing column, malformed rows: counts as a failing batch of its type (see above). Its records are given up only by the one batch per pause, or if others of the type are decided meanwhile.',
+      'Counts a file without a usable row (a web page, only a header, a missing column, malformed rows) as a failing batch of its type (see above). Its records fail permanently only in the one batch per pause, or if other batches of the type are decided meanwhile.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
     options: ['review.pause', ...RETRY_OPTIONS],
   },
   {
     event: 'result rows missing',
     connector:
-      'Repeats the download while the file is short, then treats the records without a row like a batch in ERROR.',
+      'Repeats the download while rows are missing, then treats the records without a row like a batch in ERROR.',
     user: '`result_anomalies_total{kind="missing"}`',
     options: RETRY_OPTIONS,
   },
   {
     event: 'result rows malformed',
     connector:
-      'Drops a row that does not name its record, whose reference is not the one that was uploaded (`forged`), or that has neither a result nor a final status; records without another row are treated as for missing rows. The decision states the first reason.',
+      'Drops a row that does not refer to its record, whose reference is not the one that was uploaded (`forged`), or that has neither a result nor a final status. Treats records without another row as for missing rows. The decision has the first reason.',
     user: '`result_anomalies_total{kind="malformed"|"forged"}`, log line at warn with the first reason and the number of such rows, for forged ones at error as well',
     options: RETRY_OPTIONS,
   },
   {
     event: 'result rows duplicate, unknown or shuffled',
-    connector: 'The first row that names a record settles it; every other is dropped.',
+    connector: 'Settles a record with the first row that refers to it, and drops all others.',
     user: '`result_anomalies_total{kind="duplicate"|"forged"}`',
   },
   {
@@ -227,7 +228,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'unknown columns and states',
     connector:
-      'Ignores such columns. Logs each state once; an unknown one counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Without a documented result column decisions have no result; with two candidates, that of the column seen before.',
+      'Ignores unknown columns. Logs each unknown state once and treats it as pending, but WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Without a documented result column decisions have no result; of two candidates, uses the column found in earlier files.',
     user: 'Log line at warn',
     options: ['review.resultColumn'],
   },
@@ -239,7 +240,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'unexpected exception',
     connector:
-      'A record on which the connector itself fails becomes a dead letter with its coordinates; such a result row counts as malformed, or its record becomes such a dead letter; such a response violates the API contract. The shard continues.',
+      'Turns a record that causes an exception into a dead letter with its coordinates. Treats such a result row as malformed, or turns its record into such a dead letter. Treats such a response as a violation of the API contract. The shard continues.',
     user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
   },
   {
@@ -260,23 +261,23 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'Kafka refuses the login or the certificate',
     connector:
-      'At the start: ends, and names the option. Later: keeps trying, with the current password, token and certificates.',
+      'At the start, exits with the name of the option. Later, keeps trying with the current password, token and certificates.',
     user: 'Exit code 4 at the start; later not ready (`/readyz`), log line at warn',
   },
   {
     event: 'Kafka certificate expires',
-    connector: 'Warns two weeks before; uses the new file from the next connection on.',
+    connector: 'Warns two weeks in advance. Uses a new file from the next connection on.',
     user: '`kafka_tls_certificate_expiry_timestamp_seconds`, log line at warn',
   },
   {
     event: 'right revoked at runtime',
     connector:
-      'Rolls back the refused writes, names the right, and claims the shard again until it is restored.',
-    user: 'Log line at warn; exit code 4 if the claim itself is refused',
+      'Rolls back the rejected writes, logs the missing permission, and claims the shard again until it is restored.',
+    user: 'Log line at warn; exit code 4 if the claim itself is rejected',
   },
   {
     event: 'topics or permissions misconfigured',
-    connector: 'Refuses to start, and names the change.',
+    connector: 'Does not start, and prints the required change.',
     user: 'Exit code 4 and a message',
   },
 ];

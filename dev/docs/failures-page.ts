@@ -12,14 +12,13 @@ import { table } from './markdown.ts';
 /** Descriptions of the kinds of failed calls, in the order of the table's columns. */
 const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   rejected: '400, 422 and other 4xx',
-  unauthorized: '401, 403 of `baseUrl`',
+  unauthorized: '401, 403 from `baseUrl`',
   not_found: '404, 410',
   too_large: '413, EntityTooLarge',
   expired: 'presigned address expired',
-  unavailable:
-    '408, 429, 5xx, SlowDown, timeout, reset, unreachable; after the retries of the client',
+  unavailable: '408, 429, 5xx, SlowDown, timeout, connection reset, unreachable',
   protocol: 'unusable response, truncated file',
-  blocked: 'refused by the connector (`service.transfer`): address, size, encoding',
+  blocked: 'blocked by the connector (`service.transfer`): address, size, encoding',
 };
 const CALLS: Readonly<Record<ServiceCall, string>> = {
   create: 'create a batch',
@@ -51,10 +50,10 @@ export function failuresPage(): string {
   const jobs = [...codesByFate].map(([end, codes]) => [codes.join(', '), end]);
   return `# Failures
 
-Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine decides by this table
-(\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
+Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine
+uses the same table (\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each event, whose name begins with the event.
 
-None of these events costs a record its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
+In spite of these events each record gets its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
 end as an ERROR decision or a dead letter. Options belong to a pipeline ([configuration.md](configuration.md)),
 metrics have the prefix \`content_review_\` ([metrics.md](metrics.md)).
 
@@ -62,20 +61,19 @@ ${table(['Event', 'The connector', 'You see', 'Options'], rows)}
 
 ## A call that failed
 
-Reaction to a failed call once the client's own five retries are used up. The client retries only \`unavailable\`
-failures. A Retry-After is the minimum of every wait, for uploads and downloads too.
+This table shows the reaction to a failed call after the client's own five retries. The client retries only failures such as 408, 429, 5xx and timeouts.
+Every wait, also of uploads and downloads, is at least as long as a Retry-After.
 
 ${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}
 
 ## A batch that failed
 
-The code is the \`reason\` of \`jobs_failed_total\` and the \`error.code\` of ERROR decisions
-([outcomes.md](outcomes.md)).
+Each code is a \`reason\` of \`jobs_failed_total\` and an \`error.code\` of ERROR decisions ([outcomes.md](outcomes.md)).
 
 ${table(['Code', 'Its records'], jobs)}
 
-While all batches of a type fail, only the one that is tried once per \`review.pause\` counts as an attempt: an
-outage of the service is no evidence about content.
+While all batches of a type fail, only the one that is tried once per \`review.pause\` counts as an attempt,
+because an outage of the service says nothing about the content.
 `;
 }
 
@@ -90,7 +88,7 @@ function shown(reaction: Reaction | undefined): string {
     case 'wait':
       return reaction.because === 'api_key' ? 'retried until the key is accepted' : 'retried';
     case 'reject_type':
-      return 'the type pauses, or dead letters';
+      return 'the type pauses, or its records become dead letters';
     case 'fail':
       return `the batch failed: \`${reaction.as}\``;
     case 'download_again':
@@ -104,7 +102,7 @@ function shown(reaction: Reaction | undefined): string {
 
 function fate({ again, halved }: JobRule): string {
   const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
-  const halving = halved ? 'halved until each is alone (at most 64 batches), then ' : '';
+  const halving = halved ? 'halved until each record is alone (at most 64 batches), then ' : '';
   switch (again) {
     case 'always':
       return 'submitted again, indefinitely';

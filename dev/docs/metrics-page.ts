@@ -20,13 +20,13 @@ export function metricsPage(): string {
 Generated from \`src/telemetry/metric-list.ts\` by \`npm run generate\`; do not edit.
 
 \`/metrics\` on \`http.host:http.port\` (default 127.0.0.1:9464) serves these metrics, and Node's own under their usual names
-(\`process_*\`, \`nodejs_*\`). Units are seconds and bytes. A series with labels appears with its first value.
+(\`process_*\`, \`nodejs_*\`). Units are seconds and bytes. A series with labels appears when it gets its first value.
 
 ${table(['Name', 'Kind', 'Labels', 'Meaning'], rows)}
 
 ## Labels
 
-No label takes values from content, remote ids or error messages.
+No label value comes from content, remote ids or error messages.
 
 ${table(['Label', 'Values'], labels)}
 
@@ -36,17 +36,18 @@ ${table(['Name', 'Upper bounds'], buckets)}
 
 ## Names are an API
 
-Dashboards and alerts of users depend on these names and labels. Any version may add metrics; removing or renaming one, or changing its
-labels, is a breaking change noted in CHANGELOG.md, and a test holds the list. Label values may be added, and help texts may change. Counters
-of a pipeline whose label values are known beforehand start at 0, so that \`increase()\` sees the first event.
+Dashboards and alerts of users depend on these names and labels. Any version may add metrics and label values, or change help texts.
+Removing or renaming a metric, or changing its labels, is a breaking change noted in CHANGELOG.md; a test compares the list. Counters
+of a pipeline whose label values are known beforehand start at 0, so that \`increase()\` includes the first event.
 
-The number of series does not depend on the number of shards: no label names a shard, a partition, a topic or an item. Labels whose
-values others choose are limited by number. \`decision_results_total\` has at most
-21 per pipeline and instance: later results count as \`other\`.
+The number of series does not depend on the number of shards: no label identifies a shard, a partition, a topic or an item. The number of
+values of labels that come from outside is limited: \`decision_results_total\` has at most 21 per pipeline and instance, and later results
+count as \`other\`.
 
 ## Format
 
-Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own; of Node's (prom-client) it reports
-\`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and \`nodejs_active_resources_total\`, which are gauges.
+Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own metrics. It reports three of
+Node's (prom-client), which are gauges in spite of their names: \`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and
+\`nodejs_active_resources_total\`.
 `;
 }
