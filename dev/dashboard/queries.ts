@@ -61,7 +61,3 @@ export const age = (name: NamesOf<'gauge'>, by: string): string =>
 
 /** 0 where there may rightly be nothing: no failure, no wait. */
 export const orZero = (expression: string): string => `(${expression}) or on () vector(0)`;
-
-/** Expression inside an `orZero`, which hides missing data behind a zero. */
-export const withoutZero = (expression: string): string | undefined =>
-  /^\((.+)\) or on \(\) vector\(0\)$/.exec(expression)?.[1];

@@ -26,9 +26,7 @@ function onDecision(decision: Decision): void {
       return;
     case 'ERROR':
       // This event gets no decision: let a person look at it, or send it again. More codes may be added.
-      console.log(
-        `${decision.id}: no decision (${decision.error.code}: ${decision.error.message})`,
-      );
+      console.log(`${decision.id}: no decision, ${decision.error.code}: ${decision.error.message}`);
       return;
     default:
       // v1 has no other status: the compiler reports an error if a later version has one.
@@ -54,7 +52,9 @@ const consumer = await consumeDecisions({
     for (const record of records) {
       if (record.kind === 'unreadable') {
         // Written by another application, or damaged.
-        console.log(`${record.topic}-${record.partition} ${record.offset}: ${record.problem}`);
+        console.log(
+          `${record.topic}-${record.partition} ${record.offset}: unreadable, ${record.problem}`,
+        );
       } else if (seen.has(record.eventId)) {
         console.log(`${record.eventId}: seen before`);
       } else {

@@ -36,24 +36,23 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
   ['packages/client/test/unit/', 66],
   ['test/integration/upgrade/', 75],
-  // These wait: for bounds of half a minute, sessions that end, backoffs.
-  ['test/integration/liveness/', 15],
+  // It waits: for sessions that end, for backoffs.
   ['test/integration/kafka/group-failures', 25],
   // These hold the connector to seconds that it promises: only files that compute beside them.
   ['test/integration/connector/shutdown', ALL],
   ['test/chaos/kills', ALL],
 ];
-/**
- * Files that begin first, the one with a broker of its own before the one that waits for the shared broker. They leave
- * no room for others of the usual lane, which would hold them back until nothing is left to compute beside them.
- */
-const FIRST = ['test/integration/connector/shutdown', 'test/chaos/kills'];
-/** Files that begin before the rest of the usual lane, the longest first: otherwise one runs alone at the end. */
-const LONG = [
+/** Files that begin before the rest of the usual lane, in this order. */
+const FIRST = [
+  // Later they would hold others back until nothing is left to compute beside them. Shutdown waits for the shared broker.
+  'test/chaos/kills',
+  'test/integration/connector/shutdown',
+  // Unit tests report most mistakes within a minute.
+  'test/unit/',
+  // The longest: otherwise one runs alone at the end.
   'test/integration/upgrade/',
-  'test/integration/liveness/',
   'test/integration/docs/',
-  'test/integration/tools/',
+  'test/integration/kafka/group-failures',
 ];
 const COMPUTE = [
   'test/property/',
@@ -71,7 +70,7 @@ const rankIn = (starts: readonly string[], file: string) =>
  * process, and to compile in it, takes half of their processor time.
  */
 const BUNDLED: readonly (readonly [folder: string, most: number])[] = [
-  ['test/unit', 16],
+  ['test/unit', 32],
   ['test/property', 8],
   ['packages/client/test/unit', 16],
   ['packages/client/test/property', 8],
@@ -93,12 +92,8 @@ const UNBUNDLED = [
 /** In the order in which they should begin. */
 export function planOf(files: readonly string[]): Plan[] {
   const order = (file: string) => {
-    const long = rankIn(LONG, file);
-    const suite = SUITES.indexOf(suiteOf(file));
     const first = rankIn(FIRST, file);
-    if (first >= 0) return first - FIRST.length;
-    // Unit tests next: they tell of most mistakes within a minute.
-    return suiteOf(file) === 'unit' ? 0 : long >= 0 ? 1 + long : 1 + LONG.length + suite;
+    return first >= 0 ? first : FIRST.length + SUITES.indexOf(suiteOf(file));
   };
   return bundled(files)
     .toSorted(({ file: a }, { file: b }) => order(a) - order(b) || (a < b ? -1 : 1))

@@ -62,27 +62,4 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /There is no batch with this id at the service at http/);
   });
-
-  it('continue a download that breaks off, byte for byte, and report a file that is not whole', async (t) => {
-    const service = await bench(t, nextDirectory());
-    const file = service.file(
-      'posts.csv',
-      `Content\n${Array.from({ length: 3_000 }, (_, n) => `row ${n} of many\n`).join('')}`,
-    );
-    const id = (await service.run('batch', 'submit', file, '-t', 'post')).out.trim();
-    const whole = await service.run('batch', 'results', id, '--wait');
-    service.faults(
-      { operation: 'download', action: 'cut', afterBytes: 20_000 },
-      { operation: 'download', action: 'cut', afterBytes: 50_000 },
-    );
-    const resumed = await service.run('batch', 'results', id);
-    assert.equal(resumed.code, EXIT.ok, resumed.err);
-    assert.match(resumed.err, /download: broken off, trying again/);
-    assert.equal(resumed.out, whole.out);
-
-    service.faults({ operation: 'download', action: 'short', bytes: 20_000 });
-    const short = await service.run('batch', 'results', id);
-    assert.equal(short.code, EXIT.failure);
-    assert.match(short.err, /the result file has \d+ whole rows, but the service counted 3000/);
-  });
 });

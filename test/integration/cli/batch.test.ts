@@ -21,35 +21,12 @@ const POLICY: ServicePolicy = {
     ],
   },
 };
-const ID = /^[0-9a-f-]{36}$/;
 /** Final assertion of tests whose input must not be sent. */
 function assertNothingSent({ sandbox }: Bench): void {
   assert.deepEqual([sandbox.batches(), sandbox.imports()], [[], []]);
 }
 
 describe('batch submit', { timeout: 600_000 }, () => {
-  it('sends the file unchanged, and prints only the id on standard output', async (t) => {
-    const service = await bench(t, nextDirectory());
-    const { code, out, err } = await service.run(
-      'batch',
-      'submit',
-      service.file('posts.csv', CSV),
-      '--type',
-      'post',
-    );
-    assert.equal(code, EXIT.ok);
-    const id = out.trimEnd();
-    assert.match(id, ID);
-    assert.equal(out, `${id}\n`);
-    assert.match(err, /posts\.csv: 7\d B\nbatch \S+ created\nuploaded/);
-    assert.match(
-      err,
-      new RegExp(`follow it with: \\S+ batch get ${id} --wait --config \\S+service.yaml`),
-    );
-    const [batch] = service.sandbox.batches();
-    assert.deepEqual([batch?.batch_id, batch?.type, batch?.uploaded !== null], [id, 'post', true]);
-  });
-
   it('refuses unusable files and options before anything is sent', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', CSV);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parse } from 'csv-parse/sync';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -60,26 +59,7 @@ async function checkedBy(
 const checked = (pipeline: string | undefined, value: unknown, ...more: string[]) =>
   checkedBy(here, pipeline, value, ...more);
 
-const EVENT =
-  '{"visibility":"public","post":{"kind":1,"body":"Hi, \\"you\\"","id":12345678901234567890,"author":{"id":"007"}}}';
-
 describe('check --sample, without Kafka, a service or its key', { timeout: 600_000 }, () => {
-  it('shows the CSV row to upload', async () => {
-    const { code, out, err } = await checkedBy(
-      runCliProcess,
-      'posts',
-      EVENT,
-      ...['--key', 'user-7', '--header', 'lang=en'],
-    );
-    assert.deepEqual([code, err], [EXIT.ok, '']);
-    const [title = '', , heading, , ...upload] = out.split('\n');
-    assert.match(title, /pipeline posts \(review\): it would be reviewed, as type comment\.$/);
-    assert.equal(heading, 'CSV file of the event alone:');
-    const [header, row] = parse(upload.join('\n')) as string[][];
-    assert.deepEqual(header, ['Content', 'author.id', 'lang', 'id', 'connector_ref']);
-    assert.deepEqual(row?.slice(0, 4), ['Hi, "you"', '007', 'en', '12345678901234567890']);
-  });
-
   it('ends with 5 when the record would be skipped or become a dead letter', async () => {
     const skipped = await checkedBy(runCliProcess, 'posts', { visibility: 'private' });
     assert.deepEqual([skipped.code, skipped.err], [EXIT.problems, '']);
@@ -119,12 +99,5 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
       (header) => ['--header', header],
     );
     assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
-  });
-
-  it('lets no event move, colour or turn a terminal', async () => {
-    const { out } = await checked('hostile', '{"type":"a\\u009b31m\\u202eb","content":"x"}\n');
-    assert.match(out, /a\\u009b31m\\u202eb/);
-    assert.doesNotMatch(out, /[\u009b\u202e]/);
-    assert.match((await here(['check'])).err, /required option '-c, --config <file>'/);
   });
 });

@@ -64,21 +64,6 @@ describe('the command line as a process', TIMEOUT, () => {
 });
 
 describe('check as a process', TIMEOUT, () => {
-  it('accepts the example unchanged, and shows the options in effect without the key', async () => {
-    const { code, out, err } = await runCliProcess(['check', '--config', 'config/example.yaml'], {
-      CONTENT_REVIEW_API_KEY: 'hunter2',
-    });
-    assert.equal(code, EXIT.ok);
-    assert.equal(err, '');
-    assert.match(
-      out,
-      /Pipeline posts \(review\)\n {2}content-events -> content-decisions, or content-dead-letters/,
-    );
-    assert.match(out, /service\.apiKey +\[secret\]/);
-    assert.match(out, /pipelines\[0\]\.batch\.maxAge +30s/);
-    assert.doesNotMatch(out, /hunter2/);
-  });
-
   it('ends with 2 and every problem at once on standard error', async () => {
     const path = await file(
       'bad.yaml',
@@ -112,32 +97,6 @@ describe('run as a process', TIMEOUT, () => {
 });
 
 describe('sandbox as a process', TIMEOUT, () => {
-  it('prints its address, serves its callers, and ends with 0 on a signal', async () => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      const { child, ended, said } = startCli([
-        'sandbox',
-        '--port',
-        '0',
-        '--api-key',
-        'k-1',
-        'k-2',
-      ]);
-      const [, url] = await said(/listening on (http:\/\/127\.0\.0\.1:\d+)\n/);
-      const create = (key: string) =>
-        fetch(`${url}/v1/batches`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: '{"type":"comment"}',
-        });
-      assert.equal((await create('k-2')).ok, true);
-      assert.equal((await create('sandbox-key')).status, 401);
-      child.kill(signal);
-      const { code, err } = await ended;
-      assert.equal(code, EXIT.ok);
-      assert.equal(err, '');
-    }
-  });
-
   it('ends with 2 for an invalid or missing policy, and with 1 for a port in use', async () => {
     const missing = await runCliProcess([
       'sandbox',

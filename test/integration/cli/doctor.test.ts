@@ -62,9 +62,6 @@ async function doctor(
   return { code, lines: new Map(lines.map((line) => [line.check, line])) };
 }
 
-const statuses = (lines: ReadonlyMap<string, Line>, status: Line['status']) =>
-  [...lines.values()].filter((line) => line.status === status).map(({ check }) => check);
-
 test('before the first start all checks pass, and the journal is not created', async () => {
   const event = (n: number) => ({
     partition: n % 2,
@@ -134,37 +131,6 @@ test('beside a running connector all checks pass, and the connector is not affec
     [],
     replica.lines.slice(from).join('\n'),
   );
-});
-
-test('a wrong key, a missing topic and a journal without compaction each have a line with the remedy', async () => {
-  const forgetful = await kafka.createTopic('journal', { partitions: 2 });
-  const file = changed(
-    ['canary-key-', 'wrong-key-'],
-    [stack.topics.decisions, 'no-such-topic'],
-    [stack.topics.journal, forgetful],
-  );
-  const { code, lines } = await doctor(file);
-  assert.equal(code, EXIT.problems);
-  assert.deepEqual(statuses(lines, 'failed'), ['service.batch', 'topic.output', 'journal']);
-  assert.match(
-    lines.get('service.batch')?.found ?? '',
-    /answered 401 .*check that the API key is the current one/,
-  );
-  assert.equal(
-    lines.get('topic.output')?.remedy,
-    'run "content-review-connector topics create", or correct the name in the configuration',
-  );
-  assert.match(
-    lines.get('journal')?.found ?? '',
-    /cleanup\.policy is "delete", must be exactly "compact"/,
-  );
-});
-
-test('a journal of another pipeline is reported', async () => {
-  const { code, lines } = await doctor(changed([stack.group, uniqueName('group')]));
-  assert.equal(code, EXIT.problems);
-  assert.deepEqual(statuses(lines, 'failed'), ['journal']);
-  assert.match(lines.get('journal')?.found ?? '', new RegExp(`belongs to group ${stack.group}`));
 });
 
 test('an unreachable Kafka has one line, and the service is still checked', async () => {

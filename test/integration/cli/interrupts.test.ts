@@ -89,18 +89,6 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
   });
 });
 
-describe('pipes', { timeout: 600_000 }, () => {
-  it('whose reader goes away end the download without an error', async (t) => {
-    const { service, start } = await stage(t);
-    const file = service.file('posts.csv', `Content\n${'a row that is not short\n'.repeat(8_000)}`);
-    const { out } = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--json');
-    const { child, ended } = start(['batch', 'results', JSON.parse(out).batchId]);
-    child.stdout?.once('data', () => child.stdout?.destroy());
-    const { code, err } = await ended;
-    assert.deepEqual([code, err], [EXIT.ok, '']);
-  });
-});
-
 /** Resolves once the command reads: more is written than a pipe holds. */
 const written = ({ stdin }: ChildProcess): Promise<unknown> =>
   new Promise((resolve) => stdin?.write(`${CSV}${'Good evening,u-9\n'.repeat(60_000)}`, resolve));

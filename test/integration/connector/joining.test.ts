@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { freePorts } from '../../../dev/kafka/ports.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { CANARY } from '../../support/stack/canary.ts';
-import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
+import { startStack } from '../../support/stack/stack.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -13,26 +13,25 @@ const PAUSE_MS = 10_000;
 
 const kafka = await testKafka();
 
-/** A stack with the default options of the group, whose replicas listen on the port that PORT names. */
-async function begin(): Promise<Stack> {
-  const stack = await startStack(kafka, temporaryDirectory(), {
-    partitions: PARTITIONS,
-    pipeline: {
-      batch: { maxRows: 50, maxAge: '200ms' },
-      review: { poll: '500ms' },
-    },
-    config: {
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
-      http: { port: '${PORT}' },
-      service: { apiKey: `\${KEY:-${CANARY.key}}` },
-    },
-  });
-  after(() => stack.stop());
-  return stack;
-}
+/** With the default options of the group; replicas listen on the port that PORT names. */
+const stack = await startStack(kafka, temporaryDirectory(), {
+  partitions: PARTITIONS,
+  pipeline: {
+    batch: { maxRows: 50, maxAge: '200ms' },
+    review: { poll: '500ms' },
+  },
+  config: {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+    http: { port: '${PORT}' },
+    service: { apiKey: `\${KEY:-${CANARY.key}}` },
+  },
+});
+after(() => stack.stop());
+const terminal = new TerminalRecords(kafka, stack);
+const [lastingPort, otherPort, wrongPort] = await freePorts(3);
 
 /** Writes a record to each partition every 100 ms until the returned function is called. */
-function writing(stack: Stack): () => Promise<number> {
+function writing(): () => Promise<number> {
   let count = 0;
   let on = true;
   after(() => {
@@ -55,27 +54,21 @@ function writing(stack: Stack): () => Promise<number> {
   };
 }
 
-const shardsOf = async (replica: Replica): Promise<number[]> =>
-  (await replica.logged('joined the group')).shards as number[];
-
 test('a replica that is killed and restarted at once stops the other for a moment only', async (t) => {
-  const stack = await begin();
-  const ports = await freePorts(2);
-  const [lasting, first] = await Promise.all(
-    ports.map((port) => stack.startReplica({ PORT: String(port) })),
-  );
-  assert.ok(lasting !== undefined && first !== undefined);
+  const [lasting, first] = await Promise.all([
+    stack.startReplica({ PORT: String(lastingPort) }),
+    stack.startReplica({ PORT: String(otherPort) }),
+  ]);
   await lasting.logged('joined the group', {
     where: ({ shards }) => (shards as number[]).length === PARTITIONS / 2,
   });
-  const stop = writing(stack);
-  const terminal = new TerminalRecords(kafka, stack);
+  const stop = writing();
   await terminal.untilCount(4 * PARTITIONS, 30_000);
   const from = lasting.lines.length;
   first.process.kill('SIGKILL');
   await first.process.exited;
   const killedMs = Date.now();
-  const successor = await stack.startReplica({ PORT: String(ports[1]) });
+  const successor = await stack.startReplica({ PORT: String(otherPort) });
   await successor.logged('removing an earlier member of this host and port from the group');
   const { shards } = await lasting.logged('joined the group', { from });
   await terminal.untilCount(await stop(), 60_000);
@@ -92,25 +85,24 @@ test('a replica that is killed and restarted at once stops the other for a momen
 });
 
 test('a replica with a wrong key takes no shard from those that work, and says why it is not ready', async () => {
-  const stack = await begin();
-  const ports = await freePorts(2);
-  const [working, wrong] = ports.map((port) => ({ PORT: String(port) }));
-  const first = await stack.startReplica(working);
-  await shardsOf(first);
-  const from = first.lines.length;
-  const second = await stack.startReplica({ ...wrong, KEY: 'wrong' });
-  await second.logged('the API key is not accepted; joining the group once it is');
-  const readiness = await fetch(`${await second.url()}/readyz`);
+  const working = stack.replicas.filter(({ process }) => process.exit === undefined);
+  const before = working.map(({ lines }) => lines.length);
+  const wrong = await stack.startReplica({ PORT: String(wrongPort), KEY: 'wrong' });
+  await wrong.logged('the API key is not accepted; joining the group once it is');
+  const readiness = await fetch(`${await wrong.url()}/readyz`);
   assert.equal(readiness.status, 503);
   assert.match(
     await readiness.text(),
     /401.*this replica takes no shards before the key is accepted/,
   );
 
-  const stop = writing(stack);
-  const terminal = new TerminalRecords(kafka, stack);
-  await terminal.untilCount(4 * PARTITIONS, 30_000);
-  await terminal.untilCount(await stop(), 60_000);
-  const joins = first.lines.slice(from).filter((line) => line.includes('joined the group'));
+  const { all } = terminal;
+  const stop = writing();
+  const decided = all.length;
+  await terminal.untilCount(decided + 4 * PARTITIONS, 30_000);
+  await terminal.untilCount(decided + (await stop()), 60_000);
+  const joins = working.flatMap(({ lines }, at) =>
+    lines.slice(before[at]).filter((line) => line.includes('joined the group')),
+  );
   assert.deepEqual(joins, []);
 });

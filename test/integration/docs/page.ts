@@ -9,7 +9,7 @@ import { freePorts } from '../../../dev/kafka/ports.ts';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
 import { isAsShown, isShownIn, withoutBanners } from '../../support/docs/output.ts';
 import { ROOT, stepsOfPage } from '../../support/docs/pages.ts';
-import { type Step, stepsOf } from '../../support/docs/steps.ts';
+import type { Step } from '../../support/docs/steps.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export interface PageOptions {
@@ -200,12 +200,6 @@ function interruptGroup(pid: number): void {
 /** Resolves with true after `ms`; does not keep the process alive. */
 const timeout = (ms: number) =>
   new Promise<true>((resolve) => setTimeout(() => resolve(true), ms).unref());
-
-/** Follows a page from its first command to its last. @throws Error that names the line of a command that fails */
-export async function followPage(markdown: string, options?: PageOptions): Promise<void> {
-  const steps = stepsOf(markdown);
-  await inSession(steps, (session) => takeAll(session, steps), options);
-}
 
 async function inSession(
   steps: readonly Step[],

@@ -46,3 +46,14 @@ test('topics or permissions misconfigured: it refuses to start with exit code 4,
   assert.equal(code, 4, out);
   assert.ok(out.includes(journal) && out.includes('cleanup.policy is'), out);
 });
+
+test('Kafka unreachable: without a broker at the address it exits with code 3, and names the address and what to check', async () => {
+  const config = parse(readFileSync(configFile, 'utf8'));
+  config.kafka.brokers = ['127.0.0.1:1'];
+  const changed = `${configFile}.unreachable.yaml`;
+  writeFileSync(changed, stringify(config));
+  const { code, out } = await runCliProcess(['run', '--config', changed], { LOG_FORMAT: 'json' });
+  assert.equal(code, 3, out);
+  assert.match(out, /127\.0\.0\.1:1\b/);
+  assert.match(out, /check that the brokers run/);
+});

@@ -5,9 +5,11 @@ import type { GroupOptions } from '../../../src/kafka/index.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
+import { damagedSegmentSuite } from './damaged-segment.suite.ts';
 
-// Its brokers are frozen and killed.
+// Its broker is frozen and killed.
 const kafka = await exclusiveKafka();
+damagedSegmentSuite(kafka);
 
 async function joined(
   world: RealWorld,
@@ -141,19 +143,5 @@ describe('a member of the group', () => {
     assert.equal(await members(), 2);
     await third.stop();
     await refused;
-  });
-
-  it('logs nothing above debug while it joins, works and leaves', async () => {
-    const world = await newWorld();
-    const first = await joined(world);
-    const second = await joined(world);
-    await world.until(
-      'both have shards',
-      () => first.listener.shards.length === 1 && second.listener.shards.length === 1,
-    );
-    await world.settle(second.group.stop());
-    await world.until('the first has both', () => first.listener.shards.length === 2);
-    const loud = world.logger.lines.filter(({ level }) => level === 'warn' || level === 'error');
-    assert.deepEqual(loud, []);
   });
 });

@@ -149,22 +149,6 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       }
     });
 
-    it('waits for a token endpoint that is away for a moment, and logs in then', async () => {
-      const server = await tokenServer((count) =>
-        count <= 4
-          ? { status: 503, body: '' }
-          : tokenAnswer(unsignedToken('nobody', 60_000), 60_000),
-      );
-      try {
-        const connection = connect(port, TLS, oauth(server.url));
-        assert.equal(await brokers(connection), 1);
-        assert.equal(server.requests.length, 5);
-        await connection.close();
-      } finally {
-        await server.close();
-      }
-    });
-
     it('uses the password that its file has by then, for new connections', async () => {
       const path = file('password', PASSWORD);
       const secret = Secret.file(path);
@@ -239,21 +223,6 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       const connection = connect(port, TLS, login('scram-sha-512', password));
       await usedBeyondItsSession(connection, loginsAt);
       await connection.close();
-    });
-
-    it('logs in again with a new token before the old one ends', async () => {
-      const loginsAt: number[] = [];
-      const server = await tokenServer(() => {
-        loginsAt.push(performance.now());
-        return tokenAnswer(unsignedToken('nobody', SESSION_MS), SESSION_MS);
-      });
-      try {
-        const connection = connect(port, TLS, oauth(server.url));
-        await usedBeyondItsSession(connection, loginsAt);
-        await connection.close();
-      } finally {
-        await server.close();
-      }
     });
   });
 

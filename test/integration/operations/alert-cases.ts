@@ -306,13 +306,6 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         series: { 'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '3x120' },
         at: '90m',
       },
-      {
-        series: {
-          [`events_consumed_total${P}`]: '0+1x60',
-          'dead_lettered_total{pipeline="p",reason="not_json"}': '0x5 3x60',
-        },
-        at: '15m',
-      },
     ],
   },
   ContentReviewErrorDecisions: {
@@ -393,15 +386,6 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '30m',
         labels: ['pipeline="p"', 'reason="service"'],
       },
-      {
-        series: {
-          ...waits('transfer', '16x90'),
-          ...requests('download', '0x90', '0+60x90'),
-          ...requests('get_batch', '0+60x90', '0x90'),
-        },
-        at: ['20m', '80m'],
-        labels: ['pipeline="p"', 'reason="transfer"'],
-      },
     ],
     quiet: [
       ...UNSERVED.flatMap(({ quiet }) => quiet),
@@ -410,14 +394,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') },
         at: '80m',
       },
-      // Away for two minutes, and for six: it goes on by itself.
-      {
-        series: {
-          ...unavailable('0x10 9 9 0x90'),
-          ...requests('get_batch', '0+60x10 600 600 660+60x90', '0x10 50 100 100x90'),
-        },
-        at: ALONG,
-      },
+      // Away for six minutes: it goes on by itself.
       {
         series: {
           ...unavailable('0x10 9x5 0x90'),

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import type { Alert } from '../../../dev/alerts/alert.ts';
 import { ALERTS, GROUPS, RULES_FILE, rulesFile } from '../../../dev/alerts/rules.ts';
+import { dashboard } from '../../../dev/dashboard/dashboard.ts';
 import { execute } from '../../../dev/helm/execute.ts';
 import { ensurePrometheus } from '../../support/prometheus/install.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -20,17 +21,26 @@ test('promtool finds nothing wrong with the rules', async () => {
   await execute(promtool, ['check', 'rules', fileURLToPath(RULES_FILE)]);
 });
 
-test('the expressions of the runbook are such', async () => {
+test('the expressions of the runbook and of the dashboard are such', async () => {
   const pages = globSync('docs/runbook/*.md', { cwd: ROOT }).map((page) =>
     readFileSync(path.join(ROOT, page), 'utf8'),
   );
-  const expressions = pages.flatMap((page) =>
+  const ofPages = pages.flatMap((page) =>
     [...page.matchAll(/^prom '(.+)'$/gm)].map(([, expr = '']) => expr),
   );
-  assert.ok(expressions.length > pages.length, `${expressions.length}`);
-  const file = path.join(directory, 'runbook.yaml');
-  const rules = expressions.map((expr, at) => ({ record: `runbook:${at}`, expr }));
-  writeFileSync(file, stringify({ groups: [{ name: 'runbook', rules }] }));
+  assert.ok(ofPages.length > pages.length, `${ofPages.length}`);
+  const ofPanels = (dashboard().panels ?? []).flatMap(
+    (panel) => (panel as { readonly targets?: { readonly expr: string }[] }).targets ?? [],
+  );
+  assert.ok(ofPanels.length > 0);
+  const expressions = [
+    ...ofPages,
+    // Grafana's own variables are durations.
+    ...ofPanels.map(({ expr }) => expr.replaceAll(/\$__(?:rate_interval|range)\b/g, '1m')),
+  ];
+  const file = path.join(directory, 'expressions.yaml');
+  const rules = expressions.map((expr, at) => ({ record: `expression:${at}`, expr }));
+  writeFileSync(file, stringify({ groups: [{ name: 'expressions', rules }] }));
   await execute(promtool, ['check', 'rules', file]);
 });
 
@@ -56,11 +66,13 @@ test('each alert fires on its history and keeps quiet on the other one', async (
   await execute(promtool, ['test', 'rules', ...files]);
 });
 
-/** The alert alone, with what its group records: all of them at each step would take most of a minute. */
+/** The alert alone, with the recordings that it uses: all of them at each step would take most of a minute. */
 function rulesOf(alert: Alert): string {
   const groups = GROUPS.filter(({ rules }) => rules.includes(alert)).map(({ name, rules }) => ({
     name,
-    rules: rules.filter((rule) => rule === alert || 'record' in rule),
+    rules: rules.filter(
+      (rule) => rule === alert || ('record' in rule && alert.expr.includes(rule.record)),
+    ),
   }));
   const file = path.join(directory, `${alert.name}-rules.yaml`);
   writeFileSync(file, rulesFile(groups));

@@ -1,7 +1,6 @@
 /** Every source format other than JSON, from the bytes on its topic to the decision. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { parse } from 'csv-parse/sync';
 import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';
 import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
@@ -13,8 +12,6 @@ import {
 } from '../../support/formats/source-records.ts';
 import type { NewRecord, TestKafka } from '../../support/kafka/kafka.ts';
 import { headerOf } from '../../support/records/headers.ts';
-import { coordinatesIn } from '../../support/records/reference.ts';
-import { CANARY } from '../../support/stack/canary.ts';
 import { type Stack, type StackPipeline, startStack } from '../../support/stack/stack.ts';
 import { type Terminal, TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -101,41 +98,6 @@ export function sourceFormatsSuite(kafka: TestKafka, url: string, registry: Sche
           assert.equal(sorted(metadata), sorted(parseKeepingDigits(becomes.metadata)), name);
         }
       });
-
-      test(`${format}: the service was given the content, and each of the metadata in a cell`, async () => {
-        for (const [index, { name, becomes }] of sent[format].entries()) {
-          if ('reason' in becomes) continue;
-          const { decision } = found[format][index] as Terminal;
-          const row = await uploadedRow(decision?.batch.id ?? '', decision?.source.offset ?? -1);
-          assert.equal(row.Content, becomes.content, name);
-          for (const [key, value] of Object.entries(
-            parseKeepingDigits(becomes.metadata) as object,
-          )) {
-            // It could be taken for the content.
-            if (key === 'content') continue;
-            const cell = row[key] ?? '';
-            assert.equal(
-              typeof value === 'string' ? cell : sorted(parseKeepingDigits(cell)),
-              typeof value === 'string' ? value : sorted(value),
-              `${name}: ${key}`,
-            );
-          }
-        }
-      });
-    }
-
-    /** The row of the result file, which repeats the columns of the upload. */
-    async function uploadedRow(batch: string, offset: number): Promise<Record<string, string>> {
-      const answer = await fetch(`${stack?.sandboxUrl}/v1/batches/${batch}`, {
-        headers: { authorization: `Bearer ${CANARY.key}` },
-      });
-      const { download_url } = (await answer.json()) as { download_url: string };
-      const file = await fetch(download_url);
-      const rows = parse(await file.text(), { columns: true }) as Record<string, string>[];
-      return (
-        rows.find(({ connector_ref: ref = '' }) => coordinatesIn(ref).offset === offset) ??
-        assert.fail(`no row for ${offset}`)
-      );
     }
   });
 }

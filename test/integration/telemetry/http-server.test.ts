@@ -72,19 +72,6 @@ describe('telemetry server', () => {
     assert.equal((await get('/livez')).status, 200);
   });
 
-  it('answers /readyz with 503 and the reason until every condition holds', async () => {
-    assert.equal((await get('/readyz')).status, 503);
-    health.notReady('service', 'the API key is refused (401)');
-    const not = await get('/readyz?verbose');
-    assert.equal(not.status, 503);
-    assert.deepEqual(JSON.parse(not.body), {
-      status: 'not ready',
-      conditions: [{ name: 'service', ready: false, reason: 'the API key is refused (401)' }],
-    });
-    health.ready('service');
-    assert.equal((await get('/readyz')).status, 200);
-  });
-
   it('refuses other paths and methods', async () => {
     const missing = await get('/');
     assert.equal(missing.status, 404);

@@ -1,6 +1,6 @@
 /**
  * Rolling upgrade of a running group under load, one replica at a time, killed or stopped in order:
- * from the released version to the working tree, back, and up again. The judge is that of chaos.
+ * from the released version to the working tree, and back. The judge is that of chaos.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -28,7 +28,7 @@ import { type Build, releasedBuild, WORKING_TREE } from './builds.ts';
 /** Shards per pipeline: at least one for each replica. */
 const SHARDS = 2;
 /** Records a second, of all kinds. */
-const RATE = 130;
+const RATE = 60;
 /** For what takes a second on a machine that does nothing else, ms. */
 const DEADLINE_MS = 60_000;
 
@@ -109,7 +109,7 @@ class Roll {
   }
 }
 
-test('versions share a group: upgraded, rolled back and upgraded again under load, every record has exactly one terminal record', async (t) => {
+test('versions share a group: upgraded and rolled back under load, every record has exactly one terminal record', async (t) => {
   const released = releasedBuild(temporaryDirectory());
   t.diagnostic(`${released.name} → ${WORKING_TREE.name}`);
   const [first, ...beside] = KINDS.map(setup) as [PipelineSetup, ...PipelineSetup[]];
@@ -156,10 +156,12 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
     // The working tree takes over the first shards at once, with batches of the released version.
     await roll.start(released);
     await roll.start(WORKING_TREE);
-    // The replica that has run longest is replaced. The last step leaves the working tree alone.
-    const steps = [released, WORKING_TREE, WORKING_TREE];
-    for (const [at, build] of steps.entries()) {
-      const taken = await roll.replace(at % 2 === 0 ? 'SIGKILL' : 'SIGTERM', build);
+    // The replica that has run longest is replaced: upgraded, then rolled back.
+    for (const [end, build] of [
+      ['SIGKILL', WORKING_TREE],
+      ['SIGTERM', released],
+    ] as const) {
+      const taken = await roll.replace(end, build);
       assert.ok(taken > 0, `${build.name} took over no shard with batches of another version`);
     }
   } finally {

@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OutputFormats } from '../../../src/app/output-formats.ts';
 import type { Config } from '../../../src/config/schema.ts';
-import type { ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
-import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { UnusableSchema } from '../../../src/events/registry/index.ts';
 import { RefusedError } from '../../../src/pipeline/context/errors.ts';
 import { contractFile } from '../../support/contracts.ts';
@@ -12,20 +10,10 @@ import { VirtualClock } from '../../support/memory/clock.ts';
 import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
 import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 import { parse } from '../config/problems-of.ts';
-import {
-  contentItem,
-  decisions,
-  JOB,
-  kindWithFile,
-  referenceOf,
-  SIGNAL,
-} from '../kinds/review/sample.ts';
+import { kindWithFile, referenceOf, SIGNAL } from '../kinds/review/sample.ts';
 
 const DECISION = { type: 'AVRO', text: contractFile('avro/decision.avsc') } as const;
 const OTHER = { type: 'AVRO', text: '"string"' } as const;
-
-const idIn = (record: OutgoingRecord | undefined): number =>
-  record?.value instanceof Buffer ? record.value.readInt32BE(1) : -1;
 
 function configOf(output: string): Config {
   return parse(`
@@ -71,44 +59,6 @@ function world(output = '{format: avro}') {
 test('with JSON the kind is the very same: nothing is put in the way of its records', () => {
   const { kind, wrapped } = world('{}');
   assert.equal(wrapped, kind);
-});
-
-test('a schema that is registered is found, and records carry its id; afterwards the registry is asked for nothing', async () => {
-  const { registry, prepare, wrapped } = world();
-  await registry.register('other', OTHER, SIGNAL);
-  const id = await registry.register('events.decisions-value', DECISION, SIGNAL);
-  await prepare();
-  const asked = registry.calls.length;
-  const [decision] = await decisions(wrapped as ResultFileKind);
-  for (const record of [
-    decision,
-    wrapped.failure(contentItem(), { code: 'x', message: 'y' }, JOB),
-  ]) {
-    assert.ok(record !== undefined);
-    assert.equal(idIn(wrapped.encode?.(record)), id);
-  }
-  assert.equal(registry.calls.length, asked);
-  assert.ok(!registry.calls.slice(2).some((call) => call.startsWith('register')));
-});
-
-test('a schema that is not registered is refused with the command that registers it, and is not registered', async () => {
-  const { registry, refused } = world();
-  await refused((error: Error) => {
-    assert.ok(error instanceof RefusedError);
-    assert.match(
-      error.message,
-      /^pipeline posts: .*contracts\/avro\/decision\.avsc is not registered under subject events\.decisions-value/,
-    );
-    assert.match(error.message, /schemas register/);
-    return true;
-  });
-  await registry.register(
-    'events.decisions-value',
-    { type: 'AVRO', text: '{"type":"string"}' },
-    SIGNAL,
-  );
-  await refused(/which has 1 as latest version: run "content-review-connector schemas register"/);
-  assert.deepEqual(await registry.versions('events.decisions-value', SIGNAL), [1]);
 });
 
 test('a schema that the latest version does not go with is refused, with that version and the reasons of the registry', async () => {

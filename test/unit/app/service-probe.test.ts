@@ -55,19 +55,6 @@ describe('probe of the service', () => {
     assert.equal(probes, 1);
   });
 
-  it('holds the process unready with a wrong key, and is repeated until the key is accepted', async () => {
-    outcome = KEY_REFUSED;
-    probe.start();
-    await clock.advance(60_000);
-    assert.deepEqual(states(), { service: true, api_key: false });
-    assert.match(reasonOf('api_key') ?? '', /answered 401/);
-    assert.ok(probes >= 6 && probes <= 11, `${probes} probes in a minute`);
-
-    outcome = UNKNOWN;
-    await clock.advance(10_000);
-    assert.deepEqual(states(), WELL);
-  });
-
   it('lets shards be taken once the key is accepted, and not before, however long it is refused', async () => {
     outcome = KEY_REFUSED;
     probe.start();

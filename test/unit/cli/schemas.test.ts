@@ -48,48 +48,6 @@ const PIPELINES = `
   {name: plain, source: {topic: plain}}`;
 
 describe('schemas register', () => {
-  it('registers each schema under its subject and shows version and id; a second run changes nothing', async () => {
-    const first = await schemas('register --json');
-    assert.deepEqual([first.code, first.err], [EXIT.ok, '']);
-    const told = JSON.parse(first.out).schemas as Record<string, unknown>[];
-    assert.deepEqual(
-      told.map(({ pipeline, subject, file, state, registeredNow, version, id, latest }) => [
-        ...[pipeline, subject, file, state, registeredNow, version, id, latest],
-      ]),
-      [
-        [
-          'posts',
-          'posts.decisions-value',
-          'contracts/avro/decision.avsc',
-          'registered',
-          true,
-          1,
-          1,
-          1,
-        ],
-        ['users', 'receipts', 'contracts/protobuf/receipt.proto', 'registered', true, 1, 2, 1],
-        [
-          'ids',
-          'looked up',
-          'contracts/looked-up-decision.schema.json',
-          'registered',
-          true,
-          1,
-          3,
-          1,
-        ],
-      ],
-    );
-    const again = await schemas('register');
-    assert.equal(again.code, EXIT.ok);
-    assert.match(
-      again.out,
-      /^posts +posts\.decisions-value +contracts\/avro\/decision\.avsc +1 +1 +1 +registered$/m,
-    );
-    assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);
-    assert.equal((await schemas('check')).code, EXIT.ok);
-  });
-
   it('registers only compatible schemas, and shows the reasons of the registry', async () => {
     await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
     registry.judge = () => ({ compatible: false, messages: ['TYPE_MISMATCH at /type'] });
@@ -124,17 +82,5 @@ describe('schemas register', () => {
       gone.err,
       /no connection to the registry \(ECONNREFUSED\); addresses tried: http:\/\/127\.0\.0\.1:1\b/,
     );
-  });
-});
-
-describe('schemas check', () => {
-  it('ends with 5 while a compatible schema is not registered, and changes nothing', async () => {
-    await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
-    const { code, out } = await schemas('check');
-    assert.equal(code, EXIT.problems);
-    assert.match(out, /posts .* - +1 +- +not registered: compatible/);
-    assert.match(out, /users .*not registered: the first of its subject/);
-    assert.match(out, /run schemas register before the connector starts/);
-    assert.ok(!registry.calls.slice(1).some((call) => call.startsWith('register')));
   });
 });

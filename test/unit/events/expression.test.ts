@@ -121,11 +121,10 @@ test('every evaluation ends, whatever record and expression are', {
   const json = JSON.stringify({
     items: Array.from({ length: 20_000 }, (_, id) => ({ id })),
     text: `${' '.repeat(300_000)}x`,
-    object: members(100_000),
     some: members(2_000),
     sought: `${' '.repeat(50_000)}x${' '.repeat(50_000)}`,
   });
-  const many = () => inputOf(json);
+  const withObject = `{"object":${JSON.stringify(members(100_000))},${json.slice(1)}`;
   for (const [expression, message, headers = [], key = 'k'] of [
     ['merge(object, object, object, object, object)', /takes too long/],
     [
@@ -153,14 +152,15 @@ test('every evaluation ends, whatever record and expression are', {
   ] as const) {
     assert.throws(
       () => {
-        found(expression, inputOf(json, { headers, key: Buffer.from(key) }));
+        const event = /\bobject\b/.test(expression) ? withObject : json;
+        found(expression, inputOf(event, { headers, key: Buffer.from(key) }));
       },
       (error) => error instanceof EvaluationProblem && message.test(error.message),
       expression,
     );
   }
   // The library's own takes minutes over these blanks.
-  assert.equal(found('trim(text)', many()), '"x"');
+  assert.equal(found('trim(text)', inputOf(json)), '"x"');
 });
 
 test('the expressions for one record share a budget, and each record has a new one', () => {

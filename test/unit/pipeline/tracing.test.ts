@@ -19,68 +19,10 @@ function produceTraced(world: World, count: number): void {
   }
 }
 
-const names = (spans: readonly { readonly name: string }[]) => spans.map(({ name }) => name);
 const outcome = (span: RecordedSpan | undefined) => [
   span?.ended,
   span?.attributes['content_review.outcome'],
 ];
-
-test('a batch is one span from its seal to its last decision, with links to its items and a step for each call', async () => {
-  const world = new World({ partitions: 1, options: { chunk: { maxRows: 3 } } });
-  const { tracer, logger } = world.start();
-  produceTraced(world, 5);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  const [span, ...more] = tracer.batches;
-  assert.ok(span !== undefined && more.length === 0);
-  assert.equal(span.name, 'process content');
-  assert.deepEqual(outcome(span), ['ok', 'settled']);
-  assert.deepEqual(
-    span.links.map(({ spanId }) => Number.parseInt(spanId, 16)),
-    [1, 2, 3, 4, 5],
-  );
-  const [decision] = world.decisions();
-  const bytes = span.attributes['content_review.bytes'];
-  assert.ok(typeof bytes === 'number' && bytes > 0);
-  assert.deepEqual(span.attributes, {
-    'messaging.system': 'kafka',
-    'messaging.operation.type': 'process',
-    'messaging.operation.name': 'process',
-    'messaging.destination.name': 'content',
-    'messaging.consumer.group.name': 'reviewers',
-    'messaging.batch.message_count': 5,
-    'content_review.pipeline': 'reviews',
-    'content_review.kind': 'scripted',
-    'content_review.shard': 0,
-    'content_review.type': 'a',
-    'content_review.attempt': 1,
-    'content_review.rows': 5,
-    'content_review.bytes': bytes,
-    'content_review.job': decision?.job,
-    'content_review.batch': decision?.remote,
-    'content_review.outcome': 'settled',
-  });
-  // Chunks of 3: the second is published after the download.
-  assert.deepEqual(names(span.steps), [
-    'create',
-    'upload',
-    'download',
-    'send decisions',
-    'send decisions',
-  ]);
-  assert.deepEqual([...new Set(span.steps.map(({ ended }) => ended))], ['ok']);
-  assert.deepEqual(names(span.events).slice(0, 2), ['encoded', 'journaled']);
-  assert.equal(span.events.at(-1)?.attributes['content_review.state'], 'finished');
-
-  const lines = logger.lines.filter(({ fields }) => 'batch' in fields);
-  assert.deepEqual(
-    lines.map(({ message }) => message),
-    ['batch created', 'batch settled'],
-  );
-  const { traceId: trace_id, spanId: span_id } = span.ids;
-  const expected = { shard: 0, job: decision?.job, batch: decision?.remote, trace_id, span_id };
-  for (const { fields } of lines) assert.deepEqual({ ...fields, ...expected }, fields);
-});
 
 test('a batch that fails ends its span with the failure, and the next attempt links to it', async () => {
   const world = new World({

@@ -1,10 +1,9 @@
 /** The port over the real SDK. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
-  BatchSpanProcessor,
   InMemorySpanExporter,
   SimpleSpanProcessor,
   TracerProvider,
@@ -27,42 +26,6 @@ const PARENT = traceParentOf(
   headerList({ traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }),
 );
 assert.ok(PARENT !== undefined);
-
-test('a batch is the root of a trace of its own with links; its steps are its children, its ids those of log lines', () => {
-  const { exporter, tracer } = traced();
-  const span = tracer.startBatch('process events', { rows: 3 }, [PARENT]);
-  const step = span.step('upload', { bytes: 10 });
-  step.end();
-  span.event('journaled', { at: 1 });
-  span.set({ outcome: 'settled' });
-  span.end();
-  const [upload, batch] = exporter.getFinishedSpans();
-  assert.ok(upload !== undefined && batch !== undefined);
-  assert.deepEqual(
-    [upload.name, upload.kind, upload.attributes],
-    ['upload', SpanKind.INTERNAL, { bytes: 10 }],
-  );
-  assert.deepEqual(
-    [batch.name, batch.kind, batch.attributes],
-    ['process events', SpanKind.CONSUMER, { rows: 3, outcome: 'settled' }],
-  );
-  assert.equal(batch.parentSpanContext, undefined);
-  assert.equal(upload.parentSpanContext?.spanId, batch.spanContext().spanId);
-  assert.deepEqual(span.ids, {
-    traceId: batch.spanContext().traceId,
-    spanId: batch.spanContext().spanId,
-    flags: 1,
-  });
-  assert.deepEqual(step.ids?.traceId, span.ids?.traceId);
-  const [link] = batch.links;
-  assert.equal(link?.context.traceId, '0af7651916cd43dd8448eb211c80319c');
-  assert.equal(link?.context.spanId, 'b7ad6b7169203331');
-  assert.deepEqual(
-    batch.events.map(({ name }) => name),
-    ['journaled'],
-  );
-  assert.equal(batch.status.code, SpanStatusCode.UNSET);
-});
 
 test('only the first end counts, and later calls are ignored', () => {
   const { exporter, tracer } = traced();
@@ -102,22 +65,6 @@ test('an address that got into an attribute loses its query', () => {
 test('without a registered SDK nothing is traced, and there is nothing to send', async () => {
   assert.equal(registeredTracer('1.2.3'), NO_TRACER);
   await flushSpans(0);
-});
-
-test('the spans go to the SDK that is registered, which sends what it holds at the end', async () => {
-  const exporter = new InMemorySpanExporter();
-  const processor = new BatchSpanProcessor({ exporter, scheduledDelayMillis: 600_000 });
-  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [processor] }));
-  registeredTracer('1.2.3').startBatch('process events', {}, []).end();
-  assert.deepEqual(exporter.getFinishedSpans(), []);
-  await flushSpans(60_000);
-  const [span, ...more] = exporter.getFinishedSpans();
-  assert.equal(more.length, 0);
-  assert.deepEqual(
-    [span?.name, span?.instrumentationScope.name, span?.instrumentationScope.version],
-    ['process events', 'content-review-connector', '1.2.3'],
-  );
-  await processor.shutdown();
 });
 
 test('a collector that does not answer delays the end of the process no longer than allowed', async () => {

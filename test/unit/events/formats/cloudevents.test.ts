@@ -23,23 +23,6 @@ const read = (headers: NamedHeaders, value: string | Buffer) =>
     value: Buffer.from(value),
   });
 
-test('binary: attributes come from the headers, the value is data', () => {
-  const headers = {
-    ...BINARY,
-    ce_subject: 'a/b',
-    ce_myext: 'x',
-    'content-type': 'application/json',
-    other: 'y',
-  };
-  assert.deepEqual(documentOf(read(headers, '{"content":"hi"}')), {
-    ...ATTRIBUTES,
-    subject: 'a/b',
-    myext: 'x',
-    datacontenttype: 'application/json',
-    data: { content: 'hi' },
-  });
-});
-
 test('binary: without a content type, and with any +json, the value is JSON; text is a text; all else is base64', () => {
   const withType = (type: string) => ({ ...BINARY, 'content-type': type });
   assert.deepEqual(documentOf(read(BINARY, '[1]')), { ...ATTRIBUTES, data: [1] });
@@ -58,11 +41,6 @@ test('binary: without a content type, and with any +json, the value is JSON; tex
     datacontenttype: 'application/avro',
     data_base64: 'aGk=',
   });
-});
-
-test('structured: the value is the whole event', () => {
-  const event = { ...ATTRIBUTES, data: { content: 'hi' } };
-  assert.deepEqual(documentOf(read(STRUCTURED, JSON.stringify(event))), event);
 });
 
 test('a record that is not a CloudEvent is refused with the missing part, and without its value', () => {

@@ -138,6 +138,7 @@ describe('sends of a producer', () => {
       [0, 10, 0, 13].map((sequence) => [sequence, 5n, 3]),
     );
     assert.equal(pool.lentBytes, 0);
+    assert.ok(pool.idleBytes > 0, 'buffers that were answered are used again');
   });
 
   for (const [what, error] of Object.entries({

@@ -4,7 +4,6 @@ import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { readPieces } from '../../../../src/kafka/records/index.ts';
 import {
   CODECS,
-  type Codec,
   type RawBatch,
   writeBatch,
   writeRecord,
@@ -30,15 +29,6 @@ const packedBatch = (attributes: number, packed: Buffer, given: RawBatch = {}) =
 describe('a compressed batch', () => {
   for (const [codec, { code, pack }] of Object.entries(CODECS)) {
     for (const [size, records] of Object.entries({ small: RECORDS, large: LARGE })) {
-      it(`of ${codec} is read, ${size}`, async () => {
-        const read = await readAll(writeBatch({ codec: codec as Codec, records }));
-        assert.deepEqual(read.ranges, []);
-        assert.deepEqual(
-          read.records.map(({ value }) => value),
-          records.map(({ value }) => value),
-        );
-      });
-
       it(`of ${codec} may have bytes after its records, ${size}`, async () => {
         const read = await readAll(
           packedBatch(code, Buffer.concat([pack(writeRecords(records)), GARBAGE])),

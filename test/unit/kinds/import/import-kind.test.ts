@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writtenText } from '../../../../packages/client/src/base/json/json-text.ts';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
-import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-slice.ts';
 import type { RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
@@ -99,19 +98,6 @@ test('a value that is not {string, object} makes a dead letter with the reason',
     '{"type":"u","data":{}}',
   );
   assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
-});
-
-test('the file has one line for each record, types mixed, and ends its last line', async () => {
-  const items = [
-    { type: 'a', data: { text: 'x\u2028\ud800' } },
-    { type: 'b', data: {} },
-  ].map((value) => itemOf(sourceRecord(value)));
-  assert.deepEqual(new Set(items.map(({ type }) => type)).size, 1);
-  const { body, rows } = await bodyOf(kindOf(), items);
-  assert.deepEqual(
-    [rows, String(body)],
-    [2, '{"type":"a","data":{"text":"x\u2028\\ud800"}}\n{"type":"b","data":{}}\n'],
-  );
 });
 
 test('an import is created without a body, uploaded as JSON Lines and polled in all its states', async () => {

@@ -5,7 +5,6 @@ import {
   ServiceError,
   type ServiceFailure,
 } from '../../../../packages/client/src/base/service-error.ts';
-import { bodyOf } from '../../../../src/app/tools/sample.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-slice.ts';
 import type {
   JobContext,
@@ -116,18 +115,6 @@ test('an invalid id makes a dead letter with a reason that does not show it', ()
   assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
   const result = kindOf({}, field).decode(sourceRecord({ id: ['SECRET'] }), 0);
   assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
-});
-
-test('a job needs nothing of the service, and has an id of its own', async () => {
-  const kind = kindOf();
-  const created = [await kind.create('lookup', SIGNAL), await kind.create('lookup', SIGNAL)];
-  assert.deepEqual(
-    created.map(({ remoteId }) => remoteId),
-    ['id-1', 'id-2'],
-  );
-  const { body, rows, heldBytes } = await bodyOf(kind, [contentItem()]);
-  assert.deepEqual([body.length, rows, heldBytes], [0, 1, 0]);
-  assert.equal((await kind.status('id-1', SIGNAL)).state, 'finished');
 });
 
 test('made decisions are published with all that the service returns; pending ones are left out', async () => {

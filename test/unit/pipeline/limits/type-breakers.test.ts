@@ -35,18 +35,6 @@ function world() {
   return { clock, logger, waits, breakers, blockedMs };
 }
 
-test('a rejected type is blocked for the pause, others are not, and the log names the type', async () => {
-  const { breakers, blockedMs, logger } = world();
-  breakers.rejected('a', 'HTTP 400');
-  assert.equal(await blockedMs('b'), 0);
-  assert.equal(await blockedMs('a'), 10_000);
-  assert.equal(await blockedMs('a'), 0, 'after the pause it is tried again');
-  assert.deepEqual(
-    logger.lines.map(({ level, fields }) => [level, fields.type, fields.error]),
-    [['error', 'a', 'HTTP 400']],
-  );
-});
-
 test('five failures in a row block a type, four do not, and after the pause one more is enough', async () => {
   const { breakers, blockedMs, logger } = world();
   for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');

@@ -49,24 +49,6 @@ test('a refusal that says nothing about the type (405) holds the records back, w
   assert.equal(world.decisions().length, 10);
 });
 
-test('dead letters whose transaction fails are published by the next owner, each once', async () => {
-  let failing = true;
-  const world = refusing(400, () => true, {
-    hooks: {
-      commitFate: ({ transaction: { outputs } }) => {
-        if (outputs === undefined || !failing) return 'commit';
-        failing = false;
-        return 'fenced';
-      },
-    },
-  });
-  world.start();
-  world.produce(2, { types: ['bad'] });
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([failing, world.published('dead').length], [false, 2]);
-});
-
 test('one pass at a time reads the records of all refused batches, and they go out in full transactions', async () => {
   const count = { now: 0, most: 0, records: 0 };
   let transactions = 0;

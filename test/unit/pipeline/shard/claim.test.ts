@@ -315,14 +315,6 @@ test('records that retention took while nobody was running are counted as lost, 
   assert.equal(world.committed(0).offset, 6);
 });
 
-test('a claim that Kafka refuses for a missing permission is refused, and not retried', async () => {
-  const world = new World({ partitions: 1, hooks: { commitFate: () => 'rejected' } });
-  const instance = world.start();
-  await world.clock.advance(10_000);
-  assert.ok(instance.refused instanceof RefusedError);
-  assert.match(instance.refused.message, /shard 0: Kafka refuses to let this connector write: /);
-});
-
 test('partitions added to the journal while replicas run are refused by each of them, before any record changes its shard', async () => {
   const world = new World({ partitions: 4, options: { journal: { partitions: 2 } } });
   const [first, second] = [world.start('first'), world.start('second')];

@@ -57,15 +57,6 @@ function world() {
   return { clock, calls, replay, batch, logger };
 }
 
-test('a barrier that compaction has taken counts as reached when it is passed', async () => {
-  const { replay, batch } = world();
-  replay.start(0);
-  replay.fetched(batch(0, [meta, owner('mine')]));
-  const state = replay.upTo(5, 'mine', forever);
-  replay.fetched(batch(2, [], 6));
-  assert.equal((await state).owner?.claim, 'mine');
-});
-
 test('a batch that was under way for another position is dropped, and the position set again', async () => {
   const { replay, calls, batch } = world();
   replay.start(0);

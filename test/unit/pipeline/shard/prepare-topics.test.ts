@@ -222,12 +222,6 @@ for (const [name, settings, changes, says] of WRONG) {
   });
 }
 
-test('one replica in sync is enough where there is one broker', async () => {
-  const { prepare, journal } = world({ brokers: 1 });
-  journal({ ...GOOD, 'min.insync.replicas': '1' });
-  assert.equal((await prepare()).shards, 6);
-});
-
 test('the message sizes of the outputs’ own topics bound what they are given', async () => {
   const { kafka, prepare } = world({ topics: ['content'] });
   kafka.cluster.createTopic('dead', 1, { settings: [['max.message.bytes', '10000000']] });

@@ -8,33 +8,6 @@ const MINUTE = 60_000;
 
 const batches = (world: World) => [...world.service.batches.values()];
 
-test('a batch waiting for its upload is abandoned after the grace, not before', async () => {
-  const world = new World({
-    partitions: 1,
-    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
-  const uploadedMs = world.clock.now();
-  await world.clock.advance(59_900);
-  assert.equal(batches(world).length, 1);
-  await world.clock.runUntil(() => batches(world).length === 2, 10_000);
-  const waitedMs = world.clock.now() - uploadedMs;
-  assert.ok(
-    waitedMs >= 60_000 && waitedMs < 66_000,
-    `${waitedMs} ms: the grace, and at most one poll`,
-  );
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'upload_lost' }), 1);
-  assert.equal(instance.metrics.counter('items_resubmitted_total'), 5);
-  assert.deepEqual(
-    [...new Set(world.decisions().map(({ attempt, remote }) => `${remote} ${attempt}`))],
-    ['batch-2 1'],
-  );
-});
-
 test('a restart counts the grace from its claim: the upload may have been made by the owner before it', async () => {
   const world = new World({
     partitions: 1,
@@ -149,33 +122,6 @@ test('the grace begins when the upload is through, however long that took', asyn
   assert.equal(batches(world).length, 1);
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
-});
-
-test('stopping releases the shards within the time of one transaction, and leaves the jobs to the next owner', async () => {
-  const world = new World({ partitions: 4, service: { review: () => ({ afterMs: 30_000 }) } });
-  const first = world.start();
-  world.produce(100);
-  await world.clock.advance(10_000);
-  const jobs = world.liveJobs().length;
-  assert.ok(jobs >= 20);
-  for (let partition = 0; partition < 4; partition++) world.event(partition, 'waits');
-  await world.clock.advance(100);
-  assert.ok(first.budget.usedBytes > 0);
-  const stopMs = world.clock.now();
-  await world.through(first.stop());
-  await world.through(first.stop());
-  assert.ok(world.clock.now() - stopMs < 1_000);
-  assert.equal(world.liveJobs().length, jobs);
-  assert.deepEqual(
-    [first.gauge('items_in_flight'), first.gauge('balance_items'), first.budget.usedBytes],
-    [0, 0, 0],
-  );
-  world.start();
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  for (let p = 0; p < 4; p++)
-    for (let offset = 0; offset < 25; offset++)
-      assert.equal(world.service.submissions(p, offset), 1);
 });
 
 test('the heir of a first owner that died in its very first transaction does not wait for that to time out', async () => {

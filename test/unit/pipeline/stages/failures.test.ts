@@ -51,16 +51,6 @@ test('halving stops at the most batches that one job may cost; what is left then
   assert.equal(spent, 9 + 1, 'the second attempt of the whole is not a half');
 });
 
-test('a type that keeps failing still ends: one probe per pause counts, and in the end each item has its ERROR decision', async () => {
-  const world = oneBatch(8, {
-    options: { review: { pauseMs: 1_000 } },
-    service: { review: () => ({ state: 'failed' }) },
-  });
-  await world.untilSettled(20 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(errors(world).length, 8);
-});
-
 test('attempts are those that the service has reviewed: uploads without an effect use up none', async () => {
   for (const failure of ['expired', 'blocked'] as const) {
     let faults = 0;

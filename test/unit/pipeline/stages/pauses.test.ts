@@ -27,23 +27,3 @@ test('while a type fails as a whole, no batch but the probe counts against its i
     `${given} of 40: those before the type was known to fail, and one probe a minute`,
   );
 });
-
-test('a key that is refused while batches are reviewed pauses the polls, and the reviews are not given up', async () => {
-  let refuse = true;
-  const world = new World({
-    partitions: 1,
-    service: {
-      fault: (operation) =>
-        refuse && operation === 'status' ? { failure: 'unauthorized' } : undefined,
-    },
-  });
-  const instance = world.start();
-  world.produce(10);
-  await world.clock.advance(30 * MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'api_key' }), 1);
-  assert.equal(world.liveJobs().length, 2);
-  refuse = false;
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.batches.size, 2);
-});

@@ -4,10 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
 import type { TopicReport } from '../../../../src/tools/doctor/create-topics.ts';
-import { engineOptions } from '../../../support/engine/world.ts';
 import { FakeWorld } from './world.ts';
-
-const WEEK_MS = 7 * 24 * 3_600_000;
 
 function emptyWorld(): FakeWorld {
   const world = new FakeWorld();
@@ -35,24 +32,6 @@ test('a dry run has the brokers validate each missing topic, and creates none', 
     'create dead 6',
     'create journal 6',
   ]);
-});
-
-test('with yes they are created, and a second run creates none', async () => {
-  const world = emptyWorld();
-  world.mayCreate = true;
-  const { maxReviewTimeMs, attempts } = engineOptions().review;
-  const [source, output] = await world.createTopics({ yes: true, partitions: 1 });
-  assert.deepEqual(source?.settings, {
-    'cleanup.policy': 'delete',
-    'retention.ms': String(maxReviewTimeMs * attempts + WEEK_MS),
-    'min.insync.replicas': '1',
-  });
-  assert.deepEqual(output?.settings, { 'cleanup.policy': 'delete', 'min.insync.replicas': '1' });
-  const made = ['made content 1', 'made decisions 1', 'made dead 1', 'made journal 1'];
-  assert.deepEqual(world.tried, made);
-  const again = await world.createTopics({ yes: true });
-  assert.ok(again.every(({ state }) => state === 'exists'));
-  assert.deepEqual(world.tried, made);
 });
 
 test('the doctor has nothing to report about created topics, whatever the cluster and the source', async () => {

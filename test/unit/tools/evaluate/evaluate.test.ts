@@ -68,31 +68,6 @@ const SAMPLE: readonly Written[] = [
   { expected: 'approved' },
 ];
 
-test('decisions with an expected result are evaluated, and the others counted apart', async () => {
-  const { report, text } = await evaluated(SAMPLE);
-  assert.deepEqual([report.evaluated, report.agreeing], [5, 3]);
-  assert.equal(
-    text,
-    `RESULT     SUPPORT   DECIDED   PRECISION   RECALL       F1
-rejected         3         3      66.7 %   66.7 %   66.7 %
-approved         2         2      50.0 %   50.0 %   50.0 %
-
-EXPECTED   DECIDED    COUNT
-rejected   rejected       2
-rejected   approved       1
-approved   rejected       1
-approved   approved       1
-
-60.0 % of 5 decisions agree with the expected result.
-Topic decisions, 1970-01-01T00:00:00.000Z to now.
-Not evaluated:
-  2 without an expected result
-  1 with status ERROR
-  1 without a result
-`,
-  );
-});
-
 test('a figure without decisions is left open', async () => {
   const { report } = await evaluated([{ expected: 'spam', result: 'ham' }]);
   const figures = { precision: null, recall: 0, f1: 0 };

@@ -55,40 +55,6 @@ function altered(inspection: Inspection, policy: string): Inspection {
 const isInspectError = (failure: string, message: RegExp) => (error: InspectError) =>
   error.name === 'InspectError' && error.failure === failure && message.test(error.message);
 
-test('before the first claim of a shard all records are waiting', async () => {
-  const world = new World({ partitions: 1 });
-  world.kafka.cluster.createTopic(TOPICS.journal, 1);
-  world.produce(3);
-  const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 3, waiting: 3 }]);
-  assert.equal(await stateOf(world, 1), 'waiting');
-});
-
-test('waiting, in review, decided and dead-lettered records are distinguished', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
-    service: {
-      review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { afterMs: 'never' } : {}),
-    },
-  });
-  world.start();
-  for (const type of ['a', 'a', 'b', 'b', 'c']) world.event(0, type);
-  world.put(0, 'not json');
-  await world.clock.advance(20_000);
-  const report = await auditOf(world);
-  assert.deepEqual(columns(report), {
-    records: 6,
-    decided: 2,
-    deadLettered: 1,
-    waiting: 1,
-    live: 2,
-  });
-  const states: Explanation['state'][] = [];
-  for (const offset of [0, 2, 4, 5]) states.push(await stateOf(world, offset));
-  assert.deepEqual(states, ['decided', 'live', 'waiting', 'deadLettered']);
-});
-
 test('records without a terminal record are unknown after a reset of their partition', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
   world.start();

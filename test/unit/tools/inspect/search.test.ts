@@ -11,32 +11,6 @@ const searchIn = (world: World, request: Partial<SearchRequest> = {}) =>
 const keyed = (world: World, key: string, timestampMs = world.clock.now()) =>
   world.put(0, JSON.stringify({ type: 'a', content: 'event of a' }), { key, timestampMs });
 
-test('a search finds every event with the key, newest first, with its fate', async () => {
-  const world = new World({ partitions: 2 });
-  world.start();
-  world.produce(6);
-  keyed(world, 'mine');
-  world.put(1, 'not json', { key: 'mine', timestampMs: world.clock.now() + 1_000 });
-  await world.untilSettled(60_000);
-  const progress: number[] = [];
-  const inspection = inspectionOf(world);
-  const report = await world.through(
-    search(inspection, { key: 'mine', sinceMs: 0, limit: 10 }, ({ done, total }) =>
-      progress.push(done / total),
-    ),
-  );
-  assert.deepEqual(
-    report.records.map(({ partition, state }) => [partition, state]),
-    [
-      [1, 'deadLettered'],
-      [0, 'decided'],
-    ],
-  );
-  assert.deepEqual([report.searched, report.matching, report.topic], [8, 2, TOPICS.source]);
-  assert.equal(progress.at(-1), 1);
-  assert.deepEqual((await searchIn(world, { key: 'theirs' })).records, []);
-});
-
 test('the newest matches are shown, and all are counted', async () => {
   const world = new World({ partitions: 1 });
   world.start();

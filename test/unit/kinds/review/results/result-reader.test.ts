@@ -90,17 +90,6 @@ test('rows that name no source record are malformed and do not hide the others',
   ]);
 });
 
-test('an ERROR row becomes an ERROR decision', async () => {
-  const [record] = await decisions(kindWithFile(`${HEADER}\nx,ERROR,,ham,,en,${REF}\n`));
-  const value = decisionOf(record);
-  assert.equal(value.status, 'ERROR');
-  assert.equal(value.result, null);
-  assert.deepEqual(value.error, {
-    code: 'review_failed',
-    message: 'The service could not review this item.',
-  });
-});
-
 test('an unknown status counts as success if there is a result, is published, and reported once', async () => {
   const notices: ResultNotice[] = [];
   const rows = [
@@ -326,25 +315,6 @@ test('a file with far more rows than were uploaded is refused', async () => {
   const { rows, error } = await collectRows(flood, undefined, { ...JOB, uploadedBytes: 3_200 });
   assert.match(String(error), /far more rows than were uploaded/);
   assert.equal(rows.length, 1_099);
-});
-
-test('a reader that stops early closes the download', async () => {
-  let closed = false;
-  const kind = kindWithFile(async function* () {
-    try {
-      for (;;) yield Buffer.from(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`);
-    } finally {
-      closed = true;
-    }
-  });
-  const status = {
-    state: 'finished',
-    rawState: 'SUCCESS',
-    resultUrl: 'https://storage.example/',
-  } as const;
-  for await (const slice of kind.results(status, () => JOB, new AbortController().signal))
-    if (slice.length > 0) break;
-  assert.equal(closed, true);
 });
 
 /** A file of 90 MiB, and how much of it was asked for. */

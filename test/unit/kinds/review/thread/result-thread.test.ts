@@ -8,7 +8,6 @@ import {
 import type { ResultSettings } from '../../../../../src/kinds/review/results/result-reader.ts';
 import { ResultThread } from '../../../../../src/kinds/review/results/result-thread.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/row-decisions.ts';
-import { headerList } from '../../../../support/records/headers.ts';
 import { type ItemParts, JOB, type Row, referenceOf } from '../sample.ts';
 
 const SETTINGS: ResultSettings = { topic: 'events', resultColumn: undefined };
@@ -58,29 +57,6 @@ function kept(row: Row): Row {
     },
   };
 }
-
-test('a file read in the thread gives the same rows as one read here', async () => {
-  const rows = Array.from({ length: 500 }, (_, n) =>
-    row(n, {
-      key: n % 7 === 0 ? null : Buffer.from(n % 5 === 0 ? [0xff] : `k${n}é`),
-      timestampMs: n % 3 === 0 ? -1 : 7,
-    }),
-  );
-  const withHeaders = row(900, {
-    headers: headerList({ trace: 'a', twice: ['x', Buffer.from([0])], toString: 'y', none: null }),
-    replay: 2,
-  });
-  const file = `${HEADER}${rows.join('')}${withHeaders}x,y\r\n${row(901)}`;
-  const there = await collect(readThere(), pieces(file, 1000));
-  const here = await collect(readHere(), pieces(file, 1000));
-  assert.equal(there.error, undefined);
-  assert.equal(there.rows.length, 503);
-  assert.deepEqual(
-    there.rows.filter((one) => !('malformed' in one)),
-    here.rows.filter((one) => !('malformed' in one)),
-  );
-  assert.equal(there.rows.filter((one) => 'malformed' in one).length, 1);
-});
 
 test('an empty file, a file without header and a cut file end as here, with the rows before', async () => {
   for (const text of [
@@ -160,25 +136,6 @@ test('no more of a file is requested than its reader consumes', async () => {
     assert.ok(given - taken < 12, `${given} given, ${taken} taken`);
   }
   assert.equal(taken, 1000);
-});
-
-test('many files at a time do not mix', async () => {
-  const read = readThere();
-  const all = await Promise.all(
-    Array.from({ length: 20 }, (_, file) =>
-      collect(
-        read,
-        pieces(HEADER + Array.from({ length: 50 }, (_, n) => row(file * 1000 + n)).join(''), 333),
-      ),
-    ),
-  );
-  for (const [file, { rows, error }] of all.entries()) {
-    assert.equal(error, undefined);
-    assert.deepEqual(
-      rows.map((one) => ('malformed' in one ? -1 : one.offset)),
-      Array.from({ length: 50 }, (_, n) => file * 1000 + n),
-    );
-  }
 });
 
 test('a decision has the time of its slice', async () => {
