@@ -180,9 +180,16 @@ function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
     }));
 }
 
-/** Limits of types that `source.types` does not list. */
-function typeFindings({ source, batch }: PipelineDraft, path: Path): Finding[] {
+/** Types that no item has: outside `source.types`, and in lanes of a kind without content types. */
+function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path): Finding[] {
   const listed = source?.types ?? [];
+  if (kind !== 'review')
+    return Object.entries(lanes ?? {})
+      .filter(([, lane]) => (lane?.types ?? []).length > 0)
+      .map(([name]) => ({
+        path: [...path, 'lanes', name, 'types'],
+        message: `has no effect with kind ${kind}: use when`,
+      }));
   return Object.keys(batch?.types ?? {})
     .filter((type) => listed.length > 0 && !listed.includes(type))
     .map((type) => ({

@@ -423,6 +423,8 @@ pipelines: [${first}, ${second}]
       ['{live: {when: "a ==", share: 0.5}}', /live: when: /],
     ] as const)
       assert.match(problemsOf(withLanes(lanes))[0] ?? '', problem);
+    const lookup = withLanes(live).replace('source:', 'kind: lookup, source:');
+    assert.match(problemsOf(lookup)[0] ?? '', /lanes\.live\.types: has no effect with kind lookup/);
   });
 
   it('are made even when other options are wrong, and not on the wrong ones', () => {
