@@ -118,14 +118,15 @@ function faultLines({ schedule, world }: Findings): string[] {
   const { stalls } = world.observer;
   const width = Math.max(...schedule.tallies.map(({ name }) => name.length));
   return [
-    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery`,
-    ...schedule.tallies.map(({ name, strikes, hits, longestRecoveryMs }) =>
+    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery  longest wait`,
+    ...schedule.tallies.map(({ name, strikes, hits, longestRecoveryMs, longestDueMs }) =>
       [
         name.padEnd(width),
         String(strikes).padStart(7),
         String(hits).padStart(4),
         seconds(stalls.get(name) ?? 0).padStart(13),
         seconds(longestRecoveryMs).padStart(16),
+        seconds(longestDueMs).padStart(12),
       ].join('  '),
     ),
   ];

@@ -3,11 +3,11 @@
 import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { FaultInput } from '../../../support/service/fault-script.ts';
-import { KINDS } from '../../load/pipelines.ts';
+import { KINDS, type Kind } from '../../load/pipelines.ts';
 import { STALL_BOUND_MS } from '../observe/observer.ts';
-import { untilBack, WorldLooker } from '../observe/recovery.ts';
+import { RECOVERY_BOUND_MS, untilBack, WorldLooker } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
-import type { World } from '../world.ts';
+import { REQUEST_MS, SESSION_MS, type World } from '../world.ts';
 import { FaultScript } from './fault-script.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
@@ -33,32 +33,38 @@ import { shuffled } from './shuffled.ts';
 
 export const REGISTRY_FAULT = 'kill -9 of the schema registry';
 
-export const NEMESES: Readonly<Record<string, Nemesis>> = {
-  'kill -9 of a replica': kill,
-  'kill -9 of all replicas': killAll,
-  'zombie (SIGSTOP, SIGCONT)': zombie,
-  'wall clock stepped': clockStep,
-  'rolling restart': rollingRestart,
-  scaling: scale,
-  'kill -9 of a broker': brokerKill,
-  'frozen broker': brokerFreeze,
-  'Kafka slow': kafkaLatency,
-  'Kafka connections reset': kafkaReset,
-  'replica cut off from Kafka': cutOff,
-  'half-open connections to Kafka': halfOpen,
-  'late EndTxn': lateCommit('EndTxn'),
-  'late TxnOffsetCommit': lateCommit('TxnOffsetCommit'),
-  'late AddOffsetsToTxn': lateCommit('AddOffsetsToTxn'),
-  'late Produce': lateCommit('Produce'),
-  [REGISTRY_FAULT]: registryKill,
-  'service down': serviceDown,
-  'service slow': serviceLatency,
-  'service connections reset': serviceReset,
-  'service silent': serviceSilence,
-  'partition added': addPartition,
-  'group reset': resetGroup,
-  'pause and resume': held('pause'),
-  'drain and resume': held('drain'),
+/** Bound on the wait of a record after a fault, ms: a session, a takeover, Kafka's recovery, and a review. */
+const DUE_MS = SESSION_MS + RECOVERY_BOUND_MS + 30_000;
+/** `review.pause` and `review.poll.max` by default, and another review. */
+const SERVICE_DUE_MS = 60_000;
+
+/** Faults, with a bound of their own for records that legitimately wait longer after them than DUE_MS. */
+export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]>> = {
+  'kill -9 of a replica': [kill],
+  'kill -9 of all replicas': [killAll],
+  'zombie (SIGSTOP, SIGCONT)': [zombie],
+  'wall clock stepped': [clockStep],
+  'rolling restart': [rollingRestart],
+  scaling: [scale],
+  'kill -9 of a broker': [brokerKill],
+  'frozen broker': [brokerFreeze],
+  'Kafka slow': [kafkaLatency],
+  'Kafka connections reset': [kafkaReset],
+  'replica cut off from Kafka': [cutOff],
+  'half-open connections to Kafka': [halfOpen, DUE_MS + 2 * REQUEST_MS],
+  'late EndTxn': [lateCommit('EndTxn')],
+  'late TxnOffsetCommit': [lateCommit('TxnOffsetCommit')],
+  'late AddOffsetsToTxn': [lateCommit('AddOffsetsToTxn')],
+  'late Produce': [lateCommit('Produce')],
+  [REGISTRY_FAULT]: [registryKill],
+  'service down': [serviceDown, SERVICE_DUE_MS],
+  'service slow': [serviceLatency, SERVICE_DUE_MS],
+  'service connections reset': [serviceReset, SERVICE_DUE_MS],
+  'service silent': [serviceSilence, SERVICE_DUE_MS],
+  'partition added': [addPartition],
+  'group reset': [resetGroup],
+  'pause and resume': [held('pause')],
+  'drain and resume': [held('drain')],
 };
 
 /** Beyond the planned time, for faults that have not hit yet, ms. */
@@ -66,6 +72,9 @@ const OVERTIME_MS = 600_000;
 /** A scripted fault that found nothing to hit for so long is left for later, ms. */
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
+/** Age below which a record waits for nothing but its review, and the longest wait for that before a fault, ms. */
+const CALM_AGE_MS = 10_000;
+const CALM_MS = 40_000;
 
 /** Names of faults after which records may wait for something other than Kafka. */
 const OTHER_THAN_KAFKA = /\b(service|registry)\b/;
@@ -77,6 +86,8 @@ export interface Tally {
   hits: number;
   /** Longest time in which Kafka answered and the connector was not back, ms. */
   longestRecoveryMs: number;
+  /** Longest wait of a record from the end of a fault, ms. */
+  longestDueMs: number;
 }
 
 export class Schedule {
@@ -88,6 +99,8 @@ export class Schedule {
   readonly #tallies = new Map<string, Tally>();
   readonly #names: readonly string[];
   readonly #script: FaultScript;
+  /** Pipeline without faults of its service, in which the wait after a fault is measured. */
+  #calm: PipelineRun | undefined;
   #mainDone = false;
   /** `performance.now()` at the end of the last fault outside the producers. */
   #calmSinceMs = Number.POSITIVE_INFINITY;
@@ -113,6 +126,7 @@ export class Schedule {
         strikes: 0,
         hits: 0,
         longestRecoveryMs: 0,
+        longestDueMs: 0,
       });
   }
 
@@ -129,7 +143,7 @@ export class Schedule {
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) =>
-      this.#strike(name, NEMESES[name] as Nemesis),
+      this.#strike(name, ...(NEMESES[name] as [Nemesis, number?])),
     ).finally(() => {
       this.#mainDone = true;
     });
@@ -137,7 +151,7 @@ export class Schedule {
       const faults = serviceFaults(kind);
       const names = this.#names.filter((name) => faults.has(name));
       return this.#rounds(names, (name) =>
-        this.#serviceFault(name, faults.get(name) as FaultInput),
+        this.#serviceFault(name, faults.get(name) as FaultInput, kind),
       );
     });
     const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
@@ -169,8 +183,9 @@ export class Schedule {
     }
   }
 
-  async #strike(name: string, nemesis: Nemesis): Promise<void> {
+  async #strike(name: string, nemesis: Nemesis, dueMs = DUE_MS): Promise<void> {
     const { observer } = this.#world;
+    const calm = await this.#calmOne();
     const startedMs = performance.now();
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
@@ -178,7 +193,11 @@ export class Schedule {
     try {
       const strike = await nemesis(this.#world, this.#random);
       if (strike.hit) tally.hits++;
-      await Promise.all([this.#back(tally, strike), this.#recovered(name)]);
+      await Promise.all([
+        this.#back(tally, strike),
+        this.#recovered(name),
+        this.#decided(tally, calm, dueMs),
+      ]);
       this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
       this.#world.signal.throwIfAborted();
@@ -186,8 +205,40 @@ export class Schedule {
       this.#onStrike(name, { hit: false, note: String(error) }, performance.now() - startedMs);
     } finally {
       observer.unlabel(name);
+      this.#calm = undefined;
     }
     await this.#world.sleep(this.#random.below(PAUSE_MS));
+  }
+
+  /** Ends the faults of one pipeline's service, and waits until its records are decided soon again. */
+  async #calmOne(): Promise<PipelineRun> {
+    const { pipelines } = this.#world;
+    const run = pipelines[this.#random.below(pipelines.length)] as PipelineRun;
+    this.#calm = run;
+    const isOver = () => performance.now() - (run.ledger.oldestDueMs ?? Infinity) < CALM_AGE_MS;
+    await eventually(`records of ${run.kind} are decided soon`, isOver, {
+      deadlineMs: CALM_MS,
+      everyMs: 50,
+    }).catch(() => undefined);
+    return run;
+  }
+
+  /** Each record that is due gets its terminal record within the bound; time without a processor does not count. */
+  async #decided(tally: Tally, { kind, ledger }: PipelineRun, boundMs: number): Promise<void> {
+    const looker = new WorldLooker(this.#world, false);
+    const overMs = performance.now();
+    let starvedMs = 0;
+    while ((ledger.oldestDueMs ?? Infinity) <= overMs) {
+      await this.#world.sleep(50);
+      starvedMs += looker.starvedMs();
+      const waitedMs = performance.now() - overMs - starvedMs;
+      tally.longestDueMs = Math.max(tally.longestDueMs, waitedMs);
+      if (waitedMs > boundMs) {
+        this.violations.push(`"${tally.name}": a record of ${kind} is due ${boundMs} ms later`);
+        break;
+      }
+    }
+    await looker.close();
   }
 
   /** All replicas are members again, and records flow, soon after Kafka answers. */
@@ -247,15 +298,17 @@ export class Schedule {
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
   }
 
-  async #serviceFault(name: string, fault: FaultInput): Promise<void> {
+  async #serviceFault(name: string, fault: FaultInput, kind: Kind): Promise<void> {
     const { observer, signal } = this.#world;
+    const isCalm = () => this.#calm?.kind === kind;
+    while (isCalm()) await this.#world.sleep(100);
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     const { times = 1 } = fault;
     const startedMs = performance.now();
     this.#script.arm(name, fault);
     let fired = 0;
-    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS) {
+    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS && !isCalm()) {
       signal.throwIfAborted();
       fired = await this.#script.fired(name).catch(() => fired);
       await this.#world.sleep(100);

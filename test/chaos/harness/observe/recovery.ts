@@ -71,7 +71,7 @@ export class WorldLooker implements Looker {
 
   async look(): Promise<Look> {
     const missing = await this.#missing().catch(() => undefined);
-    return { missing, starvedMs: this.#starved() };
+    return { missing, starvedMs: this.starvedMs() };
   }
 
   async close(): Promise<void> {
@@ -140,7 +140,7 @@ export class WorldLooker implements Looker {
   }
 
   /** Returns the time since the last call in which a replica was ready to run and had no processor, ms. */
-  #starved(): number {
+  starvedMs(): number {
     const { fleet } = this.#world;
     return Math.max(
       0,
