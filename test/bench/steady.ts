@@ -33,10 +33,9 @@ export async function steadyRun(
     kafka,
     directory,
     { ...setup, topic, records: 0 },
-    async (_stack, replicas) => {
-      await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
-      const pids = replicas.map(({ process: { pid } }) => pid);
-      const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+    async (_stack, replica) => {
+      await replica.logged('owns the shard');
+      const { pid } = replica.process;
       const producer = new RawProducer(kafka.brokers);
       const began = Date.now();
       const unsettled: number[] = [];
@@ -51,22 +50,22 @@ export async function steadyRun(
         written = due;
         if (now - looked >= 1000) {
           looked += 1000;
-          const { decided } = await progressOf(replicas);
-          if (now - began < WARM_MS) [cpuBefore, decidedBefore] = [cpu(), decided];
+          const { decided } = await progressOf(replica);
+          if (now - began < WARM_MS) [cpuBefore, decidedBefore] = [cpuSecondsOf(pid), decided];
           else {
             unsettled.push(written - decided);
-            resident.push(pids.reduce((sum, pid) => sum + residentMiBOf(pid, 'VmRSS'), 0));
+            resident.push(residentMiBOf(pid, 'VmRSS'));
           }
         }
         await sleep(Math.max(0, TICK_MS - (Date.now() - now)));
       }
       await producer.close();
-      const { decided } = await progressOf(replicas);
+      const { decided } = await progressOf(replica);
       const third = Math.floor(unsettled.length / 3);
       const mean = (some: readonly number[]) =>
         some.reduce((sum, one) => sum + one, 0) / some.length;
       return {
-        cpuUs: ((cpu() - cpuBefore) * 1e6) / (decided - decidedBefore),
+        cpuUs: ((cpuSecondsOf(pid) - cpuBefore) * 1e6) / (decided - decidedBefore),
         unsettledFirst: mean(unsettled.slice(0, third)),
         unsettledLast: mean(unsettled.slice(-third)),
         residentFirst: mean(resident.slice(0, third)),
