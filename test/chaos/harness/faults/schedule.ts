@@ -23,15 +23,12 @@ import {
   serviceReset,
   serviceSilence,
 } from './nemeses/network.ts';
-import { registryKill } from './nemeses/registry.ts';
 import { clockStep, kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
 import { serviceDown } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
 import { untilSettled } from './settled.ts';
 import { shuffled } from './shuffled.ts';
-
-export const REGISTRY_FAULT = 'kill -9 of the schema registry';
 
 /** Bound on the wait of a record after a fault, ms: a session, a takeover, Kafka's recovery, and a review. */
 const DUE_MS = SESSION_MS + RECOVERY_BOUND_MS + 30_000;
@@ -56,7 +53,6 @@ export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]
   'late TxnOffsetCommit': [lateCommit('TxnOffsetCommit')],
   'late AddOffsetsToTxn': [lateCommit('AddOffsetsToTxn')],
   'late Produce': [lateCommit('Produce')],
-  [REGISTRY_FAULT]: [registryKill],
   'service down': [serviceDown, SERVICE_DUE_MS],
   'service slow': [serviceLatency, SERVICE_DUE_MS],
   'service connections reset': [serviceReset, SERVICE_DUE_MS],
@@ -77,7 +73,7 @@ const CALM_AGE_MS = 10_000;
 const CALM_MS = 40_000;
 
 /** Names of faults after which records may wait for something other than Kafka. */
-const OTHER_THAN_KAFKA = /\b(service|registry)\b/;
+const OTHER_THAN_KAFKA = /\bservice\b/;
 
 export interface Tally {
   readonly name: string;
@@ -184,10 +180,8 @@ export class Schedule {
   }
 
   async #strike(name: string, nemesis: Nemesis, dueMs = DUE_MS): Promise<void> {
-    const { observer } = this.#world;
     const calm = await this.#calmOne();
     const startedMs = performance.now();
-    observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
     try {
@@ -204,7 +198,6 @@ export class Schedule {
       this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
       this.#onStrike(name, { hit: false, note: String(error) }, performance.now() - startedMs);
     } finally {
-      observer.unlabel(name);
       this.#calm = undefined;
     }
     await this.#world.sleep(this.#random.below(PAUSE_MS));
@@ -276,8 +269,7 @@ export class Schedule {
     write: HostileWrite,
     { producer, ledger }: PipelineRun,
   ): Promise<void> {
-    const { observer, signal } = this.#world;
-    observer.label(name);
+    const { signal } = this.#world;
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
     const writtenMs = performance.now();
@@ -292,17 +284,14 @@ export class Schedule {
     } catch (error) {
       signal.throwIfAborted();
       this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
-    } finally {
-      observer.unlabel(name);
     }
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
   }
 
   async #serviceFault(name: string, fault: FaultInput, kind: Kind): Promise<void> {
-    const { observer, signal } = this.#world;
+    const { signal } = this.#world;
     const isCalm = () => this.#calm?.kind === kind;
     while (isCalm()) await this.#world.sleep(100);
-    observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     const { times = 1 } = fault;
     const startedMs = performance.now();
@@ -319,7 +308,6 @@ export class Schedule {
       tally.hits += fired;
     }
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
-    observer.unlabel(name);
   }
 }
 

@@ -9,12 +9,9 @@ import {
   isResultColumn,
 } from '../../../../packages/client/src/results/result-header.ts';
 import { bodyOf } from '../../../../src/app/tools/sample.ts';
-import { EventPart } from '../../../../src/kinds/review/event-part.ts';
-import { RowSeal } from '../../../../src/kinds/review/row-seal.ts';
 import {
   collectRows,
   kindWithFile,
-  ROW_KEY,
   referenceOf,
   sourceRecord,
 } from '../../../unit/kinds/review/sample.ts';
@@ -79,28 +76,6 @@ test('the header of a metadata column is its key, and no other column can have i
       ];
       assert.ok(!others.map(foldName).includes(foldName(header)) && !isResultColumn(header));
     }),
-    { numRuns: 500 },
-  );
-});
-
-test('any text in the reference column is refused, with a reason that does not show it', () => {
-  const part = new EventPart();
-  const seal = new RowSeal(ROW_KEY);
-  fc.assert(
-    fc.property(
-      fc.oneof(
-        hostileText,
-        fc.base64String().map((text) => `a${text}`),
-      ),
-      (text) => {
-        const bytes = Buffer.from(text);
-        const problem = seal.open(bytes, 0, bytes.length, part);
-        assert.match(
-          String(problem),
-          /^the reference is (empty|not of this connector|not the one)/,
-        );
-      },
-    ),
     { numRuns: 500 },
   );
 });
