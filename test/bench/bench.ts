@@ -2,7 +2,7 @@
  * `npm run bench`: how much of the bare client's speed is left when everything the connector promises is done. One run, one broker,
  * the same records, rounds in turn; figures are ratios and medians, because machines are noisy.
  *
- *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, constant input, and latency
+ *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, and latency
  *   npm run bench -- --table                       other loads
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,7 +23,6 @@ import {
   type Round,
 } from './rounds.ts';
 import { measureScenarios } from './scenarios.ts';
-import { steadyRun } from './steady.ts';
 
 const { values } = parseArgs({
   options: {
@@ -35,7 +34,6 @@ const { values } = parseArgs({
 const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
-const STEADY_SECONDS = 60;
 
 /** The connector is started as the first line of src/cli/main.ts does it. */
 const SETUP: Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> = {
@@ -104,24 +102,10 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   print(
     `medians of ${ROUNDS} rounds: ${ratiosOf(rounds, bare)}, ${median(rounds.map(({ cpuUs }) => cpuUs)).toFixed(1)} µs an item, highest peak RSS ${peak} MiB, first decision ${first.toFixed(2)} s after the start of the process`,
   );
-  await steadyRound(
-    kafka,
-    directory,
-    Math.round(median(rounds.map(({ perSecond }) => perSecond)) * 0.5),
-  );
   const setup = { ...SETUP, reviewMs: 500, pipeline: { review: {} } };
   const { medianMs, p99Ms } = await measureLatency(kafka, directory, setup, load);
   print(
     `at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
-  );
-}
-
-async function steadyRound(kafka: TestKafka, directory: string, perSecond: number): Promise<void> {
-  const steady = await steadyRun(kafka, directory, SETUP, mainLoad(), perSecond, STEADY_SECONDS);
-  const unsettled = [steady.unsettledFirst, steady.unsettledLast].map(Math.round);
-  const resident = [steady.residentFirst, steady.residentLast].map(Math.round);
-  print(
-    `${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; first and last third: ${unsettled.join(' and ')} unsettled, ${resident.join(' and ')} MiB`,
   );
 }
 

@@ -8,7 +8,6 @@ import { STALL_BOUND_MS } from '../observe/observer.ts';
 import { RECOVERY_BOUND_MS, untilBack, WorldLooker } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import { REQUEST_MS, SESSION_MS, type World } from '../world.ts';
-import { FaultScript } from './fault-script.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
 import { held } from './nemeses/commands.ts';
@@ -94,7 +93,8 @@ export class Schedule {
   readonly #onStrike: (kind: string, strike: Strike, tookMs: number) => void;
   readonly #tallies = new Map<string, Tally>();
   readonly #names: readonly string[];
-  readonly #script: FaultScript;
+  /** Faults of the service, by name: one of each round. */
+  readonly #armed = new Map<string, FaultInput>();
   /** Pipeline without faults of its service, in which the wait after a fault is measured. */
   #calm: PipelineRun | undefined;
   #mainDone = false;
@@ -111,7 +111,6 @@ export class Schedule {
     onStrike: (name: string, strike: Strike, tookMs: number) => void,
   ) {
     this.#names = names;
-    this.#script = new FaultScript(world.sandbox);
     this.#world = world;
     this.#random = random;
     this.#endMs = performance.now() + minutes * 60_000;
@@ -295,14 +294,16 @@ export class Schedule {
     const tally = this.#tallies.get(name) as Tally;
     const { times = 1 } = fault;
     const startedMs = performance.now();
-    this.#script.arm(name, fault);
+    this.#armed.set(name, { ...fault, name });
+    const script = () => this.#world.sandbox.setFaults([...this.#armed.values()]).catch(() => []);
     let fired = 0;
     while (fired < Number(times) && performance.now() < startedMs + FAULT_MS && !isCalm()) {
       signal.throwIfAborted();
-      fired = await this.#script.fired(name).catch(() => fired);
+      fired = (await script()).find((entry) => entry.name === name)?.fired ?? fired;
       await this.#world.sleep(100);
     }
-    this.#script.disarm(name);
+    this.#armed.delete(name);
+    await script();
     if (fired > 0) {
       tally.strikes += fired;
       tally.hits += fired;
