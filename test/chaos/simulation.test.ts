@@ -54,7 +54,7 @@ const FAULTS = [
     'compaction in replay',
   ],
   ...['unreadable_batch', 'too_large', 'too_many_headers'].map((reason) => `records: ${reason}`),
-  ...['odd timestamps', 'odd headers', 'gap of 2^28 offsets'],
+  ...['odd timestamps', 'gap of 2^28 offsets'],
   ...[
     'read failed',
     'admin failed',

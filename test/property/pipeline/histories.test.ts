@@ -11,14 +11,13 @@ import {
 } from '../../support/engine/simulation/history.ts';
 import type { Rule } from '../../support/engine/simulation/judges/violation.ts';
 import { planOf } from '../../support/engine/simulation/plan.ts';
-import { readScript } from '../../support/engine/simulation/script.ts';
 import { WEAKENED } from '../../support/engine/simulation/search/weakened.ts';
 
 test('the same seed gives the same history, and so do its strikes when they are listed', async () => {
   for (const seed of [3, 5, 8, 13]) {
     const drawn = await play(planOf(seed));
     assert.deepEqual(facts(await play(planOf(seed))), facts(drawn));
-    const listed = await play(readScript(JSON.stringify(drawn.script)));
+    const listed = await play(drawn.script);
     assert.deepEqual(facts(listed), facts(drawn));
   }
 });
