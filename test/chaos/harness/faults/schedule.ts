@@ -5,7 +5,7 @@ import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { FaultInput } from '../../../support/service/fault-script.ts';
 import { KINDS, type Kind } from '../../load/pipelines.ts';
 import { STALL_BOUND_MS } from '../observe/observer.ts';
-import { RECOVERY_BOUND_MS, untilBack, WorldLooker } from '../observe/recovery.ts';
+import { RECOVERY_BOUND_MS, Recovery } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import { REQUEST_MS, SESSION_MS, type World } from '../world.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
@@ -217,12 +217,12 @@ export class Schedule {
 
   /** Each record that is due gets its terminal record within the bound; time without a processor does not count. */
   async #decided(tally: Tally, { kind, ledger }: PipelineRun, boundMs: number): Promise<void> {
-    const looker = new WorldLooker(this.#world, false);
+    const recovery = new Recovery(this.#world, false);
     const overMs = performance.now();
     let starvedMs = 0;
     while ((ledger.oldestDueMs ?? Infinity) <= overMs) {
       await this.#world.sleep(50);
-      starvedMs += looker.starvedMs();
+      starvedMs += recovery.starvedMs();
       const waitedMs = performance.now() - overMs - starvedMs;
       tally.longestDueMs = Math.max(tally.longestDueMs, waitedMs);
       if (waitedMs > boundMs) {
@@ -230,22 +230,21 @@ export class Schedule {
         break;
       }
     }
-    await looker.close();
+    await recovery.close();
   }
 
   /** All replicas are members again, and records flow, soon after Kafka answers. */
   async #back(tally: Tally, { sessionEndsMs = 0 }: Strike): Promise<void> {
-    const { signal } = this.#world;
-    const looker = new WorldLooker(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
+    const recovery = new Recovery(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
     try {
-      const { ms, missing } = await untilBack(looker, { fromMs: sessionEndsMs, signal });
+      const { ms, missing } = await recovery.end(sessionEndsMs);
       tally.longestRecoveryMs = Math.max(tally.longestRecoveryMs, Math.round(ms));
       if (missing.length > 0)
         this.violations.push(
           `"${tally.name}": ${Math.round(ms)} ms after Kafka answered again ${missing.join('; ')}`,
         );
     } finally {
-      await looker.close();
+      await recovery.close();
     }
   }
 

@@ -129,16 +129,3 @@ test('a decision without a status, with metadata that is no object, or that is a
   for (const _ of bodies)
     await assert.rejects(client.getDecision('d-1', NEVER), { failure: 'protocol' });
 });
-
-test('a decision id is escaped; one that cannot be is refused without a call; an unknown one is not found', async (t) => {
-  const server = await httpServer(t, (response) => json(response, 404, {}));
-  const { client } = clientFor(t, server.url);
-  for (const bad of ['', '.', '\ud800'])
-    await assert.rejects(client.getDecision(bad, NEVER), { failure: 'rejected' });
-  assert.equal(server.seen.length, 0);
-  await assert.rejects(client.getDecision('a/b', NEVER), {
-    failure: 'not_found',
-    operation: 'get_decision',
-  });
-  assert.equal(server.seen[0]?.url, '/v1/decisions/a%2Fb');
-});
