@@ -1,9 +1,11 @@
 /** Which fault strikes when: rounds of all of them in an order drawn from the seed, until time is up and each has hit. */
 
+import type { SourceCoordinate } from '../../../../src/core/record.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { FaultInput } from '../../../support/service/fault-script.ts';
 import { KINDS, type Kind } from '../../load/pipelines.ts';
+import type { Ledger } from '../observe/ledger.ts';
 import { STALL_BOUND_MS } from '../observe/observer.ts';
 import { RECOVERY_BOUND_MS, Recovery } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
@@ -26,7 +28,6 @@ import { clockStep, kill, killAll, rollingRestart, scale, zombie } from './nemes
 import { serviceDown } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
-import { untilSettled } from './settled.ts';
 import { shuffled } from './shuffled.ts';
 
 /** Bound on the wait of a record after a fault, ms: a session, a takeover, Kafka's recovery, and a review. */
@@ -274,8 +275,7 @@ export class Schedule {
     try {
       const places = await producer.writeHostile(write);
       if (places !== undefined) {
-        const calmMs = () => performance.now() - this.#calmSinceMs;
-        await untilSettled(places, ledger, { signal, calmMs, boundMs: STALL_BOUND_MS });
+        await this.#settled(places, ledger);
         this.#longestWriteMs = Math.max(this.#longestWriteMs, performance.now() - writtenMs);
         if (places.every(({ partition, offset }) => ledger.isDone(partition, offset))) tally.hits++;
       }
@@ -284,6 +284,22 @@ export class Schedule {
       this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
     }
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
+  }
+
+  /**
+   * Resolves when no record is due any more. No bound applies while faults strike: each owner that
+   * dies leaves its attempt to the next one.
+   */
+  async #settled(places: readonly SourceCoordinate[], ledger: Ledger): Promise<void> {
+    for (;;) {
+      const open = places.filter(({ partition, offset }) => !ledger.isSettled(partition, offset));
+      if (open.length === 0) return;
+      if (performance.now() - this.#calmSinceMs > STALL_BOUND_MS) {
+        const named = open.map(({ partition, offset }) => `${partition}:${offset}`).join();
+        throw new Error(`${STALL_BOUND_MS} ms after the last fault ${named} are not settled`);
+      }
+      await this.#world.sleep(100);
+    }
   }
 
   async #serviceFault(name: string, fault: FaultInput, kind: Kind): Promise<void> {
