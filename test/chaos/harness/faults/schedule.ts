@@ -7,7 +7,7 @@ import type { FaultInput } from '../../../support/service/fault-script.ts';
 import { KINDS, type Kind } from '../../load/pipelines.ts';
 import type { Ledger } from '../observe/ledger.ts';
 import { STALL_BOUND_MS } from '../observe/observer.ts';
-import { RECOVERY_BOUND_MS, Recovery } from '../observe/recovery.ts';
+import { Recovery } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import { REQUEST_MS, SESSION_MS, type World } from '../world.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
@@ -30,8 +30,8 @@ import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
 import { shuffled } from './shuffled.ts';
 
-/** Bound on the wait of a record after a fault, ms: a session, a takeover, Kafka's recovery, and a review. */
-const DUE_MS = SESSION_MS + RECOVERY_BOUND_MS + 30_000;
+/** Bound on the wait of a record after a fault, ms: a session, and a takeover with another review. */
+const DUE_MS = SESSION_MS + 30_000;
 /** `review.pause` and `review.poll.max` by default, and another review. */
 const SERVICE_DUE_MS = 60_000;
 

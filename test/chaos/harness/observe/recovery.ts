@@ -3,7 +3,7 @@ import { TopicWriter } from '../../../support/stack/topic-writer.ts';
 import type { World } from '../world.ts';
 
 /** Longest time in which Kafka answers and the connector is not back. */
-export const RECOVERY_BOUND_MS = 10_000;
+const RECOVERY_BOUND_MS = 10_000;
 /** Longest answer that counts; longer ones come from a broker that starts, or an overloaded machine. */
 const ANSWER_MS = 1_000;
 const PERIOD_MS = 100;
