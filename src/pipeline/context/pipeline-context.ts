@@ -45,17 +45,17 @@ export interface PipelineContext extends PipelinePorts {
   readonly ends: EndOffsets;
   readonly waits: WaitReasons;
   readonly limits: Readonly<Record<LimitName, LimitFunction>>;
-  /** Facts about the topics at the start. */
+  /** Properties of the topics at the start. */
   readonly topics: TopicFacts;
 }
 
 export interface TopicFacts {
   /** K. */
   readonly shards: number;
-  /** Time for which the journal keeps tombstones: a recovery must take less than half of it. */
+  /** Time for which the journal keeps tombstones. A recovery must take less than half of it. */
   readonly deleteRetentionMs: number;
-  /** max.message.bytes of the output topic; Infinity if it may not be read. */
+  /** max.message.bytes of the output topic; Infinity if the connector may not read it. */
   readonly maxOutputBytes: number;
-  /** max.message.bytes of the dead-letter topic; Kafka's default if it may not be read. */
+  /** max.message.bytes of the dead-letter topic; Kafka's default if the connector may not read it. */
   readonly maxDeadLetterBytes: number;
 }

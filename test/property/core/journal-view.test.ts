@@ -68,7 +68,7 @@ const CONTRADICTIONS: readonly {
   {
     name: 'a job without its remainder',
     journal: [writeProgress(0, nothingRead(10)), job('a', [1])[0] as JournalWrite],
-    says: /job a has no record of what is left/,
+    says: /job a has no record of its remainder/,
   },
   {
     name: 'a remainder without its job',

@@ -320,7 +320,7 @@ test('a claim that Kafka refuses for a missing permission is refused, and not re
   const instance = world.start();
   await world.clock.advance(10_000);
   assert.ok(instance.refused instanceof RefusedError);
-  assert.match(instance.refused.message, /shard 0: Kafka refuses to let this connector write: /);
+  assert.match(instance.refused.message, /shard 0: Kafka does not allow this connector to write: /);
 });
 
 test('partitions added to the journal while replicas run are refused by each of them, before any record changes its shard', async () => {
