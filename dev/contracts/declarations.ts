@@ -2,7 +2,7 @@
 import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
- * The records on the topics, as contracts/ has them. Generated from its JSON Schemas: change those, and run
+ * Types of the records on the topics. Generated from the JSON Schemas in contracts/: change those and run
  * npm run generate.
  */
 `;
@@ -35,8 +35,8 @@ function declarationsOf(root: JsonSchema): string[] {
   const ending = cases.join('\n').replaceAll(error, 'Reason');
   return [
     ...parts,
-    `/** Members that go with each other. */\ntype Ending<Reason> =\n${ending};\n`,
-    types.interface(`${name}Members`, root, 'Members that it has whatever its status.'),
+    `/** Members that depend on the status. */\ntype Ending<Reason> =\n${ending};\n`,
+    types.interface(`${name}Members`, root, 'Members of records of every status.'),
     `${comment(root.description, '')}export type ${name} = ${name}Members & Ending<${error}>;\n`,
   ];
 }

@@ -12,7 +12,7 @@ export const byteOf = (offset: number): number => (offset & (BLOCK - 1)) >> 3;
 
 export class OffsetBlocks {
   /**
-   * Per entry: its first block and its number of blocks. In an entry of several, all blocks are full.
+   * Per entry: its first block and its number of blocks. If there are several, they are full.
    */
   #blocks: Float64Array<ArrayBuffer> = new Float64Array(0);
   /** Per entry: bits of its first block. */
@@ -58,7 +58,7 @@ export class OffsetBlocks {
     );
   }
 
-  /** Returns the index of the entry for this block alone, which is created or split off if necessary. */
+  /** Returns the index of the entry for this block alone, creating or splitting it off if needed. */
   alone(block: number): number {
     const at = this.find(block);
     if (at === this.#entries || this.first(at) > block) {

@@ -1,9 +1,9 @@
 /**
- * Set of offsets of one partition. Its memory depends only on the members (offset-blocks.ts), not on
- * the gaps: records of a compacted log may be 2^40 offsets apart.
+ * Set of offsets of one partition. Its memory depends only on the members (offset-blocks.ts), not
+ * on the gaps: records of a compacted log may be 2^40 offsets apart.
  *
- * Encoded in base64 as a bitmap or as runs (varints of the distances between changes of membership),
- * whichever is smaller.
+ * Encoded in base64 as a bitmap or as runs (varints of the distances between changes of
+ * membership), whichever is smaller.
  */
 import { readUnsigned, writeUnsigned } from '../../packages/client/src/base/varint.ts';
 import { BLOCK, blockOf, byteOf, OffsetBlocks } from './offset-blocks.ts';

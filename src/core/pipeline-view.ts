@@ -15,7 +15,7 @@ export interface PipelineView {
   readonly instance: string | null;
   /** Number of source records not read yet; null while unknown. */
   readonly lag: number | null;
-  /** Number of records in flight by stage. `creating`: in sealed or parked batches, or about to be published. */
+  /** Records in flight by stage. `creating`: in sealed or parked batches, or being published. */
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
   /** K; null until the topics have been checked. Shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;

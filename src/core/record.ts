@@ -43,7 +43,7 @@ export interface SourceRecord extends SourceCoordinate {
   readonly headers: RecordHeaders;
 }
 
-/** A record to be produced. Its partition depends on the key, as with Java's default partitioner. */
+/** A record to be produced. Its key selects the partition, as with Java's default partitioner. */
 export interface OutgoingRecord {
   readonly key: Buffer | string | null;
   readonly value: Buffer | string | null;
@@ -81,7 +81,7 @@ export interface ContentItem extends SourceCoordinate {
   readonly metadata: JsonPart;
   /** A string: the decision that the producer expects, for comparison. */
   readonly expected: JsonPart | undefined;
-  /** Number of resets of the group before this record was read (normally 0); part of the event id. */
+  /** Number of resets of the group before this record was read; part of the event id. */
   readonly replay: number;
   /** Size of the item for the size limit of batches and the memory of rereads, bytes. */
   readonly bytes: number;

@@ -2,10 +2,10 @@
 import type { TraceParent } from '../../packages/client/src/base/tracing.ts';
 import { lastHeader, type RecordHeaders } from './record.ts';
 
-/** Headers that are copied from a source record to its terminal record if `output.headers` lists them. */
+/** Headers that are copied to the terminal record of a record if `output.headers` lists them. */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
 
-/** Version 00 ends with the flags; later ones may add fields after a dash (W3C Trace Context, 3.2.2 and 4.3). */
+/** Version 00 ends with the flags; later ones may add fields (W3C Trace Context, 3.2.2 and 4.3). */
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/s;
 /** Maximum length of a traceparent that is parsed. */
@@ -13,7 +13,7 @@ const MAX_PARENT = 512;
 /** Estimated memory of a context, bytes. */
 const LINK_BYTES = 512;
 
-/** Returns the last trace context, as tracing libraries of other languages do; undefined if it is missing or invalid. */
+/** Returns the last trace context, as libraries of other languages do; undefined if it is invalid. */
 export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   const last = lastHeader(headers, 'traceparent') ?? '';
   const found = last.length > MAX_PARENT ? null : TRACEPARENT.exec(String(last));

@@ -1,7 +1,7 @@
 /**
- * Wrapper that keeps unexpected exceptions of a pipeline kind from ending a shard. An exception about
- * one record becomes the poison of that record; one about a call to the service counts as a response
- * that violates the API contract. Exceptions of a row sink are caught where an item is added.
+ * Wrapper that keeps unexpected exceptions of a pipeline kind from ending a shard. An exception
+ * about one record becomes the poison of that record; one about a call to the service counts as a
+ * response that violates the API contract. Callers of a row sink catch its exceptions.
  */
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ServiceCall } from '../core/outcome/failure-table.ts';

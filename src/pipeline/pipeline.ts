@@ -1,6 +1,6 @@
 /**
- * One pipeline in this process: a member of the consumer group with a worker for each shard that the
- * group assigns to it.
+ * One pipeline in this process: a member of the consumer group with a worker for each shard that
+ * the group assigns to it.
  */
 import pLimit from 'p-limit';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
@@ -25,7 +25,7 @@ import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
 import { ShardWorker, type WorkerReport } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
-/** Maximum waits during a stop, first for transactions, then for uploads: some time must remain to leave the group. */
+/** Maximum waits of a stop, for transactions and then for uploads, before it leaves the group. */
 const TRANSACTIONS_MS = 2_000;
 const UPLOADS_MS = 1_000;
 
@@ -54,7 +54,7 @@ export class Pipeline {
   /** undefined if unknown. */
   #lag: number | undefined;
 
-  /** @param onRefused called when the pipeline must not continue; the process should end with the error */
+  /** @param onRefused called when the pipeline must not continue; its error should end the process */
   constructor(
     ports: PipelinePorts,
     options: PipelineOptions,
@@ -72,7 +72,7 @@ export class Pipeline {
     );
   }
 
-  /** Resolves once the group has been joined. @throws RefusedError, or the reason why Kafka is unreachable */
+  /** Resolves after the group has been joined. @throws RefusedError, or an error of Kafka */
   async start(): Promise<void> {
     const options = this.#options;
     const { name, concurrency, source } = options;
@@ -118,15 +118,15 @@ export class Pipeline {
   }
 
   /**
-   * Stops intake, waits for running transactions, and leaves the group. Jobs continue at the service;
-   * the next owner resumes them. Idempotent.
+   * Stops intake, waits for running transactions, and leaves the group. Jobs continue at the
+   * service; the next owner resumes them. Idempotent.
    */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the connector stops'));
     this.#cancelReport?.();
     this.#context?.ends.stop();
     this.#assigned = new Map();
-    // A hanging call must not keep this member in the group, because others would wait for its shards.
+    // A hanging call must not keep this member in the group: others would wait for its shards.
     const released = [...this.#slots.values()].map(({ worker }) =>
       worker?.release('the connector stops', true),
     );
@@ -140,7 +140,7 @@ export class Pipeline {
     await this.#ports.reader.close();
   }
 
-  /** Returns the current state for the console. Takes time in proportion to the number of live jobs. */
+  /** Returns the current state for the console, in time proportional to the number of live jobs. */
   view(): PipelineView {
     const slots = [...this.#assigned.keys()]
       .sort((a, b) => a - b)
@@ -275,7 +275,7 @@ export class Pipeline {
     this.#onRefused(new RefusedError(message, { cause: error.cause ?? error }));
   }
 
-  /** Claims a lost shard again once the group has confirmed the membership: otherwise, two owners would fence each other permanently. */
+  /** Claims a lost shard again after a confirmed membership: two owners would fence each other permanently. */
   async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
       this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));
@@ -302,7 +302,7 @@ export class Pipeline {
     this.#claim(shard, slot, partitions);
   }
 
-  /** Returns undefined while a shard has no worker because it was lost and will be claimed again. */
+  /** Returns undefined while a shard has no worker: it was lost and will be claimed again. */
   #lagNow(reports: readonly WorkerReport[]): number | undefined {
     const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
     return isWorkedOn ? lagOf(reports, this.#ports.clock.monotonic()) : undefined;

@@ -15,7 +15,7 @@ import {
 
 /** Bytes of a batch before its records. */
 export const BATCH_HEADER_BYTES = 61;
-/** Bytes of a record's attributes and timestamp delta. The delta is always 0, which takes one byte. */
+/** Bytes of a record's attributes and timestamp delta, which is always 0 and takes one byte. */
 const RECORD_HEAD_BYTES = 2;
 
 /**

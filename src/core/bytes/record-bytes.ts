@@ -55,7 +55,7 @@ function readerAt(bytes: Buffer, start: number): VarintReader {
   return reader;
 }
 
-/** Returns the encoded size of a key, a value, or the name or value of a header. @throws TypeError */
+/** Returns the encoded size of a key, a value, or a header's name or value. @throws TypeError */
 export function sizeOfPart(part: Buffer | string | null): number {
   if (part === null) return varintSize(-1);
   if (typeof part !== 'string' && !(part instanceof Uint8Array))

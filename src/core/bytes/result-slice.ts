@@ -119,7 +119,7 @@ export class ResultSlice {
     yield* this.others;
   }
 
-  /** Frees the memory without a garbage collection. The slice must not be read any more. Idempotent. */
+  /** Frees the memory without a garbage collection. The slice must not be read again. Idempotent. */
   release(): void {
     const { buffer } = this.bytes;
     if (!buffer.detached) buffer.transfer(0);

@@ -9,7 +9,7 @@ export interface EncodedBody {
   readonly heldBytes: number;
   /** Returns the memory to the pool. Nothing may read the body any more. Idempotent. */
   release(): void;
-  /** Replaces `release` if something may still read the body: leaves it to the garbage collector. Idempotent. */
+  /** Like `release`, but leaves the body to the garbage collector, since it may still be read. */
   drop(): void;
 }
 
@@ -18,14 +18,15 @@ export interface RowSink {
   readonly heldBytes: number;
   /** Key that seals the rows of this upload, base64url; undefined for kinds without seals. */
   readonly rowKey?: string | undefined;
-  /** Writes the row of an item, whose key and headers are views that must not be kept. @throws if this item fails; earlier rows are unchanged */
+  /** Writes the row of an item. Its key and headers are views that must not be kept. @throws if this item fails; earlier rows are unchanged */
   add(item: ContentItem): void;
   /**
-   * Assembles the body and returns the rows' buffers to the pool. Yields to the event loop regularly, since a batch may have 100,000 rows.
-   * Must be called once; only `release` may follow. Never throws because of one item.
+   * Assembles the body and returns the rows' buffers to the pool. Yields to the event loop
+   * regularly, since a batch may have 100,000 rows. Must be called once; only `release` may follow.
+   * Never throws because of one item.
    */
   finish(): Promise<EncodedBody>;
-  /** Returns the memory to the pool without assembling a body. Idempotent; no effect after `finish`. */
+  /** Returns the memory to the pool without a body. Idempotent; no effect after `finish`. */
   release(): void;
 }
 

@@ -13,7 +13,7 @@
 import type { BufferPool } from './buffer-pool.ts';
 import type { EncodedBody } from './row-sink.ts';
 
-/** Slabs grow, so that a batch of one row takes little memory and one of many rows has few slabs. */
+/** Slabs grow, so that one row takes little memory and many rows are in few slabs. */
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 128 * 1024;
 const EMPTY = Buffer.alloc(0);

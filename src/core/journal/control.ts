@@ -21,7 +21,7 @@ export interface Hold {
 }
 
 export interface Control {
-  /** Time of the command on the wall clock, ms, but at least one more than the previous revision. */
+  /** Wall clock time of the command, ms, but at least one more than the previous revision. */
   readonly revision: number;
   /** Absent if the pipeline runs. */
   readonly hold?: Hold;

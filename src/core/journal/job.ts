@@ -21,7 +21,7 @@ export interface JobRecord {
   readonly remoteId: string;
   readonly kind: string;
   readonly type: string;
-  /** 1 for the first submission of these items. Submissions that were never reviewed do not count. */
+  /** 1 for the first submission of these items. Submissions without a review do not count. */
   readonly attempt: number;
   /** Number of times that a failing batch was halved to produce this one. */
   readonly depth: number;
@@ -81,7 +81,7 @@ export class CoordinateSet {
     return this.#heldBytes;
   }
 
-  /** Upper bound of the encoded size, bytes: bitmaps, or runs of up to six bytes per offset; base64 adds a third. */
+  /** Upper bound of the encoded size, bytes. A run takes up to six bytes, and base64 adds a third. */
   get encodedBytes(): number {
     let bytes = 0;
     for (const offsets of this.#partitions.values()) {
@@ -149,7 +149,7 @@ export class LiveJob {
   }
 }
 
-/** Returns the `sources` of a new job. @param replayOf resets of the group before a partition's records were read */
+/** Returns the `sources` of a new job. @param replayOf see JobSource */
 export const sourcesOf = (
   records: CoordinateSet,
   replayOf: (partition: number) => number,
@@ -160,7 +160,7 @@ export const sourcesOf = (
 
 type TimedCoordinate = SourceCoordinate & { readonly timestampMs: number };
 
-/** Coordinates of the records of a batch that is in no job yet, with the timestamps that its job needs. */
+/** Coordinates of the records of a batch that has no job yet, with the timestamps for its job. */
 export class BatchRecords extends CoordinateSet {
   /** Timestamps of the oldest and the newest record, ms; infinite without records. */
   oldestMs = Infinity;

@@ -29,7 +29,7 @@ import { CoordinateSet, type JobRecord } from './job.ts';
 
 /** The format that this version writes, and the newest that it reads. */
 export const JOURNAL_FORMAT = 1;
-/** Maximum number of offsets of a job. They are processed one by one, so a corrupt record must not have more. */
+/** Maximum number of offsets of a job, since a corrupt record could name far too many. */
 const MAX_OFFSETS = 2 ** 24;
 
 export interface JournalMeta {
@@ -60,7 +60,7 @@ export interface PartitionProgress {
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
   /** First offset that the pipeline answers for. */
   readonly start: number;
-  /** True if the group had committed `start` before this journal existed: who settled the records below it is unknown. */
+  /** True if `start` was committed before this journal existed: earlier records are unknown to it. */
   readonly inherited?: true;
 }
 
@@ -111,7 +111,7 @@ export const writeControl = (control: Control): JournalWrite => write(CONTROL_KE
 export const writeAcknowledgement = (answer: Acknowledgement): JournalWrite =>
   write('control/ack', answer);
 
-/** Key of commands. An owner looks for it in every record that is written to its journal partition. */
+/** Key of commands. An owner looks for it in every record written to its journal partition. */
 export const CONTROL_KEY = 'control';
 
 const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;

@@ -22,7 +22,7 @@ export interface JournalState {
   /** The highest progress sequence. */
   readonly seq: number;
   readonly control: Control;
-  /** True if the newest record with the key `control` is invalid. Owners may obey another command. */
+  /** True if the newest record with key `control` is invalid. Owners may obey another command. */
   readonly isControlSpoilt: boolean;
   readonly acknowledged: Acknowledgement | undefined;
 }

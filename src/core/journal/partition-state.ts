@@ -63,7 +63,7 @@ export class PartitionState {
     return state;
   }
 
-  /** Starts a partition that is new to the journal. @param inherited whether the group had committed the offset */
+  /** Starts a partition that is new to the journal. @param inherited see PartitionProgress */
   static startAt(partition: number, offset: number, { inherited = false } = {}): PartitionState {
     return PartitionState.begin(partition, {
       watermark: offset,
@@ -137,7 +137,7 @@ export class PartitionState {
     return this.#seenOffset;
   }
 
-  /** Returns false if a different record was at this offset, because the topic was created again. */
+  /** Returns false if another record was at this offset, because the topic was created again. */
   matches(offset: number, timestampMs: number): boolean {
     if (offset > this.#seenOffset) {
       this.#seenOffset = offset;

@@ -146,8 +146,9 @@ export class ShardState {
   }
 
   /**
-   * Returns progress without a job, if W has moved, uploads have ended or, with `positions`, intake has advanced.
-   * From the position, the next owner sees which records were already in a buffer, so that they keep their age.
+   * Returns progress without a job, if W has moved, uploads have ended or, with `positions`, intake
+   * has advanced. From the position, the next owner sees which records were already in a buffer, so
+   * that they keep their age.
    * @returns undefined if there is nothing to write
    */
   progressOnly({ positions = false }: { readonly positions?: boolean } = {}): Step | undefined {

@@ -1,6 +1,6 @@
 /**
- * Table of failed calls and batches with their handling, applied by failure-policy.ts. Each event is
- * described in dev/docs/failure-texts.ts, for docs/failures.md, and has a test in
+ * Table of failed calls and batches with their handling, applied by failure-policy.ts. Each event
+ * is described in dev/docs/failure-texts.ts, for docs/failures.md, and has a test in
  * test/integration/failures whose name begins with the event.
  */
 import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
@@ -44,8 +44,8 @@ type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
 export interface JobRule {
   readonly failure: JobFailure;
   /**
-   * Whether to submit them again as one batch. `always`: the service never reviewed it, so giving up
-   * would lose decisions; `attempts`: up to review.attempts; `never`: a repetition would not help.
+   * Whether to submit them again as one batch. `always`: it was never reviewed, so giving up would
+   * lose decisions; `attempts`: up to review.attempts; `never`: a repetition would not help.
    */
   readonly again: 'always' | 'attempts' | 'never';
   /** Whether to halve the batch afterwards, because one of its records may be the cause. Records that still fail end by review.onFailure. */

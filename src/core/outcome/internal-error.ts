@@ -1,5 +1,5 @@
 /**
- * Errors of the connector itself. Messages of exceptions are dropped, since they may quote content (I6).
+ * Errors of the connector itself. Messages of exceptions are dropped: they may quote content (I6).
  */
 import type { Poison } from '../record.ts';
 

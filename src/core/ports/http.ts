@@ -1,7 +1,7 @@
 /** HTTP requests. The implementation takes care of proxies and trusted certificates. */
 
 export interface HttpExchange {
-  /** Sends one request, without redirects or retries. @throws an error whose `code` and optional `failure` may be shown, or the signal's reason */
+  /** Sends a request, without redirects or retries. @throws an error whose `code` and optional `failure` may be shown, or the signal's reason */
   send(
     request: {
       readonly method: 'GET' | 'POST' | 'PUT';

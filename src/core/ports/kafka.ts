@@ -18,8 +18,8 @@ export interface UnreadableRecords {
 }
 
 /**
- * Part of the log that is decoded at once: records, which unreadable offsets may follow. Valid until
- * the next piece is requested.
+ * Part of the log that is decoded at once: records, which unreadable offsets may follow. Valid
+ * until the next piece is requested.
  */
 export interface RecordPiece {
   readonly records: readonly SourceRecord[];
@@ -36,10 +36,10 @@ export interface RecordPiece {
 export type ReserveMemory = (bytes: number) => Promise<void>;
 
 /**
- * A fetched batch. A position outside the log is reported at once, by a batch without records. Below
- * the start (retention), `fetchOffset` is the start, where reading resumes. Beyond the end (topic
- * created again), `endOffset` is below `fetchOffset`; nothing is read before the next seek, and the
- * report is repeated every few seconds.
+ * A fetched batch. A position outside the log is reported at once, by a batch without records.
+ * Below the start (retention), `fetchOffset` is the start, where reading resumes. Beyond the end
+ * (topic created again), `endOffset` is below `fetchOffset`; nothing is read before the next seek,
+ * and the report is repeated every few seconds.
  */
 export interface FetchedBatch {
   readonly stream: Stream;
@@ -82,7 +82,7 @@ export interface UnreadPartition {
   readonly error: string;
 }
 
-/** Failure to read a partition that may be temporary, such as a missing leader or damaged records. */
+/** Possibly temporary failure to read a partition: a missing leader or damaged records. */
 export class UnreadPartitionError extends Error {
   override readonly name = 'UnreadPartitionError';
   readonly partition: number;
@@ -93,7 +93,7 @@ export class UnreadPartitionError extends Error {
   }
 }
 
-/** All calls are synchronous and must neither throw nor block: they run inside the client's fetch loop. */
+/** All calls are synchronous and must neither throw nor block: they run in the client's fetch loop. */
 export interface GroupListener {
   /**
    * Starts a new generation. Every partition of both streams is paused; positions are undefined
@@ -101,7 +101,7 @@ export interface GroupListener {
    */
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
-  /** Reports that the member has left the group or lost it. Nothing is assigned until the next `joined`. */
+  /** Reports that the membership has ended. Nothing is assigned until the next `joined`. */
   left(reason: string): void;
 }
 
@@ -153,8 +153,8 @@ export interface Transaction {
 }
 
 /**
- * Reasons why a transaction was not confirmed. The producer is unusable after each of them: close it
- * and claim again.
+ * Reasons why a transaction was not confirmed. The producer is unusable after each of them: close
+ * it and claim again.
  */
 export type TransactionFailure =
   /** Another owner took the transactional id, or the broker timed the transaction out. */
@@ -292,7 +292,7 @@ export interface PartitionBounds {
   readonly start: number;
   /** Last stable offset: every transaction that began below it has ended. */
   readonly stable: number;
-  /** One past the last record written (high watermark). If it is above `stable`, a transaction is open. */
+  /** One past the last record written (high watermark). Above `stable`, transactions are open. */
   readonly end: number;
 }
 
@@ -307,7 +307,7 @@ export interface TopicRange {
 export interface TopicScan {
   /** Bounds of every partition, ascending. Rejects with an error that names the topic. */
   bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
-  /** For each partition, the first offset whose record is not older than `timestampMs`, or the end if there is none. */
+  /** First offset of each partition with a record not older than `timestampMs`, or else its end. */
   firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
   /**
    * Delivers the committed records of one partition from `from` up to, not including, `until`, in

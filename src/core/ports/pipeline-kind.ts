@@ -14,9 +14,9 @@ import type {
   SourceRecord,
 } from '../record.ts';
 
-// Result files whose last row has no line end: RFC 4180 allows it, but a truncated file looks the same.
+// Last rows without a line end: RFC 4180 allows them, but a truncated file looks the same.
 
-/** Number of consecutive downloads that must end with the same unended row before it counts as complete. */
+/** Number of consecutive downloads with the same unended row after which it counts as complete. */
 const EQUAL_ENDS = 3;
 
 /** Last rows without a line end in the downloads of one job. */
@@ -48,7 +48,7 @@ export interface RemoteStatus {
   readonly rawState: string;
   /** Opaque and secret (I6). Present if finished. */
   readonly resultUrl?: string;
-  /** True if the service reports it as finished, but without an address of its results. It counts as pending. */
+  /** True if it is reported as finished, but without its results. It then counts as pending. */
   readonly withoutResults?: boolean;
   /** Expected rows of the result file (success_count + error_count), if reported. */
   readonly expectedRows?: number;
@@ -78,8 +78,8 @@ export interface KindSteps {
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Returns an upper estimate of the memory that decoding a record takes, bytes. The engine reserves
-   * an estimate above 4 MiB before it decodes. Must be cheap: it is called for every record.
+   * Estimates the maximum memory for decoding a record, bytes. The engine reserves an estimate
+   * above 4 MiB before it decodes. Must be cheap: it is called for every record.
    */
   decodeCost?(record: SourceRecord): number;
   /**
@@ -101,7 +101,7 @@ export interface KindSteps {
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
   /** @throws ServiceError, but not for 404 and 410, which are the state `missing` */
   status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
-  /** Returns the terminal record of an item without a result: status ERROR, a code and a message. */
+  /** Returns the terminal record of an item without a result, with status ERROR. */
   failure(
     item: ContentItem,
     error: { readonly code: string; readonly message: string },
@@ -142,11 +142,11 @@ export interface Download {
  */
 export interface PerItemKind extends KindSteps {
   /**
-   * Yields outcomes of these items, in any order, several at a time. Items without an outcome yet are
-   * omitted and requested again.
+   * Yields outcomes of these items, in any order, several at a time. Items without an outcome yet
+   * are omitted and requested again.
    * @param job called for each outcome, since it has the time of the decision
-   * @param last true if the job's time limit has passed: items without a final outcome end now, with
-   * that reason
+   * @param last true if the job's time limit has passed: items without a final outcome end now,
+   * with that reason
    * @throws ServiceError after the outcomes that were available
    */
   outcomes(

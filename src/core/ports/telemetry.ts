@@ -27,7 +27,7 @@ export interface Logger {
 export interface HealthReporter {
   /** Reports progress of the loop `name`. The first call registers the loop. */
   beat(name: string): void;
-  /** Reports that the loop waits for something external, for at most `atMostMs` if that is given. */
+  /** Reports that the loop waits for something external, for at most `atMostMs` if given. */
   waiting(name: string, reason: string, atMostMs?: number): void;
   /** Reports that the loop has ended as intended. */
   ended(name: string): void;

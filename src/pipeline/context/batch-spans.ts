@@ -31,7 +31,7 @@ type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
   readonly shard: number;
 };
 
-/** Returns a collector of the trace contexts of a batch's items; undefined if tracing is off. @param from job that the items leave */
+/** Collects the trace contexts of a batch; undefined if tracing is off. @param from job that the items leave */
 export function batchLinks(tracer: Tracer, from?: LiveJob): TraceLinks | undefined {
   if (!tracer.enabled) return undefined;
   // One link is reserved for the batch that the items leave.
@@ -77,7 +77,7 @@ export class BatchSpans {
     span.end(outcome === 'rejected_type' ? outcome : undefined);
   }
 
-  /** Makes the span of a submission the span of its job, unless the shard was lost in the meantime. */
+  /** Makes the span of a submission the span of its job, unless the shard has been lost. */
   adopt(job: LiveJob, span: Span): void {
     if (this.#begun.delete(span)) this.#open.set(job, { span });
   }
@@ -95,7 +95,7 @@ export class BatchSpans {
     if (span !== NO_SPAN) this.#open.set(job, { span });
   }
 
-  /** Records the failure of a batch. It becomes the outcome of its span, unless the shard is lost. */
+  /** Records the failure of a batch: the outcome of its span, unless the shard is lost. */
   failed(job: LiveJob, failure: JobFailure, action: FailureAction): void {
     const open = this.#open.get(job);
     if (open === undefined) return;
@@ -107,7 +107,7 @@ export class BatchSpans {
     });
   }
 
-  /** Ends the span of a job. Idempotent. @param outcome default: the failure of the batch, or `settled` */
+  /** Ends the span of a job. Idempotent. @param outcome default: the failure, or `settled` */
   end(job: LiveJob, outcome?: 'handed_over'): void {
     const open = this.#open.get(job);
     if (open === undefined) return;
@@ -123,7 +123,7 @@ export class BatchSpans {
     for (const job of [...this.#open.keys()]) this.end(job, 'handed_over');
   }
 
-  /** Runs a transaction that removes records from a job. The job's span ends with the last record. */
+  /** Runs a transaction that removes records from a job. Its span ends with the last record. */
   async shrinking<T>(job: LiveJob, run: () => Promise<T>): Promise<T> {
     let outcome: 'handed_over' | undefined = 'handed_over';
     try {

@@ -1,6 +1,6 @@
 /**
- * End offsets of the source's partitions, for computing the lag. Fetches report them. For partitions
- * without fetched records (paused, idle, or with an open transaction at the end) they are queried.
+ * End offsets of the source's partitions, for the lag. Fetches report them. They are queried for
+ * partitions without fetched records (paused, idle, or with an open transaction at the end).
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';

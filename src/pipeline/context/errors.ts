@@ -9,7 +9,7 @@ import type { ServiceCall } from '../../core/outcome/failure-table.ts';
 import { classOf, crashOf } from '../../core/outcome/internal-error.ts';
 import type { ReportDeps } from '../limits/wait-reasons.ts';
 
-/** The shard is lost, or may be. It is given up, and claimed again once the membership is confirmed. */
+/** The shard is lost, or may be. It is given up and claimed again after a confirmed membership. */
 export class ShardLostError extends Error {
   override readonly name = 'ShardLostError';
 }

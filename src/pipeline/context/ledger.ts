@@ -3,8 +3,8 @@
  *
  *   consumed + recovered = decided + dead-lettered + skipped + released + in flight
  *
- * `recovered` counts records of live jobs that a claim found; `released` counts records that were in
- * flight when a shard was given up.
+ * `recovered` counts records of live jobs that a claim found; `released` counts records that were
+ * in flight when a shard was given up.
  */
 import { FirstNames } from '../../../packages/client/src/base/counts.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
@@ -28,7 +28,7 @@ export class Ledger {
     this.#labels = { pipeline };
   }
 
-  /** Number of records that came in and were neither settled nor released; equals those in flight. */
+  /** Number of records that came in and were neither settled nor released: those in flight. */
   get open(): number {
     return this.#open;
   }
@@ -41,7 +41,7 @@ export class Ledger {
     this.#book('items_recovered_total', {}, records, 1);
   }
 
-  /** Books published decisions. @param errors number with status ERROR @param results number by result */
+  /** @param errors number of decisions with status ERROR @param results number by result */
   published(decisions: number, errors: number, results: ReadonlyMap<string, number>): void {
     this.#book('decisions_total', { status: 'SUCCESS' }, decisions - errors, -1);
     this.#book('decisions_total', { status: 'ERROR' }, errors, -1);

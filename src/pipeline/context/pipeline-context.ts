@@ -54,8 +54,8 @@ export interface TopicFacts {
   readonly shards: number;
   /** Time for which the journal keeps tombstones. A recovery must take less than half of it. */
   readonly deleteRetentionMs: number;
-  /** max.message.bytes of the output topic; Infinity if the connector may not read it. */
+  /** max.message.bytes of the output topic; Infinity if it may not be read. */
   readonly maxOutputBytes: number;
-  /** max.message.bytes of the dead-letter topic; Kafka's default if the connector may not read it. */
+  /** max.message.bytes of the dead-letter topic; Kafka's default if it may not be read. */
   readonly maxDeadLetterBytes: number;
 }

@@ -2,9 +2,9 @@
  * Terminal writer of a shard: the only code that publishes decisions and dead letters.
  *
  * Every source record ends as exactly one of them (I2), because one transaction has both its
- * terminal record and the journal records that account for it: the remainder of its job or, if it is
- * in no job, the progress of its partition. A crash leaves both or neither, and `ShardState` refuses
- * to settle a record twice.
+ * terminal record and the journal records that account for it: the remainder of its job or, if it
+ * is in no job, the progress of its partition. A crash leaves both or neither, and `ShardState`
+ * refuses to settle a record twice.
  *
  * `Settlement` and `collect` fill chunks that fit into one transaction (`ChunkSize`). If a decision
  * is too large for the output topic, its record becomes a dead letter. A dead letter repeats the
@@ -49,7 +49,7 @@ export class ChunkSize {
     return rows >= this.#rows || bytes >= this.#limits.maxBytes;
   }
 
-  /** Returns true if Kafka rejected the terminal record of this source record even alone in a transaction. */
+  /** Returns true if Kafka rejected the record's terminal record even alone in a transaction. */
   isOversized(partition: number, offset: number): boolean {
     // The set is usually empty. Checking its size first avoids building a text key for every row.
     return this.#oversized.size > 0 && this.#oversized.has(placeOf({ partition, offset }));
@@ -59,7 +59,7 @@ export class ChunkSize {
     this.#rows = Math.min(this.#limits.maxRows, this.#rows * 2);
   }
 
-  /** Halves the next chunks, since the failed one may have been too large or too slow for its timeout. */
+  /** Halves the next chunks, since the failed one may have been too large or too slow. */
   failed(records: Coordinates, error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
     const isTooLarge = error instanceof TransactionError && error.failure === 'too_large';
@@ -99,7 +99,7 @@ export class TerminalWriter {
   readonly size: ChunkSize;
   readonly #published: () => void;
 
-  /** @param published called after each commit: fewer records are unsettled, and W may have moved */
+  /** @param published called after each commit, since W and the unsettled records may have changed */
   constructor(shard: ShardContext, size: ChunkSize, published: () => void) {
     this.#shard = shard;
     this.size = size;
@@ -155,7 +155,7 @@ export class TerminalWriter {
     chunk.ended = [];
   }
 
-  /** Returns false if a dead letter must not repeat the record, as far as that is known before reading it. */
+  /** Returns false if it is known before a reread that a dead letter must not repeat the record. */
   mayRepeat({ partition, offset }: SourceCoordinate, { reason }: Poison): boolean {
     return reason !== 'internal_error' && !this.size.isOversized(partition, offset);
   }

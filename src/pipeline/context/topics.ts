@@ -10,7 +10,7 @@ export const CREATE_TOPICS =
   'run "content-review-connector topics create", or correct the name in the configuration';
 
 const DEFAULT_MAX_SHARDS = 64;
-/** Retention of the source in excess of the maximum review time: the longest outage without lost records. */
+/** Retention beyond the maximum review time: the longest outage in which no record is lost. */
 const OUTAGE_MS = 7 * 24 * 3_600_000;
 /** Room for what a terminal record adds to its source record: headers or members of a decision. */
 const ENVELOPE_BYTES = 64 * 1024;

@@ -1,7 +1,7 @@
 /**
- * Queue of the transactions of one shard, which run one at a time through one producer (I3). Each is
- * built from the state at its start. The first failure ends the queue, because later transactions
- * would be based on state that may not have been committed.
+ * Queue of the transactions of one shard, which run one at a time through one producer (I3). Each
+ * is built from the state at its start. The first failure ends the queue, because later
+ * transactions would be based on state that may not have been committed.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';

@@ -8,7 +8,7 @@ export interface InFlightRecords {
   drop(records: number): void;
 }
 
-/** Records in flight in no job of the shard's state: not in one yet, or settled by a running transaction. */
+/** Records in flight outside of jobs: not in one yet, or settled by a running transaction. */
 export class InFlightCount {
   readonly #all = new Set<InFlightRecords>();
   #records = 0;
@@ -51,7 +51,7 @@ export class InFlight {
   }
 }
 
-/** Returns the earliest time, or Infinity if there is none. `Math.min` fails with too many arguments. */
+/** Returns the earliest time, or Infinity if there is none. `Math.min` cannot take this many. */
 export function earliest(timesMs: readonly number[]): number {
   return timesMs.reduce((least, ms) => Math.min(least, ms), Infinity);
 }

@@ -11,7 +11,7 @@ import type { SourceRecord } from '../../core/record.ts';
 
 // Limits of decoding, in intake and rereads.
 
-/** Time after which decoding yields to the event loop; one record may take a quarter of a second. */
+/** Time after which decoding yields to the event loop. A single record may take 250 ms. */
 export const DECODING_SLICE_MS = 100;
 
 /** Memory that decoding may take without a reservation, since one record at a time is decoded. */
@@ -114,8 +114,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Waits for room. Reservations of a share are granted in order, so that small ones do not starve a
-   * large one:
+   * Waits for room. Reservations of a share are granted in order, so that small ones do not starve
+   * a large one:
    * - `intake` as long as its share is not full; the last one may exceed the share.
    * - `work` and `reread` as far as intake leaves room. Any size is granted while no `work` is held
    *   (for `reread`: nor another `reread`), so that work continues.

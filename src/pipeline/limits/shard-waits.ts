@@ -47,7 +47,7 @@ export class ShardWaits {
     }
   }
 
-  /** Yields what `source` yields. If an item takes longer than LONG_MS, the shard is reported as waiting. */
+  /** Yields what `source` yields. After LONG_MS without an item, the shard is reported as waiting. */
   async *each<T>(reason: WaitReason, source: AsyncIterable<T>): AsyncGenerator<T, void, void> {
     const iterator = source[Symbol.asyncIterator]();
     let ended = false;

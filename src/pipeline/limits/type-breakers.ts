@@ -41,7 +41,7 @@ export class TypeLimit {
     for (const { record } of jobs.values()) this.#add(record.type);
   }
 
-  /** Registers the type of a new batch. @returns the poison of its record if the limit is reached */
+  /** Registers the type of a new batch. @returns the poison of its record if it is over the limit */
   refusal(type: string): Poison | undefined {
     if (!this.#types.has(type) && this.#types.size >= this.#most) return this.#refusal;
     this.#add(type);
@@ -158,8 +158,8 @@ export class TypeBreakers {
   }
 
   /**
-   * Returns a permit, or undefined while the type is blocked. Called right before a batch is created.
-   * A probe blocks the type again. A probe that is not used, or is lost with its shard, costs a pause.
+   * Returns a permit right before a batch is created; undefined while the type is blocked. A probe
+   * blocks the type again. An unused probe, or one that is lost with its shard, costs a pause.
    */
   tryAcquire(type: string): Permit | undefined {
     const breaker = this.#breakers.get(type);
@@ -249,7 +249,7 @@ export class TypeBreakers {
     else this.#arm(breaker);
   }
 
-  /** Sets one timer for all waiting batches, so that a failed probe waits behind those before it. */
+  /** Sets one timer for all waiting batches, so that a failed probe queues behind the others. */
   #arm(breaker: Breaker): void {
     breaker.cancelTimer?.();
     const waitMs = Math.max(0, breaker.blockedUntilMs - this.#deps.clock.monotonic());

@@ -1,6 +1,6 @@
 /**
- * Reasons for which parts of a pipeline wait (I8). A gauge and the console show them; long waits are
- * also logged. docs/operating.md explains each reason.
+ * Reasons for which parts of a pipeline wait (I8). A gauge and the console show them; long waits
+ * are also logged. docs/operating.md explains each reason.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { WaitView } from '../../core/pipeline-view.ts';

@@ -49,7 +49,7 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
   recovery.start(journal.start);
   checkMeta(context, await recovery.meta(journal.end, signal));
 
-  // The first commit of a new producer fences all others: none can write for this shard from now on (I3).
+  // The first commit of a new producer fences: from now on, no other can write for this shard (I3).
   const claim = context.random.id();
   const barrier = await queue.run(() => ownerRecord(context, claim));
   const state = await recovery.upTo(barrier as number, claim, signal);

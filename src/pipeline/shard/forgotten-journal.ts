@@ -12,7 +12,7 @@ type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
 /** Maximum number of partitions that the error names. */
 const SHOWN = 8;
 
-/** Returns the text of the error. @param partitions source partitions with offsets of the lost journal */
+/** Returns the text of the error. @param partitions those with offsets of the lost journal */
 export function forgottenJournal(
   { source, journal }: JournalOptions,
   partitions: readonly number[],

@@ -170,7 +170,7 @@ export class JournalRecovery {
     logger.warn({ topic, offset, error }, 'ignored a record of the journal');
   }
 
-  /** Returns the current command and acknowledgement, and calls `onCommand` for each new command. */
+  /** Returns the current command and acknowledgement, and passes new commands to `onCommand`. */
   follow(onCommand: (control: Control) => void): Pick<JournalState, 'control' | 'acknowledged'> {
     this.#onCommand = onCommand;
     const { control, acknowledged } = this.#view;

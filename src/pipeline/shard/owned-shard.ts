@@ -23,9 +23,9 @@ import type { FailedJob, Heard, ShardStages } from '../stages/shard-stages.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { Tracker } from '../stages/tracker.ts';
 
-// Parked batches: a batch whose type is blocked keeps only its coordinates, so that other types have
-// memory. It is read from the source again once its type's breaker grants a permit. W does not pass
-// it; `source.maxInFlight` limits how far the partition can advance meanwhile.
+// Parked batches: a batch whose type is blocked keeps only its coordinates, so that memory remains
+// for other types. It is read again once its type's breaker grants a permit. W does not pass it;
+// `source.maxInFlight` limits how far the partition can advance in the meantime.
 
 /** Memory of a parked batch in addition to its coordinates, bytes. */
 const OBJECT_BYTES = 1024;
@@ -63,7 +63,7 @@ export interface JobReport {
   readonly heard: Heard | undefined;
 }
 
-/** Time per live job over which the first polls after a restart are spread; at most review.poll in total. */
+/** Time per live job over which first polls after a restart are spread; at most review.poll. */
 const RECOVERY_SPREAD_MS = 2;
 
 export class OwnedShard implements ShardStages {

@@ -63,7 +63,7 @@ function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new RefusedError(problem);
 }
 
-/** Returns the problem if the topic is compacted: it would lose terminal records and reject those without a key. */
+/** Returns a problem for a compacted topic, which loses terminal records and requires keys. */
 export function outputProblem({ settings }: TopicDescription, topic: string): string | undefined {
   const policy = settings.get('cleanup.policy') ?? '';
   if (!policy.split(',').some((one) => one.trim() === 'compact')) return undefined;
@@ -128,7 +128,7 @@ export function journalProblem(
   return `the journal topic ${quote(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
 }
 
-/** Returns the error for a changed number of journal partitions, which would move records to other shards. */
+/** Returns the error for a changed number of journal partitions: records would change shards. */
 export function journalResized(
   { journal, source }: PipelineOptions,
   before: number,

@@ -1,6 +1,6 @@
 /**
- * Worker of one shard, from its claim to its loss. A worker is never reused. After any failure it is
- * discarded with its state, and the next one reads the journal.
+ * Worker of one shard, from its claim to its loss. A worker is never reused. After any failure it
+ * is discarded with its state, and the next one reads the journal.
  *
  *   new ──start──► claiming ──► owner ──► over
  *                     └──────────────────► over   (lost, released, refused)
@@ -33,7 +33,7 @@ export interface WorkerReport {
   readonly inFlight: number;
   readonly buffered: number;
   readonly lag: number;
-  /** Time at which the ends of all partitions were last known, monotonic, ms; Infinity without partitions. */
+  /** Time at which all partition ends were last known, monotonic, ms; Infinity without partitions. */
   readonly endsHeardMs: number;
   /** Timestamp of the oldest record in flight, ms; Infinity if there is none. */
   readonly oldestEventMs: number;
@@ -66,8 +66,8 @@ export class ShardWorker {
   #drained: Promise<void> = Promise.resolve();
 
   /**
-   * @param onOver called once, when the worker has ended. A RefusedError or JournalFormatError means
-   * that the pipeline must not continue; after another error the shard may be claimed again.
+   * @param onOver called once, when the worker has ended. A RefusedError or JournalFormatError
+   * means that the pipeline must not continue; after another error the shard may be claimed again.
    * `places` is the position at which intake failed, or else the watermarks
    */
   constructor(
@@ -208,7 +208,7 @@ export class ShardWorker {
     if (unseen.length > 0) this.#spawn('range', () => this.#awaitUnseen(unseen));
   }
 
-  /** @throws ShardLostError as soon as one of the partitions is available, so that the next claim includes it */
+  /** @throws ShardLostError once one of the partitions is available, so that a new claim includes it */
   async #awaitUnseen(unseen: readonly number[]): Promise<void> {
     const { admin, clock, options, waits } = this.#context;
     const { topic } = options.source;

@@ -1,4 +1,4 @@
-/** Dead letters of records that are no longer in memory and must be read from the source topic again. */
+/** Dead letters of records that are no longer in memory: reads them from the source again. */
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { placeOf } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -32,7 +32,7 @@ export class DeadLetterRereads {
     });
   }
 
-  /** Settles each record as a dead letter, which has only the coordinates if the source has lost the record. */
+  /** Settles each record as a dead letter, with only the coordinates if the record is gone. */
   add({ records, ...about }: DeadLetterBatch): void {
     // One request per partition, so that an unreadable partition does not delay the others.
     for (const [partition, offsets] of records.entries())
@@ -43,7 +43,7 @@ export class DeadLetterRereads {
   }
 }
 
-/** Reads the records of dead letters from the source topic and publishes them, one fetched piece at a time. */
+/** Reads records from the source and publishes them as dead letters, one fetched piece at a time. */
 export async function publishReread(
   shard: ShardContext,
   writer: TerminalWriter,
@@ -53,7 +53,7 @@ export async function publishReread(
     await publishOnce(shard, writer, batches).catch((error) => untilReadable(shard, error));
 }
 
-/** Publishes the remaining records of the batches. @throws UnreadPartitionError, or an error that ends the shard */
+/** Publishes the remaining records. @throws UnreadPartitionError, or an error that ends the shard */
 async function publishOnce(
   shard: ShardContext,
   writer: TerminalWriter,

@@ -101,8 +101,8 @@ async function decodeAll(
 
 /**
  * Resolves when the records can be decoded.
- * @throws UnpreparedError if that takes long, so that a registry failure in one pipeline does not tie
- * up memory of the others; the signal's reason
+ * @throws UnpreparedError if that takes long, so that a registry failure in one pipeline does not
+ * tie up memory of the others; the signal's reason
  */
 async function prepared(
   { clock, kind, signal, waits }: ShardContext,

@@ -33,7 +33,7 @@ interface Runs<W> {
    * @throws UnreadPartitionError, UnpreparedError only while `records` has all unfinished records
    */
   readonly serve: (work: readonly W[], lease: Lease, patienceMs: number) => Promise<void>;
-  /** Returns false for work that may no longer be served after the wait for memory. Default: true. */
+  /** Returns false for work that may not be served any more after the wait. Default: true. */
   readonly isReady?: (work: W) => boolean;
   /** Receives work that was not served. Default: adds it again. */
   readonly again?: (work: readonly W[]) => void;

@@ -17,7 +17,7 @@ import type { ShardContext } from '../context/shard-context.ts';
 
 /** Distance between wanted records above which a new fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
-/** First maximum wait for the schema registry, after which memory is released for others. It doubles. */
+/** First wait for the schema registry after which memory is released for others. It doubles. */
 export const PATIENCE_MS = 5_000;
 /** Wait before a partition that could not be read is tried again. */
 const UNREAD_RETRY_MS = 10_000;
@@ -80,7 +80,7 @@ export function skipRemoved(
 /** Timestamps of the oldest and the newest of a set of records, ms. */
 export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
 
-/** Returns the range of timestamps in a job or batch, which its records must have when they are read again. */
+/** Returns the range of timestamps in a job or batch, to verify records that are read again. */
 export function writtenBetween(of: LiveJob | BatchRecords): WrittenBetween {
   if (!('record' in of)) return [of.oldestMs, of.newestMs];
   return [of.record.oldestEventMs, of.record.newestEventMs];
@@ -109,8 +109,8 @@ type FoundAgain = (
 
 /**
  * Reads records again, partition by partition, and passes those that are wanted and still there to
- * `found`. A record counts as gone only if it is below the log's start or missing from what was read:
- * the reader waits for the original end, since a reported end may be old.
+ * `found`. A record counts as gone only if it is below the log's start or missing from what was
+ * read: the reader waits for the original end, since a reported end may be old.
  * @throws UnreadPartitionError, or an error that ends the shard
  */
 export async function readAgain(
@@ -191,8 +191,8 @@ interface Stretch {
 }
 
 /**
- * Splits wanted offsets into stretches, each of which is read in one go, since the remaining offsets
- * of a job may be far apart.
+ * Splits wanted offsets into stretches, each of which is read in one go, since the remaining
+ * offsets of a job may be far apart.
  */
 function stretchesOf(partition: number, offsets: OffsetSet): Stretch[] {
   const stretches: Stretch[] = [];

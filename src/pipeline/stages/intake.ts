@@ -24,7 +24,7 @@ export class Intake {
   /** Start of the next batch to fetch, by partition. It follows the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
-  /** Partitions whose position seems to be outside the log. They pause until their range is known. */
+  /** Partitions whose position may be outside the log. They pause until their range is known. */
   readonly #outside = new Set<number>();
   /** Functions that end the waits of partitions with too many unsettled records. */
   readonly #fullWaits = new Map<number, () => void>();
@@ -40,7 +40,7 @@ export class Intake {
       this.#expected.set(partition, position);
   }
 
-  /** Resumes after a rejoin at the newest record read, to check whether the topic was created again. */
+  /** Resumes after a rejoin at the newest record read, to detect a topic that was created again. */
   rejoined(): void {
     for (const [partition, state] of this.#shard.state.partitions) {
       const seen = state.expectAgain();
@@ -161,8 +161,8 @@ export class Intake {
   }
 
   /**
-   * Pauses and resumes partitions depending on inbox, memory, unsettled records and commands. Called
-   * whenever one of them changes.
+   * Pauses and resumes partitions depending on inbox, memory, unsettled records and commands.
+   * Called whenever one of them changes.
    */
   flow(): void {
     const { control, group, options, signal, state } = this.#shard;

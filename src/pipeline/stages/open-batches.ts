@@ -13,9 +13,9 @@ export class OpenBatches implements Disposable {
   readonly #buffers: ItemBuffers;
   #cancelTimer: (() => void) | undefined;
   /**
-   * The first batch is small. With a backlog, all shards fill their first batch at the same time and
-   * with code that is not compiled yet. A full batch would then take many times longer than later
-   * ones, and so would its decisions.
+   * The first batch is small. With a backlog, all shards fill their first batch at the same time
+   * and with code that is not compiled yet. A full batch would then take many times longer than
+   * later ones, and so would its decisions.
    */
   #isFirst = true;
 

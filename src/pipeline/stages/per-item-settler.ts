@@ -102,7 +102,7 @@ export class PerItemSettler implements JobSettler {
   }
 }
 
-/** Yields copies of parts of a set, in order, with at most `most` records each. The set may shrink. */
+/** Yields copies of parts of a set with at most `most` records each. The set may shrink. */
 function* pieces(all: CoordinateSet, most: number): Generator<CoordinateSet> {
   let piece = new CoordinateSet();
   for (const { partition, offset } of all.clone()) {

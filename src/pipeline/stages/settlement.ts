@@ -94,7 +94,7 @@ export class Settlement implements Disposable {
     this.#readBytes = 0;
   }
 
-  /** Returns true if the chunk is large enough for a transaction. @param bytes memory that it occupies */
+  /** Returns true if the chunk is large enough for a transaction. @param bytes its memory */
   #isFull(bytes = 0): boolean {
     return this.#writer.size.isFull(this.#chunk.length, Math.max(bytes, this.#chunk.records.bytes));
   }

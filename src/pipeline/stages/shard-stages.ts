@@ -26,7 +26,7 @@ export interface FailedJob {
   readonly detail?: FailureDetail | undefined;
 }
 
-/** Reason why a result file failed, or of its first malformed row, with their number. Never has content. */
+/** Failure of a result file, or of its first malformed row with their number. Never has content. */
 export interface FailureDetail {
   readonly reason: string;
   readonly malformed?: number;

@@ -156,7 +156,7 @@ export class Submitter {
     this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
-  /** Commits the job, unless the pipeline has been paused or another live job has the same remote id. */
+  /** Commits the job, unless the pipeline was paused or another live job has the remote id. */
   async #journal(
     { from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
@@ -248,7 +248,7 @@ export class Submitter {
         const reaction = reactionTo('upload', error.failure);
         mayHaveArrived ||= error.mayHaveArrived;
         if (reaction.do === 'fail') {
-          // The job is followed first, because a new batch might be reviewed in addition to this one.
+          // The job is followed first: with a new batch, its items might be reviewed twice.
           if (mayHaveArrived) return this.#uploaded(job, isProbe);
           return this.#stages.fail({ job, failure: reaction.as, isProbe });
         }
@@ -266,7 +266,7 @@ export class Submitter {
     if (!signal.aborted) this.#stages.follow(job, FIRST_POLL_MS, isProbe);
   }
 
-  /** Confirms the membership after a session timeout of silence, since another owner may have taken over. */
+  /** Confirms the membership after a session timeout of silence: another owner may have taken over. */
   async #confirmMembership(): Promise<void> {
     const { clock, group, options, waits } = this.#shard;
     if (clock.monotonic() - group.lastHeardMs() < options.kafka.sessionTimeoutMs) return;

@@ -1,6 +1,6 @@
 /**
- * Follows each live job at the service until it is settled or has failed. Polls with backoff, jitter
- * and limited concurrency. The rules are in core/outcome/follow-policy.ts.
+ * Follows each live job at the service until it is settled or has failed. Polls with backoff,
+ * jitter and limited concurrency. The rules are in core/outcome/follow-policy.ts.
  */
 
 import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
@@ -34,7 +34,7 @@ export type Settled = { readonly do: 'done' } | Fail | ({ readonly do: 'again' }
 
 /** Settler of one job, possibly in several steps. */
 export interface JobSettler {
-  /** @param isLast true if records without a decision fail now, because their time limit has passed */
+  /** @param isLast true if records without a decision fail now because of their time limit */
   settle(status: RemoteStatus, isLast: boolean): Promise<Settled>;
   /** Detail of the newest failure. */
   readonly detail?: FailureDetail | undefined;
@@ -66,7 +66,7 @@ export class Tracker {
     this.#settlerOf = settlerOf;
   }
 
-  /** @param firstWaitMs wait before the first poll; after a restart, these waits spread the polls */
+  /** @param firstWaitMs wait before the first poll; after a restart, it spreads the polls */
   async follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): Promise<void> {
     const settler = this.#settlerOf(job);
     const followed = { job, isProbe, settler, isSettling: false, heard: undefined };
@@ -87,7 +87,7 @@ export class Tracker {
     const { clock, options, random, signal, waits } = this.#shard;
     const { review } = options;
     const { job } = followed;
-    // The journal has wall clock times. The age is computed once, so that clock changes do not affect it.
+    // The journal has wall clock times. Computed once, so that clock changes do not affect the age.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     const mostMs = job.isUploaded ? Infinity : options.uploadDrainMs + UNCONFIRMED_GRACE_MS;
     const uploadUntilMs = clock.monotonic() + Math.min(review.graceMs, mostMs);

@@ -13,7 +13,7 @@ export function rate(n) {
   return `${n >= 10 ? whole.format(n) : fine.format(Math.round(n * 100) / 100)}/s`;
 }
 
-/** Whole seconds, so that ages tick evenly; at most two units: `4 min 12 s`. @param {number} ms */
+/** In whole seconds, so that ages advance evenly, and at most two units: `4 min 12 s`. @param {number} ms */
 export function age(ms) {
   const s = Math.floor(Math.max(0, ms) / 1000);
   if (s < 60) return s === 0 ? 'now' : `${s} s`;
