@@ -2,8 +2,8 @@
 import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
- * Types of the records on the topics. Generated from the JSON Schemas in contracts/: change those and run
- * npm run generate.
+ * Types of the records on the topics. Generated from the JSON Schemas in contracts/: change those
+ * and run npm run generate.
  */
 `;
 /** Longest line of a comment. */
