@@ -12,7 +12,7 @@ import type { Config, PipelineConfig } from './schema.ts';
 
 interface Condition {
   holds(value: unknown): boolean;
-  /** Completes "set … to". */
+  /** Completes the message "set … to". */
   readonly words: string;
 }
 

@@ -58,7 +58,7 @@ interface FoundOption {
   readonly path: string;
   readonly option: Value<unknown>;
   readonly value: unknown;
-  /** The mapping that has the option. */
+  /** Mapping that contains the option. */
   readonly entry: object;
 }
 

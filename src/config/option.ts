@@ -25,7 +25,7 @@ export type Unit = '' | 'Ms' | 'Bytes';
 export interface Value<T, U extends Unit = Unit> {
   readonly kind: 'value';
   readonly help: string;
-  /** Completes "expected …". */
+  /** Completes the message "expected …". */
   readonly allowed: string;
   /** Default, as the user would write it. If it is absent, the option is required. */
   readonly fallback?: unknown;

@@ -10,7 +10,7 @@ import type { ContentItem } from './record.ts';
 /** Share of the memory budget that intake may use (I7); a batch must fit into it. */
 export const INTAKE_SHARE = 0.7;
 
-/** Number of items between two checks of `maxOffsetBytes`: so few items add little to it. */
+/** Number of items between two checks of `maxOffsetBytes`, to which so few items add little. */
 const OFFSET_CHECK_EVERY = 1024;
 
 export interface BatchLimits {

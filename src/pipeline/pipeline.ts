@@ -285,7 +285,7 @@ export class Pipeline {
     const { fields } = slot.losses;
     this.#ports.logger[fields === undefined ? 'warn' : 'error'](
       { shard, error: describe(error), failures: slot.losses.failures, ...fields },
-      'lost the shard; claiming it again once the group answers',
+      'lost the shard; claiming it again once the group responds',
     );
     try {
       await clock.sleep(slot.losses.nextClaimMs(error, random), this.#stopping.signal);

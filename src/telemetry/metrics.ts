@@ -39,7 +39,7 @@ export class PromMetrics implements Metrics {
     this.set('build_info', { version, node: process.version }, 1);
   }
 
-  /** Creates at 0 the counters of a pipeline whose label values are known in advance. */
+  /** Sets to 0 the counters of a pipeline whose label values are known in advance. */
   startPipeline(pipeline: string): void {
     for (const [name, [{ kind, labels, startsWith = {} }]] of this.#metrics) {
       if (kind !== 'counter' || !labels.includes('pipeline')) continue;

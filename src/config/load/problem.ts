@@ -1,7 +1,7 @@
 /** Keys of mappings and indexes of lists, from the top of the document to an option. */
 export type Path = readonly (string | number)[];
 
-/** Line and column, from 1. */
+/** Line and column, both counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -32,7 +32,7 @@ function comparePaths(one: Path, two: Path): number {
 export interface ConfigProblem extends Partial<Position> {
   /** `pipelines[0].batch.maxAge`, or `(top level)`. */
   readonly path: string;
-  /** Value found, values allowed, remedy. Never a secret. */
+  /** States the value found, the allowed values and the remedy. Never contains a secret. */
   readonly message: string;
 }
 

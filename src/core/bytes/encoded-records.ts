@@ -38,7 +38,7 @@ export function fits(recordBytes: number, maxMessageBytes: number): boolean {
 }
 
 const LEAST_ROWS = 64;
-/** Numbers per row. */
+/** Numbers per row in `#places`. */
 const PLACES = 3;
 /** Smallest and largest size of the buffers that encoded records share. */
 const LEAST_ROOM_BYTES = 1024;

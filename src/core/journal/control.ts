@@ -10,7 +10,7 @@ export type Command = (typeof COMMANDS)[number];
 export const MAX_BY_CHARACTERS = 120;
 export const MAX_REASON_CHARACTERS = 500;
 
-/** State of a pipeline that does not run. */
+/** State of a pipeline that is paused or drained. */
 export interface Hold {
   readonly state: 'paused' | 'draining';
   /** Wall clock, ms. */

@@ -50,15 +50,15 @@ export interface PartitionProgress {
   readonly seq: number;
   /** W: every record below is settled or in a live job. */
   readonly watermark: number;
-  /** Offsets ≥ W that are settled or in a live job (or hold no record at all). */
+  /** Offsets ≥ W that are settled, in a live job, or without a record. */
   readonly claimed: OffsetSet;
-  /** Resets of the group for this partition. */
+  /** Number of resets of the group for this partition. */
   readonly replay: number;
   /** Position of intake. Records below it that the next owner reads again were in a buffer. */
   readonly read: number;
   /** Newest claimed record. If the topic was created again, another record is at its offset. */
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
-  /** First offset that the pipeline answers for. */
+  /** First offset for which the pipeline is responsible. */
   readonly start: number;
   /** True if `start` was committed before this journal existed: earlier records are unknown to it. */
   readonly inherited?: true;

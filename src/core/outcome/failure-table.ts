@@ -69,7 +69,7 @@ const WAIT: Reaction = { do: 'wait', because: 'service' };
 
 /** The service never reviewed the batch, so giving up its records would lose decisions. */
 const RESUBMITTED = { again: 'always', halved: false, pausesType: 'all' } as const;
-/** One of the records may be the cause. */
+/** Handling of failures that a single record may have caused. */
 const HALVED = { again: 'attempts', halved: true, pausesType: 'all' } as const;
 const ROWS_HALVED = { ...HALVED, pausesType: 'unsettled' } as const satisfies Partial<JobRule>;
 

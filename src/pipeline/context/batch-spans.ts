@@ -26,7 +26,7 @@ const MAX_LINKS = 128;
 /** Maximum length of a content type in a span, since any producer can choose one. */
 const TYPE_CHARACTERS = 120;
 
-/** Shard of the spans. */
+/** Tracer of the spans, and the shard that they describe. */
 type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
   readonly shard: number;
 };

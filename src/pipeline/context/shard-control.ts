@@ -47,7 +47,7 @@ export class ShardControl {
 
   apply(control: Control): void {
     this.#control = control;
-    this.#deps.logger.info({ ...control }, 'read a command of the operator');
+    this.#deps.logger.info({ ...control }, 'read an operator command');
     this.#wake();
     this.#listener();
   }

@@ -78,7 +78,7 @@ interface Breaker {
   /** Monotonic clock, ms; 0 if the type is not blocked. */
   blockedUntilMs: number;
   reason: WaitReason;
-  /** In the order of the calls. */
+  /** Functions that wake waiting batches, in the order of their calls. */
   readonly waiting: Set<() => void>;
   cancelTimer: (() => void) | undefined;
 }

@@ -75,7 +75,7 @@ test('a partition without a leader stops only itself, of the source or of the jo
     const condition = ready.conditions.find(({ name }) => name === 'posts/kafka');
     return condition?.reason === 'claiming shard(s) 0, 1';
   });
-  await heir.logged('lost the shard; claiming it again once the group answers', {
+  await heir.logged('lost the shard; claiming it again once the group responds', {
     where: ({ error }) =>
       String(error).includes(`partition 1 of topic ${journal} has no leader; start the broker`),
   });

@@ -350,7 +350,11 @@ htpp: {}
     ['two documents', 'a: 1\n---\nb: 1', /multiple documents/],
     ['a tab', '\ta: hunter2', /Tabs are not allowed/],
     ['an unknown tag', 'a: !hunter2 x', /Unresolved tag/],
-    ['an unknown alias', 'a: 1\nb: *hunter2', /c\.yaml:2:4 {2}b: .*an alias without a preceding anchor/],
+    [
+      'an unknown alias',
+      'a: 1\nb: *hunter2',
+      /c\.yaml:2:4 {2}b: .*an alias without a preceding anchor/,
+    ],
     [
       'more than 200 aliases',
       `a: &hunter2 x\n${Array.from({ length: 201 }, (_, at) => `b${at}: *hunter2\n`).join('')}`,
