@@ -61,7 +61,7 @@ test('framed values are read by the schema that the registry has, in each format
     [
       'schema 9 cannot be used: it is not a schema of a terminal record',
       'the value cannot be decoded',
-      'the value has no schema id in front',
+      'the value does not begin with a schema id',
     ],
   );
   await framed.close();
