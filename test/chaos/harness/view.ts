@@ -3,11 +3,11 @@
  */
 
 import { lastHeader } from '../../../src/core/record.ts';
-import type { TestKafka } from '../../support/kafka/kafka.ts';
 import type { StackTopics } from '../../support/stack/stack.ts';
 import type {
   ReadRecord,
   TopicReader,
+  TopicReaderOptions,
   UnreadableRecord,
 } from '../../support/stack/topic-reader.ts';
 import type { Produced } from '../judge/judge-records.ts';
@@ -16,6 +16,7 @@ import { traceOf } from './observe/trace-of.ts';
 import type { Producer } from './producer.ts';
 
 type Watched = 'source' | 'outputs' | 'deadLetters';
+type Reader = Pick<TopicReader, 'forEachToEnd' | 'isStable'>;
 
 export class View {
   /** Records of the output topic. */
@@ -29,17 +30,22 @@ export class View {
   readonly unreadable = new Set<string>();
   /** Unexpected records of the source topic. */
   readonly oddities: string[] = [];
-  readonly #readers: Record<Watched, TopicReader>;
+  readonly #readers: Record<Watched, Reader>;
   /** Records that were read and not judged yet. */
   readonly #pending: Record<Watched, ReadRecord[]> = { source: [], outputs: [], deadLetters: [] };
   readonly #ledger: Ledger;
-  readonly #producer: Producer;
+  readonly #producer: Pick<Producer, 'journal'>;
   /** `performance.now()` at which the last terminal record was read. */
   lastTerminalMs = 0;
   /** By partition: when it last got a terminal record, or began to owe one. */
   readonly #movedMs = new Map<number, number>();
 
-  constructor(kafka: TestKafka, topics: StackTopics, ledger: Ledger, producer: Producer) {
+  constructor(
+    kafka: { reader(topic: string, options?: TopicReaderOptions): Reader },
+    topics: Pick<StackTopics, 'source' | 'decisions' | 'deadLetters'>,
+    ledger: Ledger,
+    producer: Pick<Producer, 'journal'>,
+  ) {
     this.#readers = {
       source: kafka.reader(topics.source, { onUnreadable: (at) => this.#takeUnreadable(at) }),
       outputs: kafka.reader(topics.decisions),

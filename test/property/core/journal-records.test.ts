@@ -136,7 +136,18 @@ test('whatever stands in a record, reading it gives an entry or a JournalFormatE
     fc.string(),
   );
   const field = fc.constantFrom(
-    ...'v left sources last start claimed seq group shards id watermark offsets'.split(' '),
+    'v',
+    'left',
+    'sources',
+    'last',
+    'start',
+    'claimed',
+    'seq',
+    'group',
+    'shards',
+    'id',
+    'watermark',
+    'offsets',
   );
   const value = fc.option(
     fc.oneof(
