@@ -1,9 +1,9 @@
 /**
- * A local Kafka by hand:
+ * Runs a local Kafka for manual use:
  *
  *   npm run kafka [-- [--brokers 1|3] [--port N]]
  *
- * Prints the brokers' addresses and runs until Ctrl-C, SIGTERM, SIGHUP, or the end of a broker; then nothing of it is left.
+ * Prints the brokers' addresses and runs until Ctrl-C, SIGTERM, SIGHUP, or the end of a broker.
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -45,13 +45,13 @@ async function main(): Promise<number> {
   });
   try {
     const kafka = await Promise.race([starting, interrupted.then(() => undefined)]);
-    // Interrupted while it started: the keeper ends whatever was begun.
+    // Interrupted during the start: the keeper ends everything that was begun.
     if (kafka === undefined) return 130;
     process.stdout.write(`${kafka.description}: ${kafka.brokers.join(',')}\n`);
     if (kafka.dataDir !== undefined) process.stdout.write(`data and logs: ${kafka.dataDir}\n`);
     process.stdout.write(
       process.env.KAFKA_BROKERS
-        ? 'Nothing was started, and Ctrl-C stops nothing. For a broker of your own: unset KAFKA_BROKERS\n'
+        ? 'Nothing was started, and Ctrl-C stops nothing. To start a local broker, unset KAFKA_BROKERS\n'
         : 'Ctrl-C stops it and removes its data.\n',
     );
     const idle = setInterval(() => undefined, 60_000);

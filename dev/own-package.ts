@@ -1,6 +1,6 @@
 /**
- * Resolves the entries of the packages to their sources, so that examples run without a build:
- * npm run example -- examples/typescript/consumer.ts
+ * Resolves the packages to their sources, so that examples run without a build: npm run example --
+ * examples/typescript/consumer.ts
  */
 import { registerHooks } from 'node:module';
 

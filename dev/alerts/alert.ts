@@ -1,23 +1,19 @@
 /**
- * Parts of an alert; helm/content-review-connector/files/alerts.yaml is made from these by
- * generate.ts.
+ * Parts of an alert, from which generate.ts writes helm/content-review-connector/files/alerts.yaml.
  */
 
 export interface Alert {
-  /** Also the name of its page: docs/runbook/<name>.md. */
+  /** Also names the alert's page: docs/runbook/<name>.md. */
   readonly name: `ContentReview${string}`;
-  /** critical: act now. warning: look within the day. */
+  /** critical: act now. warning: look into it within the day. */
   readonly severity: 'critical' | 'warning';
-  /**
-   * PromQL over metrics of the connector, of Node and `up`; the chart puts matchers for its release
-   * at those names.
-   */
+  /** PromQL over metrics of the connector, of Node and `up`, to which the chart adds matchers. */
   readonly expr: string;
   /** Duration for which the expression must hold. */
   readonly for: string;
-  /** One line: what is wrong, and where. A template of Prometheus. */
+  /** One line that states what is wrong, and where. A Prometheus template. */
   readonly summary: string;
-  /** Meaning for users, as a template of Prometheus. */
+  /** Meaning for users. A Prometheus template. */
   readonly description: string;
 }
 
@@ -31,27 +27,25 @@ export interface Group {
   readonly rules: readonly (Recording | Alert)[];
 }
 
-/**
- * Labels that distinguish the pipelines of a Prometheus; labels that it does not have are left out.
- */
+/** Labels that distinguish pipelines. Prometheus ignores labels that its series do not have. */
 export const PIPELINE = 'namespace, job, pipeline';
 
 /**
- * Minutes of the last `ofMinutes` in which a vector was above 0, per series. Minutes without data
- * count as 0, so that a new series does not look like a permanent one. Some versions of Prometheus
- * count one more than `ofMinutes`.
+ * Minutes of the last `ofMinutes` in which a vector was above 0, by series. Minutes without data
+ * count as 0, so that a new series does not look permanent. Some Prometheus versions count one
+ * more.
  */
 export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
   `sum_over_time((${vector} > bool 0)[${ofMinutes}m:1m])`;
 
 /**
- * Part of a pipeline's objective (`objective` in docs/configuration.md). The replica that reports it
- * may be restarting.
+ * Part of a pipeline's objective (`objective` in docs/configuration.md). Covers restarts of the
+ * replica that reports it.
  */
 export const objectiveOf = (part: 'age_seconds' | 'in_time_ratio'): string =>
   `max by (${PIPELINE}) (last_over_time(content_review_objective_${part}[5m]))`;
 
-/** One expression in one line. */
+/** Returns an expression on one line. */
 export function expr(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return String.raw({ raw: parts }, ...values)
     .replace(/\s+/g, ' ')
@@ -61,9 +55,9 @@ export function expr(parts: TemplateStringsArray, ...values: readonly (string | 
 }
 
 /**
- * Waits of a pipeline for a reason in more than `minutes` of the last `of`, also when one instance
- * replaces another. A share of time, since short waits are normal, and not the number of waiters,
- * which depends on the number of shards.
+ * Waits of a pipeline for a reason in more than `minutes` of the last `of`, even if one instance
+ * replaces another. Uses the share of time because short waits are normal, and not the number of
+ * waiters because it depends on the number of shards.
  */
 export const waited = (
   reasons: string,

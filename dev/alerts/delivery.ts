@@ -1,10 +1,10 @@
-/** Alerts on delivery: records that come in go out in time. */
+/** Alerts on delivery: every record must get its result in time. */
 import { expr, type Group, minutesAbove0, objectiveOf, PIPELINE, waited } from './alert.ts';
 
 const deadLetters = (window: string, labels = '') =>
   `sum by (${PIPELINE}) (increase(content_review_dead_lettered_total${labels}[${window}]))`;
 
-/** Records that ended, within the window. */
+/** Records that ended within the window. */
 const ended = (window: string) =>
   expr`sum by (${PIPELINE}) (increase(content_review_decisions_total[${window}]))
     + ${deadLetters(window)}`;
@@ -20,8 +20,9 @@ export const delivery: Group = {
     {
       name: 'ContentReviewStalled',
       severity: 'critical',
-      // The lag is absent while it is unknown: for seconds, when a shard is claimed. Events must have been in flight for the hour, because
-      // a pipeline that was idle has not stalled when events come again. In a pipeline that an operator holds, silence is intended.
+      // The lag is absent while it is unknown, for seconds when a shard is claimed. Events must
+      // have been in flight for the hour, because an idle pipeline has not stalled when new events
+      // arrive. In a pipeline that an operator holds, silence is intended.
       expr: expr`
         (sum by (${PIPELINE}) (last_over_time(content_review_consumer_lag[5m])) > 0
         unless on (${PIPELINE}) (${events('15m')} > 0)
@@ -32,7 +33,7 @@ export const delivery: Group = {
       for: '15m',
       summary: 'Pipeline {{ $labels.pipeline }} has stalled, with {{ $value }} events waiting',
       description:
-        'Events wait in the source, and none has been read for half an hour; or events older than the objective are in flight, and none has ended for an hour.',
+        'No waiting event of the source has been read for half an hour; or events older than the objective are in flight, and none has ended for an hour.',
     },
     {
       name: 'ContentReviewPaused',
@@ -61,7 +62,7 @@ export const delivery: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: retention removed {{ $value | humanize }} events before they were read',
       description:
-        'These events get no decision and no dead letter: the source topic no longer has them.',
+        'These events get neither a decision nor a dead letter, because the source topic no longer contains them.',
     },
     {
       name: 'ContentReviewInternalErrors',
@@ -76,7 +77,7 @@ export const delivery: Group = {
     {
       name: 'ContentReviewDeadLetters',
       severity: 'warning',
-      // A single unreadable record counts: the broker may be losing data.
+      // Even a single unreadable record counts, because the broker may be losing data.
       expr: expr`
         ${deadLetters('30m')} > 10 and ${deadLetters('30m')} > 0.05 * ${events('30m')}
         or ${deadLetters('1h', '{reason=~"unreadable_batch|too_many_headers"}')} > 0`,

@@ -1,4 +1,4 @@
-/** Writes the rules of Prometheus. Run it after changing dev/alerts. */
+/** Writes the Prometheus rules. Run it after changing dev/alerts. */
 import { writeFileSync } from 'node:fs';
 import { RULES_FILE, rulesFile } from './rules.ts';
 

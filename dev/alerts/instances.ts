@@ -1,4 +1,4 @@
-/** The processes, and their certificates. */
+/** Alerts on processes and their certificates. */
 import { expr, type Group } from './alert.ts';
 
 export const instances: Group = {
@@ -9,14 +9,14 @@ export const instances: Group = {
       severity: 'critical',
       expr: 'absent(content_review_build_info)',
       for: '10m',
-      // The chart asks for the job of its release.
+      // The chart adds the job of its release to the expression.
       summary: 'No connector is scraped{{ with $labels.job }} by job {{ . }}{{ end }}',
       description: 'Prometheus has no metrics of a connector: none runs, or none is discovered.',
     },
     {
       name: 'ContentReviewNotReady',
       severity: 'critical',
-      // Targets of `up` are those that were a connector within the day.
+      // `up` counts only targets that were a connector within the last day.
       expr: expr`
         min by (namespace, job, instance, condition) (content_review_ready) == 0
         or max by (namespace, job, instance) (content_review_loops{state="stuck"}) > 0
@@ -35,7 +35,7 @@ export const instances: Group = {
       for: '1h',
       summary:
         'The {{ $labels.certificate }} certificate of Kafka expires in {{ $value | humanizeDuration }}',
-      description: 'After that connections to Kafka fail.',
+      description: 'Connections to Kafka fail after that.',
     },
   ],
 };

@@ -5,15 +5,15 @@ const WINDOWS = ['5m', '30m', '1h', '6h', '3d'] as const;
 type Window = (typeof WINDOWS)[number];
 
 const BUDGET = 'content_review:late_decisions:budget';
-/** Larger shares cannot be exceeded: the multiple of a large budget is more than everything. */
+/** Maximum threshold. A multiple of a large budget could exceed 1, which no share of decisions can. */
 const MOST = 0.95;
 
 const late = (window: Window) => `content_review:late_decisions:ratio_rate${window}` as const;
 
-/** Share of decisions that are this many times the budget. */
+/** Returns the share of late decisions that is `times` the budget. */
 const budget = (times: number): string => `clamp_max(${times} * ${BUDGET}, ${MOST})`;
 
-/** Late decisions are counted by the connector: a histogram is exact only at the bounds of its buckets. */
+/** The connector counts late decisions, because a histogram is exact only at the bounds of its buckets. */
 const recordings: readonly Recording[] = [
   ...WINDOWS.map((window) => ({
     record: late(window),
@@ -24,7 +24,7 @@ const recordings: readonly Recording[] = [
   { record: BUDGET, expr: `1 - ${objectiveOf('in_time_ratio')}` },
 ];
 
-/** Both windows burn the budget of 30 days this many times too fast: the long one says that it matters, the short one that it goes on. */
+/** Both windows burn the budget at `times` the allowed rate. The long one proves importance, the short one persistence. */
 function burning(times: number, long: Window, short: Window): string {
   return `(${late(long)} > ${budget(times)} and ${late(short)} > ${budget(times)})`;
 }
@@ -59,7 +59,7 @@ const alerts: readonly Alert[] = [
     summary:
       'Pipeline {{ $labels.pipeline }}, lane {{ $labels.lane }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
     description:
-      'An event is older than three times the objective of its lane and not settled. Late decisions show in the objective; missing ones show only here.',
+      'An event is older than three times the objective of its lane and not settled. Late decisions affect the objective; missing ones appear only here.',
   },
 ];
 

@@ -1,4 +1,4 @@
-/** All rules of Prometheus that come with the connector. */
+/** All Prometheus rules that the connector provides. */
 import { stringify } from 'yaml';
 import { RUNBOOK_URL } from '../../packages/client/src/base/version.ts';
 import type { Alert, Group, Recording } from './alert.ts';
@@ -16,10 +16,7 @@ export const RECORDINGS: readonly Recording[] = GROUPS.flatMap(({ rules }) =>
   rules.filter((rule) => 'record' in rule),
 );
 
-/**
- * Rules file that a Prometheus loads: the chart's PrometheusRule and docker-compose.yaml take this
- * file.
- */
+/** Rules file for Prometheus, used by the chart's PrometheusRule and by docker-compose.yaml. */
 export const RULES_FILE = new URL(
   '../../helm/content-review-connector/files/alerts.yaml',
   import.meta.url,
@@ -27,14 +24,14 @@ export const RULES_FILE = new URL(
 
 export const runbookOf = ({ name }: Pick<Alert, 'name'>): string => `docs/runbook/${name}.md`;
 
-/** RULES_FILE. @param of other groups than all */
+/** Renders RULES_FILE. @param of groups to render */
 export function rulesFile(of: readonly Group[] = GROUPS): string {
   const groups = of.map(({ name, rules }) => ({
     name,
     rules: rules.map((rule) => ('record' in rule ? rule : yamlOf(rule))),
   }));
   const about =
-    ' From dev/alerts by `npm run generate`; do not edit.\n docs/runbook has a page for each.\n';
+    ' Generated from dev/alerts by `npm run generate`; do not edit.\n docs/runbook has a page for each alert.\n';
   return about.replace(/^/gm, '#').replace(/#$/, '') + stringify({ groups }, { lineWidth: 0 });
 }
 

@@ -1,8 +1,8 @@
-/** The Content Review Service with its storage, its answers, and the schema registry. */
+/** Alerts on the Content Review Service with its storage, its results, and the schema registry. */
 import { expr, type Group, PIPELINE, waited } from './alert.ts';
 
 const INSTANCES = 'namespace, job';
-/** 5xx, too much, and every reason for no answer at all. */
+/** 5xx, too many requests, and every reason for a missing response. */
 const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
 
 /** Share of the requests of each operation and instance that failed. */
@@ -10,7 +10,7 @@ const failed = expr`
   sum by (${INSTANCES}, instance, operation) (rate(content_review_http_requests_total{${FAILED}}[5m]))
   / sum by (${INSTANCES}, instance, operation) (rate(content_review_http_requests_total[5m]))`;
 
-/** Decisions within the window that the mix is taken of. */
+/** Minimum number of decisions in a window for a comparison of the mix. */
 const MIX_MIN_DECISIONS = 500;
 const MIX = 'content_review:decision_results:share6h';
 const decided = (offset: string) =>
@@ -27,9 +27,11 @@ export const service: Group = {
     {
       name: 'ContentReviewServiceUnavailable',
       severity: 'critical',
-      // Failures tell an outage from slow answers, for which work waits too. They are what must last: in an outage the waits between tries are
-      // a third of the time of a lone shard, and a scrape may miss them. Of one instance, as are the waits: one that is cut off makes few
-      // requests, which are lost among those of the others. Calls to the storage wait as transfers while they are tried again.
+      // Failures distinguish an outage from slow responses, for which work waits too. The failures
+      // must last, not the waits: in an outage, a lone shard waits between attempts for only a
+      // third of the time, and a scrape may miss that. Failures are per instance, as waits are: an
+      // instance that is cut off makes few requests, which would be lost among those of the others.
+      // Calls to the storage wait as transfers while they are retried.
       expr: expr`
         max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service|transfer"}[10m])) > 0
         and on (${INSTANCES}) max by (${INSTANCES}) (${failed}) > 0.5
@@ -38,7 +40,7 @@ export const service: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }} waits for the service, its storage or the schema registry ({{ $labels.reason }})',
       description:
-        'On an instance most calls of an operation have failed for ten minutes or more, the API key is refused, or the schema registry does not serve. Nothing is lost; decisions are late.',
+        'On an instance, most calls of an operation have failed for ten minutes or more, the API key is rejected, or the schema registry is unavailable. Nothing is lost, but decisions are late.',
     },
     {
       name: 'ContentReviewResultAnomalies',
@@ -55,7 +57,7 @@ export const service: Group = {
     {
       name: 'ContentReviewDecisionMixShift',
       severity: 'warning',
-      // A result that was not there a week ago, or is not there now, counts as a share of 0.
+      // A result that was missing a week ago, or is missing now, counts as a share of 0.
       expr: expr`
         (abs(${MIX} - (${MIX} offset 1w or ${MIX} * 0)) > 0.2 or (${MIX} offset 1w > 0.2 unless ${MIX}))
         and on (${PIPELINE}) ${decided('')} > ${MIX_MIN_DECISIONS}
@@ -64,7 +66,7 @@ export const service: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: the share of {{ $labels.result }} differs by {{ $value | humanizePercentage }} from a week ago',
       description:
-        'Content, policy or service have changed: the last six hours are compared with the same hours a week ago.',
+        'The content, the policy or the service has changed. The last six hours are compared with the same hours a week ago.',
     },
   ],
 };

@@ -1,4 +1,4 @@
-/** A package as it is published, unpacked with its dependencies and nothing else: no sources, no tools, no .git. */
+/** Published form of a package, unpacked with its dependencies only: no sources, no tools, no .git. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,12 +8,12 @@ interface Locked {
 }
 
 /**
- * Packs what was built before, with the scripts of the package.
- * @param source folder of the package's package.json, the repository or one in it.
- * @param directory an empty directory.
- * @param onUnpacked called with the package's root before its dependencies are there.
- * @returns the package's root.
- * @throws Error when npm packs nothing.
+ * Packs a package that was built before, with the scripts of the package.
+ * @param source folder of its package.json: the repository or a folder in it
+ * @param directory an empty directory
+ * @param onUnpacked called with the package's root before its dependencies are added
+ * @returns the package's root, and the number of its files
+ * @throws Error if npm packs nothing
  */
 export function unpackPackage(
   repository: string,
@@ -35,7 +35,7 @@ export function unpackPackage(
   return { root, fileCount: packed.files.length };
 }
 
-/** Folders of a package's dependencies and theirs, as the lock file has them; those within another one's folder come with it. */
+/** Returns the folders of all direct and indirect dependencies in the lock file, except folders nested in another one's. */
 function dependenciesOf(repository: string, source: string): string[] {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
   const lock = read(path.join(repository, 'package-lock.json')).packages as Record<string, Locked>;

@@ -1,6 +1,7 @@
 /**
- * Proves that the built package works from its own files: its version, `check`, and a connector that serves the console, with all of its
- * files, while no broker answers. The packages of the client library and of the consumer work without it. Needs `npm run build`, and
+ * Proves that the built package works from its own files: its version, `check`, and a connector
+ * that serves the console with all its files while no broker responds. Also proves that the
+ * packages of the client library and the consumer work without it. Needs `npm run build`, but
  * neither Kafka nor the network.
  *
  *   node dev/container/prove-package.ts
@@ -26,16 +27,16 @@ import { unpackPackage } from './packed.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const PATIENCE_MS = 30_000;
-/** The connector takes 49 MB. */
+/** Maximum size of the client library with its dependencies. The connector takes 49 MB. */
 const MAX_CLIENT_MB = 20;
-/** It has no listener. */
+/** Address without a listener. */
 const NO_BROKER = '127.0.0.1:1';
 const run = promisify(execFile);
 
-/** Environment without npm's variables and the caller's. */
+/** Environment without the variables of npm and the caller. */
 const env = { PATH: process.env.PATH, CONTENT_REVIEW_API_KEY: 'key' };
 
-/** Address in the log of a connector. */
+/** Reads a connector's address from its log. */
 async function addressOf(connector: ChildProcess): Promise<string> {
   const said: string[] = [];
   const lines = createInterface({ input: connector.stdout as NonNullable<ChildProcess['stdout']> });
@@ -50,11 +51,15 @@ async function addressOf(connector: ChildProcess): Promise<string> {
 async function get(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
   const text = await response.text();
-  assert.equal(response.status, 200, `${url} answers ${response.status}: ${text.slice(0, 200)}`);
+  assert.equal(
+    response.status,
+    200,
+    `${url} responds with ${response.status}: ${text.slice(0, 200)}`,
+  );
   return text;
 }
 
-/** Loads what a browser would: the page, and all that it and its scripts name. @returns the number of files */
+/** Loads the page, and all files to which it and its scripts refer, as a browser does. @returns their number */
 async function loadPage(url: string): Promise<number> {
   const loaded = new Set<string>();
   const load = async (name: string): Promise<void> => {
@@ -74,8 +79,8 @@ async function loadPage(url: string): Promise<number> {
 }
 
 /**
- * The registry library depends on protobufjs 7, and overrides of a package do not reach its users. So the
- * package bundles the library, with the one protobufjs of both.
+ * The registry library depends on protobufjs 7, and overrides of a package do not apply to its
+ * users. So the package bundles the library, with one protobufjs for both.
  */
 function proveOneProtobufjs(root: string): void {
   const modules = path.join(root, 'node_modules');
@@ -119,7 +124,7 @@ http: { port: 0 }
     await get(`${url}/api/state`);
     connector.kill('SIGTERM');
     const [code] = await closed;
-    assert.equal(code, 0, 'SIGTERM ends it with 0');
+    assert.equal(code, 0, 'exit code after SIGTERM');
     process.stdout.write(
       `the package of ${fileCount} files works by itself: --version, check, the console's ${served} files, /livez\n`,
     );
@@ -129,7 +134,7 @@ http: { port: 0 }
   }
 }
 
-/** Size of the files below a folder, MB. */
+/** Returns the size of all files below a folder in MB. */
 function sizeMb(folder: string): number {
   const bytes = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => statSync(path.join(folder, name)))
@@ -137,7 +142,7 @@ function sizeMb(folder: string): number {
   return Math.round(bytes / 1e6);
 }
 
-/** Packs a library into a directory of its own and runs a module that imports it. @returns what the module printed, and the package's size */
+/** Packs a library into its own directory, and runs a module that imports it. @returns the output, and the size in MB */
 async function runWith(library: string, directory: string, script: string) {
   mkdirSync(directory);
   const { root } = unpackPackage(REPOSITORY, path.join(REPOSITORY, 'packages', library), directory);

@@ -1,20 +1,17 @@
-/** The contracts: which there are, who writes what they describe, and where their files are. */
+/** List of the contracts, with their direction and the location of their files. */
 import { readFileSync } from 'node:fs';
 import type { JsonSchema } from './json-schema.ts';
 
 export const CONTRACTS_DIRECTORY = new URL('../../contracts/', import.meta.url);
 
-/** `output`: the connector writes it. `input`: the connector reads it. */
+/** `output` is written by the connector, `input` is read by it. */
 export type Direction = 'output' | 'input';
 
 export interface Contract {
-  /** Its files are `<name>.schema.json`, `avro/<name>.avsc`, `protobuf/<name>.proto`. */
+  /** Its files are `<name>.schema.json`, `avro/<name>.avsc` and `protobuf/<name>.proto`. */
   readonly name: string;
   readonly direction: Direction;
-  /**
-   * True if it is a record's value, which may be written as Avro and Protobuf too; otherwise it is
-   * headers.
-   */
+  /** True for a record's value, which has Avro and Protobuf schemas too; false for headers. */
   readonly value: boolean;
 }
 

@@ -1,15 +1,15 @@
-/** src/contracts/declarations.ts, from the JSON Schemas of contracts/. */
+/** Generator of src/contracts/declarations.ts from the JSON Schemas of contracts/. */
 import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
- * The records on the topics, as contracts/ has them. Generated from its JSON Schemas: change those, and run
- * npm run generate.
+ * Types of the records on the topics. Generated from the JSON Schemas in contracts/: change those
+ * and run npm run generate.
  */
 `;
-/** Longest line of a comment. */
+/** Maximum length of a comment line. */
 const LINE_LENGTH = 97;
 
-/** @param schemas of the contracts, in the order of the file */
+/** @param schemas schemas of the contracts, in the order of the file */
 export function declarations(schemas: readonly JsonSchema[]): string {
   const known = new Map<string, string>();
   const repeated = new Map<string, string>();
@@ -20,7 +20,7 @@ export function declarations(schemas: readonly JsonSchema[]): string {
     else repeated.set(name, same);
     return same === undefined;
   });
-  // An interface that is another's word by word, but for its name, is that one.
+  // Interfaces that differ only in their names become one.
   return [HEAD, ...parts].join('\n').replace(/\w+/g, (word) => repeated.get(word) ?? word);
 }
 
@@ -35,8 +35,8 @@ function declarationsOf(root: JsonSchema): string[] {
   const ending = cases.join('\n').replaceAll(error, 'Reason');
   return [
     ...parts,
-    `/** Members that go with each other. */\ntype Ending<Reason> =\n${ending};\n`,
-    types.interface(`${name}Members`, root, 'Members that it has whatever its status.'),
+    `/** Members that depend on the status. */\ntype Ending<Reason> =\n${ending};\n`,
+    types.interface(`${name}Members`, root, 'Members of records of every status.'),
     `${comment(root.description, '')}export type ${name} = ${name}Members & Ending<${error}>;\n`,
   ];
 }
@@ -62,7 +62,7 @@ class Types {
     return Object.entries(properties)
       .map(([member, schema]) => {
         const key = /^[a-z_]\w*$/i.test(member) ? member : `'${member}'`;
-        // The cases of a union only say more of members that are always there.
+        // Cases of a union only restrict members that are always present.
         const optional = required === undefined || required.includes(member) ? '' : '?';
         return `${comment(schema.description, indent)}${wrapped(`${indent}readonly ${key}${optional}:`, this.#type(schema), indent)}`;
       })
@@ -82,7 +82,7 @@ class Types {
       .join(' | ');
   }
 
-  /** Known values beside any text: an editor offers them, and the compiler takes any. */
+  /** Returns a union of known values and any text, so that editors offer the values and the compiler accepts all. */
   #union(alternatives: readonly JsonSchema[]): string {
     const open = alternatives.some((one) => one.enum !== undefined);
     const types = alternatives.map((one) =>
@@ -110,7 +110,7 @@ class Types {
   }
 }
 
-/** A member, over several lines where the formatter would break it. */
+/** Returns a member, broken into lines as the formatter would break it. */
 function wrapped(head: string, type: string, indent: string): string {
   if (head.length + type.length < LINE_LENGTH) return `${head} ${type};\n`;
   return `${head}\n${type
@@ -124,7 +124,7 @@ const isObject = (schema: JsonSchema): boolean => schema.properties !== undefine
 const literal = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
 
-/** `Looked-up decision` becomes `LookedUpDecision`. */
+/** Turns `Looked-up decision` into `LookedUpDecision`. */
 const pascal = (title: string): string =>
   title.replace(/(?:^|[^a-z])([a-z])/gi, (_all, letter: string) => letter.toUpperCase());
 

@@ -1,4 +1,4 @@
-/** Writes what is made from contracts/: the package's type declarations. Run it after changing a JSON Schema. */
+/** Writes the type declarations that are generated from contracts/. Run it after changing a JSON Schema. */
 import { writeFileSync } from 'node:fs';
 import { CONTRACTS, readSchema } from './contracts.ts';
 import { declarations } from './declarations.ts';

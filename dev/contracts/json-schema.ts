@@ -1,4 +1,4 @@
-/** The part of JSON Schema that contracts/ uses. */
+/** The keywords of JSON Schema that contracts/ uses. */
 export interface JsonSchema {
   readonly $id?: string;
   readonly $ref?: string;
@@ -17,12 +17,12 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** A schema, or the one in the same document that it refers to. @throws Error for a reference that leads nowhere */
+/** Returns a schema, or the one in the same document to which it refers. @throws Error for an unknown reference */
 export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (schema.$ref === undefined) return schema;
   const name = /^#\/\$defs\/(\w+)$/.exec(schema.$ref)?.[1] ?? '';
   const found = root.$defs?.[name];
   if (found === undefined)
-    throw new Error(`"${schema.$ref}" leads nowhere: references are of the form #/$defs/name`);
+    throw new Error(`unknown reference "${schema.$ref}": references have the form #/$defs/name`);
   return found;
 }

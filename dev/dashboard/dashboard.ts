@@ -1,4 +1,4 @@
-/** The dashboard for Grafana, from rows.ts. */
+/** Grafana dashboard, built from rows.ts. */
 import {
   type Dashboard,
   DashboardBuilder,
@@ -11,9 +11,7 @@ import {
 import { chart, DATASOURCE, stat } from './panels.ts';
 import { ROWS } from './rows.ts';
 
-/**
- * Dashboard file for Grafana: the chart's ConfigMap and docker-compose.yaml take this directory.
- */
+/** Dashboard file for Grafana. The chart's ConfigMap and docker-compose.yaml use this directory. */
 export const DASHBOARD_FILE = new URL(
   '../../helm/content-review-connector/files/dashboards/content-review-connector.json',
   import.meta.url,
@@ -22,7 +20,7 @@ export const DASHBOARD_FILE = new URL(
 export function dashboard(): Dashboard {
   const builder = new DashboardBuilder('Content Review Connector')
     .uid('content-review-connector')
-    .description('From dev/dashboard by `npm run generate`.')
+    .description('Generated from dev/dashboard by `npm run generate`.')
     .tags(['content-review', 'kafka'])
     .timezone('browser')
     .time({ from: 'now-3h', to: 'now' })
@@ -69,5 +67,5 @@ function choice(name: string, label: string, query: string): QueryVariableBuilde
     .current({ selected: true, text: ['All'], value: ['$__all'] });
 }
 
-/** DASHBOARD_FILE. */
+/** Renders DASHBOARD_FILE. */
 export const dashboardFile = (): string => `${JSON.stringify(dashboard(), null, 2)}\n`;

@@ -1,4 +1,4 @@
-/** Writes the dashboard for Grafana. Run it after changing dev/dashboard. */
+/** Writes the Grafana dashboard. Run it after changing dev/dashboard. */
 import { writeFileSync } from 'node:fs';
 import { DASHBOARD_FILE, dashboardFile } from './dashboard.ts';
 

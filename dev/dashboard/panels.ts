@@ -18,14 +18,14 @@ export interface PanelSpec {
   readonly about: string;
   /** Unit name of Grafana: s, bytes, ops, percentunit, short, … */
   readonly unit: string;
-  /** Legend and expression. A legend is a template over labels. */
+  /** Pairs of legend and expression. A legend is a template over labels. */
   readonly lines: readonly (readonly [legend: string, expr: string])[];
   /** Width in columns of 24; default 8. */
   readonly width?: number;
   readonly stacked?: boolean;
-  /** From these values on it is orange, and red. */
+  /** Values from which the panel is orange and red. */
   readonly limits?: readonly [warn: number, bad: number];
-  /** Durations from milliseconds to a day. */
+  /** True for durations from milliseconds to a day. */
   readonly logarithmic?: boolean;
 }
 
@@ -69,7 +69,7 @@ export function chart(id: number, spec: PanelSpec): Builder<Panel> {
   return panel;
 }
 
-/** Numbers of now. */
+/** Returns a panel of current numbers. */
 export function stat(id: number, spec: PanelSpec): Builder<Panel> {
   const { title, about, unit, width = 6, lines, limits } = spec;
   const panel = new StatBuilder()
@@ -90,7 +90,7 @@ export function stat(id: number, spec: PanelSpec): Builder<Panel> {
   return panel;
 }
 
-/** Rising or falling: what is bad lies beyond the second limit. */
+/** Returns colour thresholds. If `bad` is below `warn`, low values are bad. */
 function thresholds([warn, bad]: readonly [number, number]): ThresholdsConfigBuilder {
   const [low, high, lowest, highest] =
     warn <= bad ? [warn, bad, 'green', 'red'] : [bad, warn, 'red', 'green'];

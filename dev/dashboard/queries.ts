@@ -1,4 +1,4 @@
-/** Expressions of the dashboard, over the metrics of the list: a name that is not there does not compile. */
+/** Expressions of the dashboard. Their metric names are typed, so an unknown name does not compile. */
 import {
   METRICS,
   type MetricDefinition,
@@ -13,7 +13,7 @@ export type Histogram = NamesOf<'histogram'>;
 
 const EVERYWHERE = 'job=~"$job",instance=~"$instance"';
 
-/** The series that the variables of the dashboard choose. @param extra more matchers */
+/** Returns the series selected by the dashboard's variables. @param extra additional matchers */
 export function series(
   name: MetricName,
   extra = '',
@@ -29,8 +29,8 @@ export function series(
 }
 
 /**
- * Firing alerts within the selection of the variables. Alerts about an instance name no pipeline,
- * some neither an instance nor a job.
+ * Firing alerts within the selection of the variables. Alerts about an instance have no pipeline,
+ * and some alerts have neither an instance nor a job.
  */
 export const FIRING =
   'ALERTS{alertname=~"ContentReview.+",alertstate="firing",job=~"$job|",instance=~"$instance|",pipeline=~"$pipeline|"}';
@@ -42,7 +42,7 @@ export const nodeSeries = (name: `nodejs_${string}` | `process_${string}`): stri
 export const sum = (by: string, expression: string): string =>
   by === '' ? `sum(${expression})` : `sum by (${by}) (${expression})`;
 
-/** Per second. */
+/** Rate per second. */
 export const rate = (name: NamesOf<'counter'>, by: string, extra = ''): string =>
   sum(by, `rate(${series(name, extra)}[$__rate_interval])`);
 
@@ -59,5 +59,5 @@ export const mean = (name: Histogram, by: string): string =>
 export const age = (name: NamesOf<'gauge'>, by: string): string =>
   `time() - min by (${by}) (${series(name)})`;
 
-/** 0 where there may rightly be nothing: no failure, no wait. */
+/** Shows 0 where missing data are legitimate: no failures, no waits. */
 export const orZero = (expression: string): string => `(${expression}) or on () vector(0)`;

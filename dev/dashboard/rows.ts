@@ -1,4 +1,4 @@
-/** Rows of the dashboard, from users' concerns down to the Node process. */
+/** Rows of the dashboard, from what users notice first down to the Node process. */
 import type { PanelSpec, Row } from './panels.ts';
 import {
   age,
@@ -19,7 +19,7 @@ const decided = series('decision_results_total');
 
 const share = `1 - ${sum('pipeline', `increase(${late}[$__range])`)} / (${sum('pipeline', `increase(${published}[$__range])`)} > 0)`;
 const oldest = age('oldest_unsettled_timestamp_seconds', 'pipeline');
-/** Objective of each pipeline that has the value. */
+/** Objective of the pipelines for which `value` has a series. */
 const beside = (value: string, name: Parameters<typeof series>[0]): string =>
   `max by (pipeline) (${series(name)}) and on (pipeline) (${value})`;
 
@@ -39,7 +39,7 @@ const objective: Row = {
     {
       title: 'Oldest event without a decision',
       about:
-        'Age of the oldest consumed event with neither a decision nor a dead letter, and the age by which decisions are due.',
+        'Age of the oldest consumed event that has neither a decision nor a dead letter, and the age by which decisions are due.',
       unit: 's',
       lines: [
         ['{{pipeline}}', orZero(oldest)],
@@ -87,7 +87,7 @@ const objective: Row = {
     {
       title: 'In flight',
       about:
-        'Items consumed or recovered and not yet settled; buffered ones are in a batch that is not sealed yet.',
+        'Items that were consumed or recovered and are not settled yet. Buffered ones are in a batch that is not sealed yet.',
       unit: 'short',
       lines: [
         ['{{pipeline}} in flight', gauge('items_in_flight', 'pipeline')],
@@ -102,7 +102,7 @@ const intake: Row = {
   charts: [
     {
       title: 'Lag',
-      about: 'Source events that are not read yet. Work in flight is not lag.',
+      about: 'Source events that have not been read yet, without those in flight.',
       unit: 'short',
       lines: [['{{pipeline}}', gauge('consumer_lag', 'pipeline')]],
     },
@@ -128,7 +128,7 @@ const intake: Row = {
     {
       title: 'Lost or passed over',
       about:
-        'Records that retention removed before they were read, and those skipped by a reset of the group. Both should be 0.',
+        'Records that retention removed before they were read, and records skipped by a reset of the group. Both should be 0.',
       unit: 'short',
       lines: [
         [
@@ -149,7 +149,7 @@ const batches: Row = {
   charts: [
     {
       title: 'Live batches',
-      about: 'Live batches by state. reviewing means at the service.',
+      about: 'Live batches by state. Those in state reviewing are at the service.',
       unit: 'short',
       stacked: true,
       lines: [['{{state}}', gauge('batches', 'state')]],
@@ -192,7 +192,7 @@ const stages: Row = {
     ({ title, quantile: q }): PanelSpec => ({
       title,
       about:
-        'Time of a batch in each stage (docs/metrics.md, Labels). review is the time at the service.',
+        'Time of a batch in each stage (docs/metrics.md, Labels). Stage review is the time at the service.',
       unit: 's',
       logarithmic: true,
       lines: [['{{stage}}', quantile(q, 'stage_duration_seconds', 'stage')]],
@@ -205,7 +205,7 @@ const service: Row = {
   charts: [
     {
       title: 'Requests',
-      about: 'Requests by operation and response. upload and download go to the storage.',
+      about: 'Requests by operation and response. Uploads and downloads go to the storage.',
       unit: 'ops',
       lines: [['{{operation}} {{code}}', rate('http_requests_total', 'operation, code')]],
     },
@@ -280,7 +280,7 @@ const decisions: Row = {
     },
     {
       title: 'Anomalies of results',
-      about: 'Rows that did not match the submitted ones: counted, never published.',
+      about: 'Rows that did not match the submitted ones. They are counted, never published.',
       unit: 'ops',
       stacked: true,
       lines: [['{{kind}}', rate('result_anomalies_total', 'kind')]],
@@ -313,7 +313,7 @@ const kafka: Row = {
     },
     {
       title: 'Transactions',
-      about: 'Transactions by outcome. Each failure makes its shard claim again.',
+      about: 'Transactions by outcome. After a failure, the shard is claimed again.',
       unit: 'ops',
       lines: [['{{outcome}}', rate('transactions_total', 'outcome')]],
     },
@@ -328,15 +328,14 @@ const kafka: Row = {
     },
     {
       title: 'Silence of the brokers',
-      about:
-        'Time for which no broker has answered a request of an instance; 0 while one responds.',
+      about: 'Time for which no broker has responded to an instance; 0 while any broker responds.',
       unit: 's',
       lines: [['{{instance}}', `max by (instance) (${series('kafka_silent_seconds')})`]],
     },
     {
       title: 'Certificates',
       about:
-        'Time until the first certificate of the connections to Kafka expires; 0 without certificates.',
+        'Time until the first certificate of the Kafka connections expires; 0 if there are none.',
       unit: 's',
       lines: [
         [
@@ -355,7 +354,7 @@ const node: Row = {
   charts: [
     {
       title: 'Memory',
-      about: 'Resident memory, the heap, and the used part of memory.budget.',
+      about: 'Resident memory, the heap, and memory.budget with its used part.',
       unit: 'bytes',
       lines: [
         ['{{instance}} resident', nodeSeries('process_resident_memory_bytes')],
@@ -366,7 +365,7 @@ const node: Row = {
     },
     {
       title: 'CPU',
-      about: 'Processors in use.',
+      about: 'Number of processors in use.',
       unit: 'short',
       lines: [
         ['{{instance}}', `rate(${nodeSeries('process_cpu_seconds_total')}[$__rate_interval])`],
@@ -380,7 +379,7 @@ const node: Row = {
     },
     {
       title: 'Garbage collection',
-      about: 'Share of time.',
+      about: 'Share of time spent in garbage collection.',
       unit: 'percentunit',
       lines: [
         [
@@ -394,8 +393,7 @@ const node: Row = {
     },
     {
       title: 'Loops and conditions',
-      about:
-        'Loops of the engine by state (/livez names the stuck ones), and unmet conditions of /readyz.',
+      about: 'Engine loops by state (/livez names stuck ones), and unmet conditions of /readyz.',
       unit: 'short',
       lines: [
         ['{{state}}', gauge('loops', 'state')],

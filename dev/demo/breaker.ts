@@ -1,14 +1,14 @@
-/** Keys of the demo: they freeze and kill its parts, and parts that end are started again. */
+/** Keys of the demo, which freeze and kill its parts. Parts that end are restarted. */
 import type { LocalKafka } from '../kafka/start.ts';
 import { type DemoRecord, POISON } from './events.ts';
 import type { Part } from './parts.ts';
 import type { Running } from './running.ts';
 import { type Screen, seconds } from './screen.ts';
 
-/** Poison of one key press: each kind this many times. */
+/** Number of poison records of each kind per key press. */
 const POISON_ROUNDS = 20;
 
-/** A disturbance whose cause has ended; it is over when e-mails sent after `markMs` come back. */
+/** Disturbance whose cause is gone. Recovery is complete when e-mails sent after `markMs` come back. */
 interface Recovery {
   readonly from: string;
   readonly sinceMs: number;
@@ -23,7 +23,7 @@ export class Breaker {
   #poison: DemoRecord[] = [];
   #frozenMs: number | undefined;
   #serviceFrozen = false;
-  /** One task at a time: a key may come while a part still starts. */
+  /** Queue of tasks: a key may be pressed while a part is starting. */
   #work: Promise<void> = Promise.resolve();
 
   constructor(parts: Running, screen: Screen, over: AbortSignal) {
@@ -45,7 +45,7 @@ export class Breaker {
     if (task !== undefined) this.#queue(task);
   }
 
-  /** Returns the poison to be sent next. */
+  /** Returns the poison records to send next. */
   takePoison(): readonly DemoRecord[] {
     return this.#poison.splice(0);
   }
@@ -54,7 +54,7 @@ export class Breaker {
     this.#recoveries.push({ from, sinceMs, markMs: performance.now() });
   }
 
-  /** Reports recoveries, and starts a broker that ended. */
+  /** Reports completed recoveries, and restarts a broker that ended. */
   tick(): void {
     const { ledger, kafka } = this.#parts;
     const nowMs = performance.now();
@@ -68,13 +68,13 @@ export class Breaker {
       this.#queue(async () => {
         if (!isGone(kafka)) return;
         this.#frozenMs = undefined;
-        this.say(this.#screen.paint('red', 'the broker ended, and is started again'));
+        this.say(this.#screen.paint('red', 'the broker ended; restarting it'));
         await kafka.restart(0);
         this.recovering('the end of the broker', nowMs);
       });
   }
 
-  /** Undoes everything, after the keys that were pressed. */
+  /** Repairs everything after the pending key presses. */
   async repair(): Promise<void> {
     await this.#work;
     if (this.#frozenMs !== undefined) await this.#thaw();
@@ -110,23 +110,23 @@ export class Breaker {
       if (this.#frozenMs !== undefined) return await this.#thaw();
       await this.#parts.kafka.kill(0, 'SIGSTOP');
       this.#frozenMs = performance.now();
-      this.say('the broker is frozen: connections stay open, silent');
+      this.say('the broker is frozen: its connections stay open, but silent');
     },
-    // Its end is reported, and it is started again, like any other.
+    // The end of the connector is reported, and it is restarted, like any other part.
     k: async () => {
       const { connector } = this.#parts;
       await (connector.running ? connector.kill() : connector.restart());
     },
     p: async () => {
       this.#poison.push(...Array.from({ length: POISON_ROUNDS }, () => POISON).flat());
-      this.say(`${this.#poison.length} poison records are on their way`);
+      this.say(`sending ${this.#poison.length} poison records`);
     },
   };
 
   #startAgain(part: Part, name: string): void {
     part.onEnd((how) => {
       const sinceMs = performance.now();
-      this.say(this.#screen.paint('red', `the ${name} ended with ${how}, and is started again`));
+      this.say(this.#screen.paint('red', `the ${name} ended with ${how}; restarting it`));
       this.#queue(async () => {
         if (part === this.#parts.sandbox) this.#serviceFrozen = false;
         if (!part.running) await part.restart();
@@ -149,7 +149,7 @@ export class Breaker {
   }
 }
 
-/** Returns whether a broker on this machine has ended. */
+/** Returns true if a local broker has ended. */
 function isGone(kafka: LocalKafka): boolean {
   if (kafka.dataDir === undefined) return false;
   try {

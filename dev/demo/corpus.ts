@@ -13,15 +13,15 @@ export interface Email {
   readonly text: string;
 }
 
-/** E-mails of a round; each round has others. */
+/** Number of e-mails per round. Each round has different ones. */
 export const ROUND = 2_000;
-/** Prime, so that steps of this length visit each of a number of e-mails that it does not divide. */
+/** A prime. Steps of this length visit all of n e-mails unless the prime divides n. */
 const STRIDE = 1_237;
 
 /**
- * Yields e-mails from all groups without end, each group with its share, mixed but always in the
- * same order.
- * @throws Error with the remedy when the corpus is not installed
+ * Yields e-mails from all groups endlessly, in proportion to the size of the groups, and always in
+ * the same mixed order.
+ * @throws Error with the remedy if the corpus is not installed
  */
 export async function* readEmails(): AsyncGenerator<Email, never> {
   const data = dataDirectory();

@@ -1,4 +1,4 @@
-/** Starts everything, sends e-mails and poison, and judges what comes back. */
+/** Starts everything, sends e-mails and poison, and checks what comes back. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../packages/client/src/base/abortable.ts';
 import { ROUND } from './corpus.ts';
@@ -9,17 +9,18 @@ import { grouped, type Screen } from './screen.ts';
 import { stay } from './stay.ts';
 
 const TICK_MS = 150;
-/** About 300 KB, which is also the size of the largest e-mail. */
+/** About 300 KB per send, which is also the size of the largest e-mail. */
 const PER_SEND = 50;
-/** Slow enough to be watched. */
+/** Slow enough to watch. */
 const PAUSE_MS = 75;
-/** Without any change of a count for this long, the demo is stalled. */
+/** Time without any change of a count after which the demo counts as stalled. */
 const STALLED_MS = 20_000;
 /**
- * @param prefix begins the names of all topics and groups
- * @param cleanup undoes everything that was started, the last first
- * @param onInterrupt keeps e-mails coming until the handler that it is given runs
- * @returns problems, a sentence each
+ * Runs the demo.
+ * @param prefix prefix of all topics and groups
+ * @param cleanup stops everything that was started, in reverse order
+ * @param onInterrupt keeps e-mails coming until the handler passed to it is called
+ * @returns problems, one sentence each
  * @throws the cause of an early end
  */
 export async function runDemo(
@@ -47,7 +48,7 @@ export async function runDemo(
     problems.push(
       `The connector did not stop properly: ${badEnd}. The end of its log:\n${connector.tail()}`,
     );
-  // What was published last is read too.
+  // Also reads what was published last.
   await abortable(reader.readToEnd(AbortSignal.any([over, AbortSignal.timeout(STALLED_MS)])), over);
   return [...problems, ...ledger.verdict(screen)];
 }
@@ -62,7 +63,7 @@ async function sendRound({ producer, emails }: Running, over: AbortSignal): Prom
   }
 }
 
-/** Shows the counts until everything has come back. @returns a problem if nothing moves any more */
+/** Shows the counts until everything has come back. @returns a problem if the counts stop changing */
 async function watch(
   { connector, ledger, reader }: Running,
   sending: Promise<void>,

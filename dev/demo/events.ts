@@ -1,7 +1,7 @@
 /** Events of the demo: e-mails to review, and poison that cannot be submitted. */
 import type { Email } from './corpus.ts';
 
-/** A record for the source topic, and its expected decision or the reason of its dead letter. */
+/** A record for the source topic, with its expected decision or the reason for its dead letter. */
 export interface DemoRecord {
   readonly key: string | null;
   readonly value: string | null;
@@ -11,7 +11,7 @@ export interface DemoRecord {
 export interface ExpectedDecision {
   readonly type: string;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** The classification of the corpus. */
+  /** Classification of the corpus. */
   readonly result: 'ham' | 'spam';
 }
 
@@ -47,10 +47,10 @@ export async function nextEvents(
   return events;
 }
 
-/** Headers of mailing lists and bulk mailers. */
+/** Matches headers of mailing lists and bulk mailers. */
 const LIST_HEADER = /^(?:list-id|list-unsubscribe|list-post|precedence:\s*(?:bulk|list))\b/im;
 
-/** Makes an event of one of two content types: mails of a mailing list, and mails to one person. */
+/** Creates an event of one of two content types: mail from mailing lists, and mail to one person. */
 function eventOf({ id, group, checksum, text }: Email): DemoRecord {
   const headers = text.split(/\r?\n\r?\n/, 1)[0] ?? '';
   const type = LIST_HEADER.test(headers) ? 'mailing-list' : 'email';
@@ -71,6 +71,6 @@ function eventOf({ id, group, checksum, text }: Email): DemoRecord {
   };
 }
 
-/** null when there is no such header. Folded lines stay folded. */
+/** Returns a header, or null if there is none. Folded lines stay folded. */
 const headerOf = (headers: string, name: string): string | null =>
   new RegExp(`^${name}:[ \\t]*(.*(?:\\r?\\n[ \\t].*)*)`, 'im').exec(headers)?.[1] ?? null;

@@ -1,4 +1,4 @@
-/** Compares the records sent with the decisions and dead letters that a consumer sees. */
+/** Compares the sent records with the decisions and dead letters that a consumer reads. */
 import { isDeepStrictEqual } from 'node:util';
 import { lastHeader, type RecordHeaders } from '../../src/core/record.ts';
 import type { DemoRecord, ExpectedDecision } from './events.ts';
@@ -11,7 +11,7 @@ export interface Terminal {
   readonly headers: RecordHeaders;
 }
 
-/** Members of a decision that the demo reads (contracts/decision.schema.json). */
+/** Members of a decision that the demo uses (contracts/decision.schema.json). */
 interface Decision {
   readonly status: string;
   readonly result: string | null;
@@ -27,7 +27,7 @@ interface Sent {
   readonly sentMs: number;
 }
 
-/** Too many records to be kept: each is judged when it ends. Places are `<partition>-<offset>`. */
+/** Ledger of records. Checks each as it ends, since keeping all takes too much memory. Places are `<partition>-<offset>`. */
 export class Ledger {
   readonly #source: string;
   readonly #pending = new Map<string, Sent>();
@@ -49,7 +49,7 @@ export class Ledger {
     return this.#pending.size;
   }
 
-  /** The counts on one line. */
+  /** Counts on one line. */
   get counts(): string {
     return [
       `sent ${grouped(this.#ended.size + this.#pending.size)}`,
@@ -59,13 +59,13 @@ export class Ledger {
     ].join('  ');
   }
 
-  /** Returns whether all records sent up to that time have ended, and one sent after it. */
+  /** Returns true if all records sent up to that time have ended, and so has a later one. */
   hasPassed(timeMs: number): boolean {
     const [oldest] = this.#pending.values();
     return this.#newestEndedMs > timeMs && (oldest === undefined || oldest.sentMs > timeMs);
   }
 
-  /** Notes an acknowledged record. */
+  /** Registers an acknowledged record. */
   sent(place: string, { key, value, expected }: DemoRecord): void {
     // Only the value of a dead letter is compared.
     const record = { key, value: 'deadLetter' in expected ? value : null, expected };
@@ -104,7 +104,7 @@ export class Ledger {
       this.#wrong.push(place);
   }
 
-  /** Prints the verdict. @returns problems, a sentence each */
+  /** Prints the verdict. @returns problems, one sentence each */
   verdict(screen: Screen): string[] {
     const problems = [
       ['neither a decision nor a dead letter', [...this.#pending.keys()]],
@@ -129,12 +129,12 @@ export class Ledger {
       `  half decided within ${within(0.5)} of their event, 99 % within ${within(0.99)}`,
     );
     const share = decided === 0 ? 0 : (100 * this.#agreed) / decided;
-    screen.print(`  ${share.toFixed(1)} % of the results as the corpus has them\n`);
+    screen.print(`  ${share.toFixed(1)} % of the results match the corpus\n`);
     return found;
   }
 }
 
-/** Compares all but the result, which the policy of the sandbox guesses. */
+/** Compares everything except the result, which the sandbox's policy guesses. */
 const isRight = (decision: Decision, { type, result, metadata }: ExpectedDecision): boolean =>
   decision.status === 'SUCCESS' &&
   decision.batch.type === type &&

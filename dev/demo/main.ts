@@ -4,9 +4,9 @@
  *   npm run demo               real e-mails through a real broker, the sandbox service and the connector
  *   npm run demo -- --keep     the same; then e-mails keep coming until Ctrl-C, and keys break the parts
  *
- * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes:
- * 0 all is well, 1 something is missing or failed, 2 wrong arguments, 130 ended by Ctrl-C. No
- * process and no file remains, however it ends.
+ * If KAFKA_BROKERS is set, the demo uses that cluster, and deletes its own topics at the end. Exit
+ * codes: 0 for success, 1 if something is missing or failed, 2 for wrong arguments, 130 after
+ * Ctrl-C. No process and no file remains, however it ends.
  */
 import { randomBytes } from 'node:crypto';
 import { constants, tmpdir } from 'node:os';
@@ -30,19 +30,19 @@ checks that each comes back exactly once.
 KAFKA_BROKERS=host:port[,host:port...] uses that cluster instead of a local broker.
 `;
 
-/** npm forwards a signal that the terminal has sent to all: one Ctrl-C may arrive twice. */
+/** npm forwards a signal that the terminal has sent to all processes, so one Ctrl-C may arrive twice. */
 const SAME_INTERRUPT_MS = 500;
-/** Longest wait for the reader of the output. */
+/** Maximum wait until the output has been read. */
 const WRITTEN_MS = 1_000;
 
 type EndSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** Interrupts: they end the demo, and at last the process; then the keeper cleans up. */
+/** Handler of interrupts. The first ends the demo, the second the process; the keeper then cleans up. */
 class Interrupts {
   readonly over = new AbortController();
-  /** As a shell reports it: 130 for Ctrl-C. */
+  /** Exit code that a shell would report: 130 for Ctrl-C. */
   exitCode: number | undefined;
-  /** Takes the first Ctrl-C in its place. */
+  /** Called instead for the first Ctrl-C, if set. */
   gentle: (() => void) | undefined;
   #lastMs = Number.NEGATIVE_INFINITY;
 
@@ -72,7 +72,7 @@ async function main(keep: boolean): Promise<number> {
   const startedMs = performance.now();
   const interrupts = new Interrupts();
   const { over } = interrupts;
-  // The reader has gone, as in `npm run demo | head`.
+  // The reader of the output may end first, as in `npm run demo | head`.
   process.stdout.on('error', (error) => over.abort(error));
   const screen = new Screen(process.stdout);
   const complain = (text: string) => process.stderr.write(`\n${screen.paint('red', text)}\n`);
@@ -82,7 +82,7 @@ async function main(keep: boolean): Promise<number> {
   try {
     const directory = await keepDirectory(path.join(tmpdir(), `content-review-demo-${unique}`));
     cleanup.defer(() => directory.remove());
-    // The broker's directory is then below it too.
+    // The broker's directory must be inside it too.
     process.env.TMPDIR = directory.path;
     const context = {
       directory: directory.path,
@@ -118,7 +118,7 @@ async function main(keep: boolean): Promise<number> {
   if (code === 0 && !keep)
     screen.print('  To look around and to break it: npm run demo -- --keep\n');
   if (code === 1)
-    screen.print(`\n  Not all is well: see above. Ended ${took}; nothing is left running.\n`);
+    screen.print(`\n  Something is wrong: see above. Ended ${took}; nothing is left running.\n`);
   return code;
 }
 
@@ -144,7 +144,7 @@ function readArguments() {
 const { keep = false, help = false } = readArguments();
 if (help) process.stdout.write(USAGE);
 const code = help ? 0 : await main(keep);
-// `process.exit` discards what a slow reader has not taken yet.
+// `process.exit` discards output that a slow reader has not read yet.
 await Promise.race([
   new Promise((resolve) => process.stdout.write('', resolve)),
   sleep(WRITTEN_MS),

@@ -1,4 +1,4 @@
-/** The sandbox and the connector, each as the process that a user would start. */
+/** The sandbox and the connector, each started as a user would start it. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { abortable } from '../../packages/client/src/base/abortable.ts';
@@ -8,14 +8,14 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CLI = path.join(ROOT, 'src/cli/main.ts');
 const API_KEY = 'demo-key';
 const LOG_TAIL = 15;
-/** Longest start: ten times what a busy two-core machine needs. */
+/** Maximum time to start: ten times what a busy two-core machine needs. */
 const START_MS = 120_000;
 
 const CONFIG_FILE = path.join(ROOT, 'config/demo.yaml');
 const POLICY_FILE = path.join(ROOT, 'config/sandbox-policy.yaml');
 
 export interface PartContext {
-  /** For logs and data; removed at the end. */
+  /** Directory for logs and data. Removed at the end. */
   readonly directory: string;
   /** Aborted when the demo ends early. */
   readonly over: AbortSignal;
@@ -26,18 +26,18 @@ export interface PartContext {
 export interface Part {
   readonly url: string;
   readonly running: boolean;
-  /** The last lines of its log. */
+  /** Returns the last lines of its log. */
   tail(): string;
-  /** SIGTERM, then SIGKILL after `graceMs`. @returns a description of the end, or undefined for exit code 0 */
+  /** Sends SIGTERM, and SIGKILL after `graceMs`. @returns a description of the end, or undefined for exit code 0 */
   stop(graceMs: number): Promise<string | undefined>;
-  /** Ends it as a crash does. */
+  /** Kills it, like a crash. */
   kill(): Promise<void>;
-  /** Stops it without an end; it keeps its state. */
+  /** Suspends it with its state. */
   freeze(): void;
   thaw(): void;
-  /** Starts it again at its address, once it has ended. @throws Error with the end of its log */
+  /** Restarts it at its address after it has ended. @throws Error with the end of its log */
   restart(): Promise<void>;
-  /** Reports an unexpected end to `handler` from now on, instead of ending the demo. */
+  /** From now on, reports an unexpected end to `handler` instead of ending the demo. */
   onEnd(handler: (how: string) => void): void;
 }
 
@@ -49,7 +49,7 @@ export function startSandbox(context: PartContext): Promise<Part> {
   }));
 }
 
-/** Variables of config/demo.yaml. */
+/** Returns the variables of config/demo.yaml. */
 export const connectorVariables = (
   brokers: readonly string[],
   prefix: string,
@@ -63,7 +63,7 @@ export const connectorVariables = (
   LOG_FORMAT: 'text',
 });
 
-/** Creates the topics as a user would. @throws Error with the output of the command */
+/** Creates the topics as a user would. @throws Error with the command's output */
 export async function createTopics(
   { over }: PartContext,
   partitions: number,
@@ -81,7 +81,7 @@ export async function createTopics(
     const { code } = await abortable(command.exited, over);
     if (code !== 0) throw new Error(`The topics cannot be created:\n${output.join('\n')}`);
   } finally {
-    // Topics that it creates later would not be deleted.
+    // Topics created after this would not be deleted.
     await command.stop(0);
   }
 }
@@ -97,8 +97,9 @@ export function startConnector(
 }
 
 /**
- * @param address finds the address of the part in a line of its output
- * @param launch returns the command line for a port; without a port the part chooses one
+ * Starts a part.
+ * @param address finds the part's address in a line of its output
+ * @param launch returns the command line for a port; without one, the part chooses a port
  */
 async function startPart(
   { directory, over, failed }: PartContext,
@@ -137,7 +138,7 @@ async function startPart(
     void kept.exited.then((exit) => {
       const how = describe(exit);
       up.reject(logged(`ended by itself with ${how}`));
-      // The end of a restart is reported by its rejection alone.
+      // If a restart fails, only its rejection reports the end.
       if (!stopping && (isUp || port === undefined)) ended(how);
       isUp = false;
     });

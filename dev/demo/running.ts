@@ -14,9 +14,9 @@ import {
 import { type Screen, seconds } from './screen.ts';
 import { deleteTopics, openProducer, openReader, PARTITIONS, topicsWith } from './topics.ts';
 
-/** The connector promises to end within 5 s. */
+/** The connector must end within 5 s. */
 export const GRACE_MS = 7_000;
-/** Longest wait for a Kafka client to close: the broker may be gone, and the process ends anyway. */
+/** Maximum time for a Kafka client to close. The broker may be gone, and the process ends anyway. */
 const CLIENT_MS = 2_000;
 
 export interface Running {
@@ -31,8 +31,9 @@ export interface Running {
 }
 
 /**
- * Starts broker, sandbox and connector. Each is known to `cleanup` as soon as it begins to start.
- * @param prefix begins the names of all topics and groups
+ * Starts broker, sandbox and connector. Each is registered with `cleanup` as soon as it begins to
+ * start.
+ * @param prefix prefix of all topics and groups
  */
 export async function start(
   prefix: string,
@@ -57,13 +58,13 @@ export async function start(
   });
   cleanup.defer(async () => (await kafkaStarting.catch(() => undefined))?.stop());
   const sandboxStarting = startSandbox(context);
-  // The end of the broker's start may be awaited first.
+  // Its rejection must be handled even while the broker's start is awaited.
   sandboxStarting.catch(() => undefined);
   cleanup.defer(() => stopped(sandboxStarting, 0));
   const kafka = await abortable(kafkaStarting, over);
   up('Kafka', `${kafka.brokers.join(',')}  ${kafka.description}`);
   const sandbox = await abortable(sandboxStarting, over);
-  up('sandbox', `${sandbox.url}  stands for the Content Review Service`);
+  up('sandbox', `${sandbox.url}  stands in for the Content Review Service`);
 
   const variables = connectorVariables(kafka.brokers, prefix, sandbox.url);
   cleanup.defer(() => deleteTopics(kafka.brokers, prefix));

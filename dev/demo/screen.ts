@@ -1,9 +1,9 @@
-/** Terminal output: permanent lines, and below them one line that is redrawn in place if possible. */
+/** Terminal output: permanent lines, and below them one line that is redrawn in place where possible. */
 import { styleText } from 'node:util';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Time between printed lines where nothing can be redrawn. */
+/** Time between printed lines if nothing can be redrawn. */
 const PLAIN_MS = 2_000;
 
 export class Screen {
@@ -17,17 +17,17 @@ export class Screen {
     this.#live = out.isTTY && process.env.TERM !== 'dumb';
   }
 
-  /** Colours text if the output is a terminal that supports it; NO_COLOR is respected. */
+  /** Colours text if the output is a terminal that supports it. Respects NO_COLOR. */
   paint(style: Style, text: string): string {
     return styleText(style, text, { stream: this.#out });
   }
 
-  /** Prints a permanent line above the redrawn one. */
+  /** Prints a permanent line above the redrawn line. */
   print(text = ''): void {
     this.#out.write(`${this.#live ? '\r\u001b[K' : ''}${text}\n${this.#live ? this.#line : ''}`);
   }
 
-  /** Replaces the redrawn line; where that is impossible, prints it if it is new and not too soon. */
+  /** Replaces the redrawn line. Where that is impossible, prints a new line if enough time has passed. */
   draw(text: string): void {
     if (this.#live) {
       // A wrapped line could not be erased.
@@ -43,7 +43,7 @@ export class Screen {
   }
 }
 
-/** 1234567 as 1,234,567. */
+/** Formats 1234567 as 1,234,567. */
 export const grouped = (count: number): string => count.toLocaleString('en-US');
 
 export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

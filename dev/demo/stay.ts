@@ -1,4 +1,4 @@
-/** The part of the demo that can be broken: e-mails keep coming, and keys break its parts. */
+/** Interactive part of the demo: e-mails keep coming, and keys break its parts. */
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../packages/client/src/base/abortable.ts';
@@ -9,13 +9,13 @@ import type { Running } from './running.ts';
 import type { Screen } from './screen.ts';
 
 const TICK_MS = 250;
-/** E-mails of each tick: 20 a second. */
+/** Number of e-mails per tick: 20 per second. */
 const PER_TICK = 5;
-/** Longest wait for the last terminal records: a member that missed a frozen broker may join late. */
+/** Maximum wait for the last terminal records: a member cut off by a frozen broker may join late. */
 const DRAIN_MS = 120_000;
 const CTRL_C = '\u0003';
 
-/** Keeps everything running until Ctrl-C; then repairs what is broken and waits for the last records. */
+/** Keeps everything running until Ctrl-C. Then repairs what is broken and waits for the last records. */
 export async function stay(
   running: Running,
   context: PartContext,
@@ -52,7 +52,7 @@ export async function stay(
   while (!ended.aborted) await tick(ended);
 
   closeKeys();
-  breaker.say('ending: waiting for the last e-mails; Ctrl-C again does not wait');
+  breaker.say('ending: waiting for the last e-mails; Ctrl-C again ends at once');
   await abortable(breaker.repair(), over);
   stopped.abort();
   await abortable(sending, over);
@@ -63,7 +63,7 @@ export async function stay(
   screen.draw('');
 }
 
-/** Sends e-mails, and the poison of pressed keys, until the signal. @throws Error when the broker refuses them */
+/** Sends e-mails, and the poison of pressed keys, until the signal. @throws Error if the broker rejects them */
 async function send(
   { producer, emails }: Running,
   breaker: Breaker,
@@ -78,8 +78,8 @@ async function send(
 }
 
 /**
- * Listens to single keys at a terminal, else to the letters of lines on standard input.
- * @returns a function that ends the listening and restores the terminal
+ * Listens to single keys on a terminal, otherwise to the letters of lines on standard input.
+ * @returns a function that stops listening and restores the terminal
  */
 function listenToKeys(onKey: (key: string) => void): () => void {
   const { stdin } = process;

@@ -1,4 +1,4 @@
-/** Topics of the demo: `config/demo.yaml` has the same names. */
+/** Topics of the demo, with the same names as in `config/demo.yaml`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceRecord } from '../../src/core/record.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
@@ -22,7 +22,7 @@ export type Topics = ReturnType<typeof topicsWith>;
 
 /** Deletes the topics and groups of the demo. */
 export async function deleteTopics(brokers: readonly string[], prefix: string): Promise<void> {
-  // Without a prefix these are names that others may have chosen.
+  // Without a prefix, other users may have chosen the same names.
   if (prefix === '') return;
   const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
@@ -37,7 +37,7 @@ export async function deleteTopics(brokers: readonly string[], prefix: string): 
   }
 }
 
-/** Opens a producer for the source. @param onSent gets each acknowledged record with its `<partition>-<offset>` */
+/** Opens a producer for the source. @param onSent called with each acknowledged record and its `<partition>-<offset>` */
 export async function openProducer(
   brokers: readonly string[],
   { source }: Topics,
@@ -61,7 +61,7 @@ export async function openProducer(
   };
 }
 
-/** Reads the committed records of the outputs from their beginning, without a group. */
+/** Reads the committed records of the outputs from the beginning, without a group. */
 export function openReader(
   brokers: readonly string[],
   { decisions, deadLetters }: Topics,
@@ -79,7 +79,7 @@ export function openReader(
         const from = positions.get(at) ?? start;
         if (from >= stable) continue;
         const take = ({ offset, value, headers }: SourceRecord) => {
-          // A failed read is repeated, and must not deliver a record twice.
+          // A failed read is repeated, and must not deliver any record twice.
           positions.set(at, offset + 1);
           onRecord({ isDecision: topic === decisions, value, headers });
         };
@@ -90,9 +90,9 @@ export function openReader(
   }
 
   return {
-    /** Resolves when everything that is in the topics now was read. */
+    /** Resolves when everything in the topics at the time of the call was read. */
     readToEnd,
-    /** Reads until the signal. Failures are repeated: the broker may be frozen or restarting. */
+    /** Reads until the signal. Repeats failed reads: the broker may be frozen or restarting. */
     async follow(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await readToEnd(signal).catch(() => undefined);

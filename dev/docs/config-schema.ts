@@ -1,6 +1,7 @@
 /**
- * The configuration as a JSON Schema, for editors and for `config` in the chart's values.schema.json, from the options that check
- * configuration files. What it refuses, the connector refuses; the connector's own check is stricter.
+ * JSON Schema of the configuration, for editors and for `config` in the chart's values.schema.json.
+ * It is generated from the options that check configuration files. The connector rejects everything
+ * that the schema rejects, and checks more.
  */
 import { readFileSync } from 'node:fs';
 import { DEFINITIONS, type JsonSchema, VARIABLE } from '../../src/config/json-schema.ts';
@@ -14,7 +15,7 @@ export const VALUES_SCHEMA = new URL(
 );
 const MAX_COLUMNS = 100;
 
-/** The file that editors read. */
+/** Renders the file that editors read. */
 export function configSchemaFile(): string {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -25,7 +26,7 @@ export function configSchemaFile(): string {
   return `${formatted(schema, '')}\n`;
 }
 
-/** The chart's file, with a new `config`. */
+/** Renders the chart's file with an updated `config`. */
 export function valuesSchemaFile(): string {
   const schema = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
   schema.properties.config = {
@@ -37,13 +38,12 @@ export function valuesSchemaFile(): string {
   return `${formatted(schema, '')}\n`;
 }
 
-/** @param required whether options without a default must be there: of an entry of a list, but not of what the chart adds to. */
+/** @param required true if options without a default must be present, false if the chart adds to them */
 function jsonSchema(info: Option, { required }: { readonly required: boolean }): JsonSchema {
   if (info.kind === 'value') {
     const { help, fallback, schema } = info;
     const allowed = 'anyOf' in schema ? (schema.anyOf as readonly JsonSchema[]) : [schema];
-    // A key without a value has its default.
-    // The chart reports an empty one itself.
+    // A key without a value gets its default, and the chart itself reports an empty required one.
     const empty = { enum: ['', null] };
     const unset = fallback !== undefined ? [{ type: 'null' }] : required ? [] : [empty];
     return {
@@ -80,8 +80,9 @@ function isRequired(info: Option): boolean {
 }
 
 /**
- * As the formatter of this repository has it: lists of plain values stay on a line where they fit.
- * @param key what stands before the value on its line, without the indent
+ * Formats JSON as this repository's formatter does: lists of plain values stay on one line if they
+ * fit.
+ * @param key text before the value on its line, without the indent
  */
 function formatted(value: unknown, indent: string, key = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

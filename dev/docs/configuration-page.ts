@@ -48,7 +48,7 @@ function optionNamed(path: string): Value<unknown> {
   const found = path
     .split('.')
     .reduce<Option>((option, step) => memberOf(option, step.replace('[]', '')), CONFIGURATION);
-  if (found.kind !== 'value') throw new Error(`${path} is no option`);
+  if (found.kind !== 'value') throw new Error(`${path} is not an option`);
   return found;
 }
 
@@ -63,7 +63,7 @@ function row(name: string, { fallback, help, allowed }: Value<unknown>): string[
   return [name, shown, help, withoutExplained(allowed)];
 }
 
-/** Parts of what is allowed that the introduction of the page explains. */
+/** Parts of the allowed values that the page's introduction explains. */
 const EXPLAINED = [
   /, such as \S+ \(units [^)]*\)/,
   /; an inline value also works.*/,
@@ -74,7 +74,7 @@ const EXPLAINED = [
 const withoutExplained = (text: string): string =>
   EXPLAINED.reduce((left, pattern) => left.replace(pattern, ''), text);
 
-/** Adds a section for each group that has options of its own, without the first ones. */
+/** Adds a section for each group that has its own options, without the first options. */
 function walk(info: Option, path: string, sections: string[]): void {
   if (info.kind === 'list') walk(info.item, `${path}[]`, sections);
   if (info.kind !== 'group') return;

@@ -1,13 +1,13 @@
 /**
- * Texts of docs/failures.md, in its order: the events of the engine's table, and those that it handles
- * elsewhere. Each has a test in test/integration/failures whose name begins with it.
+ * Texts of docs/failures.md, in its order: events of the engine's table, and events handled
+ * elsewhere. test/unit/structure/failures.test.ts finds the test of each event.
  */
 
 export interface FailureText {
-  /** As in the engine's table, if it has the event. */
+  /** Matches the engine's table, if the event is in it. */
   readonly event: string;
   readonly connector: string;
-  /** Signs for users, in addition to `jobs_failed_total` of the event. */
+  /** Signs for users, in addition to the event's `jobs_failed_total`. */
   readonly user?: string;
   /** Options of a pipeline that change the reaction. */
   readonly options?: readonly string[];
@@ -22,7 +22,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'record that cannot be reviewed',
     connector:
-      'Publishes a dead letter: the original with reason, message, stage and coordinates in headers.',
+      'Publishes a dead letter: the original record, with reason, message, stage and coordinates in headers.',
     user: '`dead_lettered_total{reason}`',
     options: ['source.types', 'source.nullValues', 'source.maxContent'],
   },
@@ -138,7 +138,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'import FAILED',
-    connector: 'As for a batch in ERROR; the poison record gets a receipt with status ERROR.',
+    connector: 'Same as for a batch in ERROR. The poison record gets a receipt with status ERROR.',
     user: '`jobs_failed_total{reason="batch_failed"}`, receipts with `error`',
     options: RETRY_OPTIONS,
   },
@@ -159,7 +159,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'batch stays PENDING',
     connector:
-      'Continues to wait, with one log line at error; or its records get decisions with status ERROR, or dead letters (`onFailure`).',
+      'Continues to wait, and logs one line at error. Or, with `onTimeout: error`, publishes decisions with status ERROR or dead letters (`onFailure`).',
     user: OVERDUE,
     options: OVERDUE_OPTIONS,
   },
@@ -172,7 +172,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'decision stays PENDING',
-    connector: 'As for a batch.',
+    connector: 'Same as for a batch.',
     user: OVERDUE,
     options: OVERDUE_OPTIONS,
   },

@@ -9,7 +9,7 @@ import {
 import { FAILURE_TEXTS } from './failure-texts.ts';
 import { table } from './markdown.ts';
 
-/** Descriptions of the kinds of failed calls, in the order of the table's columns. */
+/** Descriptions of the kinds of failed calls, in the order of the table's rows. */
 const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   rejected: '400, 422 and other 4xx',
   unauthorized: '401, 403 from `baseUrl`',
@@ -27,7 +27,7 @@ const CALLS: Readonly<Record<ServiceCall, string>> = {
   results: 'download',
 };
 
-/** docs/failures.md, from the table by which the engine decides. */
+/** Renders docs/failures.md from the table by which the engine decides. */
 export function failuresPage(): string {
   const rows = FAILURE_TEXTS.map(({ event, connector, user, options = [] }) => {
     const job = FAILURE_TABLE.find((row) => row.event === event)?.job;

@@ -2,7 +2,7 @@ import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metr
 import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
 import { table } from './markdown.ts';
 
-/** Returns docs/metrics.md, made from the metric list of the code. */
+/** Renders docs/metrics.md from the metric list of the code. */
 export function metricsPage(): string {
   const metrics = Object.entries<MetricDefinition>(METRICS);
   const rows = metrics.map(([name, metric]) => [

@@ -102,7 +102,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
   ],
 };
 
-/** docs/outcomes.md: every error code and dead-letter reason. */
+/** Renders docs/outcomes.md: every error code and dead-letter reason. */
 export function outcomesPage(): string {
   const failures = FAILURE_TABLE.flatMap(({ event, job }) =>
     job === undefined ? [] : [[job.failure, event, AFTER_BATCH[job.failure]] as const],

@@ -14,7 +14,7 @@ export interface GeneratedPage {
   render(): string;
 }
 
-/** Every file of docs/ and config/ that is made from the code, and the part of the chart that is; tests compare the files with what these give. */
+/** All generated files of docs/ and config/, and the generated part of the chart. Tests compare the files with these. */
 export const PAGES: readonly GeneratedPage[] = [
   { file: new URL('../../docs/metrics.md', import.meta.url), render: metricsPage },
   { file: new URL('../../docs/configuration.md', import.meta.url), render: configurationPage },

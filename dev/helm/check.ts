@@ -1,9 +1,6 @@
 /**
- * Checks the chart, the Dockerfile and the compose file as far as a machine without a cluster and without a container engine can:
- *
- *   npm run helm:check
- *
- * Ends with 1 and the whole output of whatever fails.
+ * Checks the chart, the Dockerfile and the compose file without a cluster and a container engine:
+ * `npm run helm:check`. Exits with 1 and the complete output of each failed check.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +13,7 @@ import { ensureTools, type Tools } from './tools.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const CHART = path.join(REPOSITORY, 'helm/content-review-connector');
-/** The oldest that Chart.yaml allows, as far as there are schemas, and the newest. */
+/** Oldest version that Chart.yaml allows and that has schemas, and the newest one. */
 const KUBERNETES = ['1.27.0', '1.37.0'];
 
 type Check = (tools: Tools, scratch: string) => Promise<void>;
@@ -31,7 +28,7 @@ const CHECKS: readonly (readonly [string, Check])[] = [
     'helm-unittest',
     async ({ helmUnittest }) => void (await execute(helmUnittest, ['--color=false', CHART])),
   ],
-  ['README.md is what helm-docs makes', readme],
+  ['README.md is the output of helm-docs', readme],
   ...valueSets().flatMap((file): (readonly [string, Check])[] => [
     [`helm lint, ${path.basename(file)}`, (tools) => lint(tools, file)],
     [
@@ -64,7 +61,7 @@ async function readme({ helmDocs }: Tools): Promise<void> {
   const { stdout } = await execute(helmDocs, flags, { cwd: CHART });
   if (stdout.trim() !== readFileSync(path.join(CHART, 'README.md'), 'utf8').trim())
     throw new Error(
-      'it is not: run helm-docs --chart-search-root helm --skip-version-footer (node dev/helm/tools.ts prints where it is)',
+      'it differs: run helm-docs --chart-search-root helm --skip-version-footer (node dev/helm/tools.ts prints its location)',
     );
 }
 
@@ -77,7 +74,7 @@ async function lint({ helm }: Tools, values: string): Promise<void> {
     '--values',
     values,
   ]);
-  // A template that fails is information only to it.
+  // Lint reports a failing template only as information.
   if (/\[(INFO|WARNING|ERROR)\] (?!Chart\.yaml: icon)|Fail:/.test(stdout + stderr))
     throw new Error(stdout + stderr);
 }
@@ -121,7 +118,7 @@ async function manifests(
     const { stdout: report, stderr } = await execute('python3', validate, {
       env: { ...process.env, PYTHONPATH: python },
     });
-    // What it has no schema for is a warning to it.
+    // A missing schema is only a warning.
     if (/^WARN/m.test(report + stderr)) throw new Error(report + stderr);
     if (version === KUBERNETES[0]) await checkMounted(rendered, REPOSITORY, directory);
   }
@@ -131,7 +128,7 @@ function namesTwice(manifests: readonly Manifest[]): string[] {
   const names = manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   return names
     .filter((name, index) => names.indexOf(name) !== index)
-    .map((name) => `${name} is there twice`);
+    .map((name) => `${name} exists twice`);
 }
 
 function refuse(problems: readonly string[]): void {

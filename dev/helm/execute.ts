@@ -2,10 +2,10 @@ import { type ExecFileOptions, execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** The output of a rendered chart has some hundred KiB. */
+/** Output limit. A rendered chart has a few hundred KiB. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Runs a program to its end. @throws Error with all its output when it fails. */
+/** Runs a program to its end. @throws Error with its complete output if it fails */
 export async function execute(
   program: string,
   args: readonly string[],

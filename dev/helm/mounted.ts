@@ -1,4 +1,4 @@
-/** Starts the connector's own `check` on what a rendered pod would find in its volume: the ConfigMap, and files for its Secrets. */
+/** Runs the connector's own `check` on the contents of a rendered pod's volume: the ConfigMap, and files for its Secrets. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { execute } from './execute.ts';
@@ -26,13 +26,13 @@ interface PodSpec {
   }[];
 }
 
-/** Stand-in for a Secret: a text that is a PEM file of either kind, and a key. */
+/** Stand-in for a Secret: a PEM file with a certificate and a key. */
 const SECRET =
   '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n';
 
 /**
- * @param directory an empty directory.
- * @throws Error with what `check` says when the configuration is not accepted.
+ * @param directory an empty directory
+ * @throws Error with the output of `check` if it rejects the configuration
  */
 export async function checkMounted(
   manifests: readonly Manifest[],
@@ -76,7 +76,7 @@ function secretText(file: string): string {
   return /\.(crt|pem|key)$/.test(file) ? SECRET : 'secret\n';
 }
 
-/** A ConfigMap of the chart, or what stands for one that exists already. */
+/** Returns a key of the chart's ConfigMap, or a stand-in for a ConfigMap that already exists. */
 function fromConfigMap(manifests: readonly Manifest[], { name }: Projection, key: string): string {
   const found = manifests.find(
     ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name,

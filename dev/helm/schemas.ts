@@ -1,10 +1,10 @@
-/** Validates against the schemas that ship with what they describe: CRDs, and the Compose Specification. */
+/** Validation by published schemas: CRDs, and the Compose Specification. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseAllDocuments } from 'yaml';
 
-/** Returns the problems; empty if valid. */
+/** Returns the problems, an empty list if valid. */
 type Validate = (value: unknown) => string[];
 
 type Schema = { [key: string]: unknown };
@@ -30,7 +30,7 @@ export interface Manifest {
   readonly [key: string]: unknown;
 }
 
-/** By `apiVersion/kind`. */
+/** Returns validators by `apiVersion/kind`. */
 export function customResources(directory: string): Map<string, Validate> {
   const validators = new Map<string, Validate>();
   for (const file of readdirSync(directory).filter((name) => name.endsWith('.yaml'))) {
@@ -50,7 +50,7 @@ export function composeFile(directory: string): Validate {
   return validator(JSON.parse(readFileSync(path.join(directory, 'compose-spec.json'), 'utf8')));
 }
 
-/** The documents of a text, empty ones left out. @throws Error when one is no YAML. */
+/** Returns the documents of a text, without empty ones. @throws Error if a document is not YAML */
 export function documentsOf(text: string): unknown[] {
   return parseAllDocuments(text, { merge: true })
     .map((document) => {
@@ -61,7 +61,7 @@ export function documentsOf(text: string): unknown[] {
 }
 
 function validator(schema: Schema): Validate {
-  // Formats are of OpenAPI and of Go (int32, duration), most of them unknown to ajv. 2020: unevaluatedProperties of Compose's schema.
+  // ajv knows few formats of OpenAPI and Go. Compose's schema needs 2020 (unevaluatedProperties).
   const { $schema: _, ...rest } = schema;
   const validate = new Ajv2020({
     strict: false,
@@ -78,14 +78,14 @@ function validator(schema: Schema): Validate {
         );
 }
 
-/** Patterns are Go's: (?i) makes the rest ignore case, which JavaScript writes as a flag. */
+/** Patterns use Go's syntax, in which (?i) makes the rest ignore case. JavaScript needs a flag instead. */
 const regExp = Object.assign(
   (pattern: string, flags: string) =>
     new RegExp(pattern.replaceAll('(?i)', ''), pattern.includes('(?i)') ? `${flags}i` : flags),
   { code: 'new RegExp' },
 );
 
-/** As the API server with strict field validation: what a schema with properties does not name is an error. */
+/** Adds the API server's strict field validation: if a schema has properties, all others are errors. */
 function strict(schema: Schema, root = false): Schema {
   const result: Schema = { ...schema };
   if (schema['x-kubernetes-int-or-string'] === true) {

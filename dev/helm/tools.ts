@@ -1,8 +1,8 @@
 /**
- * The tools that check the chart, the Dockerfile and the compose file: made once, in a cache outside the checkout, of pinned versions.
- * Helm and its companions are compiled by Go (tools/go.mod), the rest are wheels (requirements.txt) and files of Go modules.
- *
- *   node dev/helm/tools.ts        makes them if need be, prints the directory
+ * Tools that check the chart, the Dockerfile and the compose file. They are built once, from pinned
+ * versions, in a cache outside the checkout: Helm and its companions by Go (tools/go.mod), the rest
+ * from wheels (requirements.txt) and files of Go modules. `node dev/helm/tools.ts` builds them if
+ * necessary, and prints the directory.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { execute } from './execute.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const GO_TOOLS = path.join(HERE, 'tools');
-/** Whatever of these changes makes other tools. */
+/** A change of any of these files causes a new build. */
 const SOURCES = ['tools/go.mod', 'tools/go.sum', 'tools/tools.go', 'requirements.txt', 'tools.ts'];
 const PROGRAMS = [
   'helm.sh/helm/v3/cmd/helm',
@@ -22,7 +22,7 @@ const PROGRAMS = [
   'github.com/norwoodj/helm-docs/cmd/helm-docs',
 ];
 
-/** Schemas that ship with the source of what they describe: `sum` comes from Go's checksum database. */
+/** Schemas from the modules that they describe. `sum` comes from Go's checksum database. */
 const SCHEMAS = [
   {
     module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
@@ -48,13 +48,13 @@ export interface Tools {
   readonly helmUnittest: string;
   readonly helmDocs: string;
   readonly hadolint: string;
-  /** Directory of Python packages: kubernetes_validate. */
+  /** Directory of Python packages with kubernetes_validate. */
   readonly python: string;
-  /** Directory of CRDs, and of compose-spec.json. */
+  /** Directory of CRDs and compose-spec.json. */
   readonly schemas: string;
 }
 
-/** @throws Error that says what is missing on this machine, or shows the output of the step that failed. */
+/** @throws Error that names what is missing on this machine, or has the output of the failed step */
 export async function ensureTools(
   report: (line: string) => void = () => undefined,
 ): Promise<Tools> {
@@ -87,7 +87,7 @@ async function make(directory: string, report: (line: string) => void): Promise<
   await need(
     'go',
     ['version'],
-    'Go 1.26 or later (https://go.dev/dl, or a Go 1.21 that may fetch it)',
+    'Go 1.26 or later (https://go.dev/dl, or Go 1.21 or later with permission to download it)',
   );
   await need('python3', ['-m', 'pip', '--version'], 'Python 3.9 or later with pip');
   mkdirSync(path.dirname(directory), { recursive: true });
@@ -102,7 +102,7 @@ async function make(directory: string, report: (line: string) => void): Promise<
       wheels(path.join(making, 'python')),
       schemas(path.join(making, 'schemas')),
     ]);
-    // With one rename, so that it is never half complete. Another process may have been faster.
+    // A rename ensures that the directory is never incomplete. Another process may have been faster.
     if (!existsSync(directory)) renameSync(making, directory);
   } finally {
     await remove();
@@ -110,7 +110,7 @@ async function make(directory: string, report: (line: string) => void): Promise<
 }
 
 async function compile(bin: string): Promise<void> {
-  // Version of Kubernetes that `helm lint` and `helm template` assume. By default it depends on the release of Helm.
+  // Kubernetes version for `helm lint` and `helm template`. The default depends on the release of Helm.
   const versions = ['chartutil', 'lint/rules'].flatMap((name) => [
     `-X helm.sh/helm/v3/pkg/${name}.k8sVersionMajor=1`,
     `-X helm.sh/helm/v3/pkg/${name}.k8sVersionMinor=37`,
@@ -118,7 +118,7 @@ async function compile(bin: string): Promise<void> {
   const flags = ['-buildvcs=false', `-ldflags=-s -w ${versions.join(' ')}`, '-o', `${bin}/`];
   await execute('go', ['build', ...flags, ...PROGRAMS], {
     cwd: GO_TOOLS,
-    // The compiler collects its garbage less often, which saves a quarter of its processor time.
+    // Less frequent garbage collection in the compiler saves a quarter of its processor time.
     env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOGC: '400' },
   });
 }

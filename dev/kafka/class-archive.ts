@@ -1,7 +1,7 @@
 /**
- * The broker's classes as the JVM wants them in memory (class data sharing): with this file a broker starts in half the processor
- * time. It lies beside the jars that it was made from, and is only ever used with the same Java; a JVM that cannot use it goes
- * on without it. Making it takes a broker's start and end, so only those make it who will start many.
+ * Archive of the broker's classes (class data sharing), which halves the processor time of a start.
+ * It is stored beside its jars and used only with the same Java; a JVM that cannot use it continues
+ * without it. Only callers that start many brokers create it, which takes a start and an end.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -14,13 +14,13 @@ function archiveFile(jars: string, javaVersion: string): string {
   return `${jars}-${createHash('sha256').update(javaVersion).digest('hex').slice(0, 12)}.jsa`;
 }
 
-/** @returns the archive, if it exists. */
+/** Returns the archive, if it exists. */
 export function classArchive(jars: string, javaVersion: string): string | undefined {
   const file = archiveFile(jars, javaVersion);
   return existsSync(file) ? file : undefined;
 }
 
-/** Makes it, unless it is there. @throws Error when there is no Java or no jars, or the broker does not start. */
+/** Creates the archive if it is missing. @throws Error if Java or the jars are missing, or the broker does not start */
 export async function makeClassArchive(signal?: AbortSignal): Promise<void> {
   const java = await findJava();
   if ('missing' in java) throw new Error(java.missing);
@@ -34,7 +34,7 @@ export async function makeClassArchive(signal?: AbortSignal): Promise<void> {
       signal === undefined ? {} : { signal },
     );
     try {
-      // The JVM writes it in an orderly end.
+      // The JVM writes the archive during an orderly end.
       await cluster.kill(0, 'SIGTERM');
     } finally {
       await cluster.stop();

@@ -1,4 +1,4 @@
-/** One broker in a container, for machines with Docker but without Java: the `apache/kafka` image. */
+/** Broker in a container (image `apache/kafka`), for machines with Docker but without Java. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -11,13 +11,13 @@ import { serverProperties } from './server-properties.ts';
 
 const execute = promisify(execFile);
 
-/** Longest look for the engine, ms: `docker version` hangs when the engine does. */
+/** Maximum wait in ms for the engine: `docker version` hangs if the engine does. */
 const ENGINE_MS = 10_000;
-/** Longest start, ms, the image's download included. */
+/** Maximum time in ms for a start, including the download of the image. */
 const START_MS = 300_000;
 const LOG_TAIL = 25;
 
-/** True if a Docker engine runs, not only whether its client is installed. */
+/** Finds a running Docker engine. An installed client is not enough. */
 export async function findDocker(): Promise<{ readonly docker: 'docker' } | Missing> {
   try {
     await execute('docker', ['version', '--format', '{{.Server.Version}}'], { timeout: ENGINE_MS });
@@ -25,7 +25,7 @@ export async function findDocker(): Promise<{ readonly docker: 'docker' } | Miss
   } catch (error) {
     const { code, stderr = '' } = error as { code?: string | number; stderr?: string };
     if (code === 'ENOENT') return { missing: 'docker was not found' };
-    return { missing: stderr.trim().split('\n').at(-1) || 'docker does not answer' };
+    return { missing: stderr.trim().split('\n').at(-1) || 'docker does not respond' };
   }
 }
 
@@ -35,12 +35,12 @@ export async function startDockerBroker(
 ): Promise<LocalKafka> {
   if (options.brokers === 3) {
     throw new Error(
-      'three brokers need Java 17 or later and Maven: with Docker there is only one (dev/kafka/docker-broker.ts)',
+      'three brokers need Java 17 or later and Maven: Docker supports only one (dev/kafka/docker-broker.ts)',
     );
   }
   if (options.listeners !== undefined || options.scramUsers !== undefined)
     throw new Error(
-      'further listeners need Java 17 or later and Maven: with Docker there is only the plain one (dev/kafka/docker-broker.ts)',
+      'additional listeners need Java 17 or later and Maven: Docker supports only the plain one (dev/kafka/docker-broker.ts)',
     );
   const [free, controllerPort] = (await freePorts(2)) as [number, number];
   const node = { id: 1, port: options.port ?? free, controllerPort, more: [] };
@@ -115,7 +115,7 @@ class DockerBroker implements LocalKafka {
 
   async kill(index: number, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.#check(index);
-    // The engine answers when the signal is sent; the attached client ends when the container has.
+    // The engine responds when the signal is sent. The attached client ends when the container has ended.
     await execute('docker', ['kill', '--signal', signal, this.#name]);
     if (signal === 'SIGKILL' || signal === 'SIGTERM') await this.#client?.exited;
   }
@@ -136,8 +136,7 @@ class DockerBroker implements LocalKafka {
   }
 
   #check(index: number): void {
-    if (index !== 0)
-      throw new RangeError(`there is no broker ${index}: in Docker there is one, number 0`);
+    if (index !== 0) throw new RangeError(`there is no broker ${index}: Docker has only broker 0`);
   }
 
   async #attach(args: readonly string[], interrupted?: AbortSignal): Promise<void> {
@@ -148,7 +147,7 @@ class DockerBroker implements LocalKafka {
         this.#output.push(line);
         if (this.#output.length > LOG_TAIL) this.#output.shift();
       },
-      // Killing the client leaves the container running.
+      // Killing only the client would leave the container running.
       closing: [{ command: 'docker', args: ['rm', '--force', '--volumes', this.#name] }],
     });
     this.#client = client;
@@ -169,7 +168,7 @@ class DockerBroker implements LocalKafka {
   }
 }
 
-/** The image's way to spell a setting: dots become one underscore, underscores two, dashes three. */
+/** Returns the image's name for a setting: dots become one underscore, underscores two, dashes three. */
 function environmentName(property: string): string {
   return `KAFKA_${property.replaceAll('_', '__').replaceAll('-', '___').replaceAll('.', '_').toUpperCase()}`;
 }

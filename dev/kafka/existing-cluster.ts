@@ -1,4 +1,4 @@
-/** A cluster that runs elsewhere, named by KAFKA_BROKERS. */
+/** Cluster that runs elsewhere, named by KAFKA_BROKERS. */
 import type { LocalKafka } from './local-kafka.ts';
 
 export function existingCluster(list: string): LocalKafka {
@@ -25,6 +25,6 @@ export function existingCluster(list: string): LocalKafka {
     stop: () => Promise.resolve(),
     kill: async () => notOurs('signal'),
     restart: async () => notOurs('restart'),
-    pid: () => notOurs('tell the process id of'),
+    pid: () => notOurs('get the process id of'),
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Kafka's jars: fetched once by Maven into a cache outside the checkout, and verified against `jars.sha256` before they are used.
- *
- *   node dev/kafka/jars.ts write-manifest   after a change of dev/pom.xml: fetch again and write dev/kafka/jars.sha256
+ * Kafka's jars. Maven fetches them once into a cache outside the checkout, and they are verified
+ * against `jars.sha256` before use. After a change of dev/pom.xml, `node dev/kafka/jars.ts
+ * write-manifest` fetches them again and writes dev/kafka/jars.sha256.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { findMaven } from './java.ts';
 const POM = fileURLToPath(new URL('../pom.xml', import.meta.url));
 const MANIFEST = fileURLToPath(new URL('./jars.sha256', import.meta.url));
 
-/** The Kafka that dev/pom.xml pins, such as 4.1.2. */
+/** Returns the Kafka version that dev/pom.xml pins, such as 4.1.2. */
 export async function kafkaVersion(): Promise<string> {
   const version = /<kafka\.version>([^<]+)<\/kafka\.version>/.exec(
     await readFile(POM, 'utf8'),
@@ -24,7 +24,7 @@ export async function kafkaVersion(): Promise<string> {
   return version;
 }
 
-/** Returns the cache directory of the jars; each pom has its own. */
+/** Returns the cache directory of the jars. Each pom has its own. */
 export async function jarCache(): Promise<string> {
   const home = process.env.XDG_CACHE_HOME;
   const base = home === undefined || home === '' ? path.join(homedir(), '.cache') : home;
@@ -40,9 +40,9 @@ export class JarsUnavailable extends Error {
 }
 
 /**
- * Fills a directory of the cache by Maven, unless it is there.
- * @param fill makes the content in an empty directory, by Maven and by other commands
- * @throws JarsUnavailable without Maven
+ * Fills a directory of the cache, unless it exists.
+ * @param fill creates the content in an empty directory, with Maven and other commands
+ * @throws JarsUnavailable if Maven is missing
  */
 export async function ensureCached(
   cache: string,
@@ -56,7 +56,7 @@ export async function ensureCached(
   const directory = await keepDirectory(`${cache}.fetching-${randomUUID()}`);
   try {
     await fill(directory.path, found.mvn);
-    // With one rename, so that the cache is never half complete. Another process may have been faster.
+    // A rename ensures that the cache is never incomplete. Another process may have been faster.
     await rename(directory.path, cache).catch((error: unknown) => {
       if (!existsSync(cache)) throw error;
     });
@@ -65,7 +65,7 @@ export async function ensureCached(
   }
 }
 
-/** Runs a command to its end. @throws Error with the end of its output; the reason of the signal */
+/** Runs a command to its end. @throws Error with the end of its output, or the signal's reason */
 export async function runToEnd(
   command: string,
   args: readonly string[],
@@ -84,9 +84,9 @@ export async function runToEnd(
 }
 
 /**
- * @returns the directory of the jars
- * @throws JarsUnavailable when they are not in the cache and Maven is not there; Error when Maven
- * brings other jars than `jars.sha256` lists
+ * Returns the directory of the jars.
+ * @throws JarsUnavailable if they are not in the cache and Maven is missing; Error if Maven fetches
+ * jars other than those in `jars.sha256`
  */
 export async function ensureJars(
   onProgress: (message: string) => void = () => undefined,
@@ -98,7 +98,7 @@ export async function ensureJars(
     await fetchJars(directory, mvn, signal);
     if ((await manifestOf(directory)) !== (await readFile(MANIFEST, 'utf8')))
       throw new Error(
-        'Maven brought other jars than dev/kafka/jars.sha256 lists; nothing was installed.\n' +
+        'Maven fetched jars that dev/kafka/jars.sha256 does not list; nothing was installed.\n' +
           'If dev/pom.xml was changed on purpose, run: node dev/kafka/jars.ts write-manifest',
       );
   });
@@ -116,7 +116,7 @@ const fetchJars = (directory: string, mvn: string, signal?: AbortSignal): Promis
     signal,
   );
 
-/** Lines as `sha256sum` writes them: `<hash>  <name>`. */
+/** Returns lines in the format of `sha256sum`: `<hash>  <name>`. */
 async function manifestOf(directory: string): Promise<string> {
   const names = (await readdir(directory)).sort();
   const lines = names.map(async (name) => {

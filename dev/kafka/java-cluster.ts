@@ -1,4 +1,4 @@
-/** A cluster of Java processes on this machine. */
+/** Cluster of Java processes on this machine. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -12,13 +12,13 @@ import { freePorts, isFree } from './ports.ts';
 import { untilReady, WrongCluster } from './ready.ts';
 import { type Node, propertiesFile, serverProperties } from './server-properties.ts';
 
-/** Longest start or restart, ms: ten times what a busy two-core machine needs. */
+/** Maximum time in ms for a start or restart: ten times what a busy two-core machine needs. */
 const START_MS = 60_000;
-/** Attempts to choose ports, in case another process takes one before the broker does. */
+/** Maximum number of attempts to choose ports, since another process may take one before the broker does. */
 const PORT_CHOICES = 5;
 const BROKER_HEAP_MIB = 512;
 const TOOL_HEAP_MIB = 128;
-/** Lines of a broker's log shown when it does not start. */
+/** Number of log lines to show if a broker does not start. */
 const LOG_TAIL = 25;
 
 interface Broker {
@@ -36,7 +36,7 @@ class PortTaken extends Error {
 export interface JavaKafka {
   readonly java: string;
   readonly jars: string;
-  /** class-archive.ts: for all programs to use, or for the broker to write at its end. */
+  /** See class-archive.ts. All programs use `classArchive`; the broker writes `recordClasses` at its end. */
   readonly classArchive?: string | undefined;
   readonly recordClasses?: string;
 }
@@ -57,9 +57,12 @@ export async function startJavaCluster(
       options.signal?.throwIfAborted();
       const taken = error instanceof PortTaken || error instanceof WrongCluster;
       if (taken && options.port !== undefined) {
-        throw new Error(`port ${options.port} or one after it is in use: choose another, or none`, {
-          cause: error,
-        });
+        throw new Error(
+          `port ${options.port} or one after it is in use: choose another port, or none`,
+          {
+            cause: error,
+          },
+        );
       }
       if (!taken || choice === PORT_CHOICES) throw error;
     }
@@ -74,7 +77,7 @@ async function chooseNodes(
   if (firstPort !== undefined) {
     for (let index = 0; index < count; index++) {
       if (!(await isFree(firstPort + index)))
-        throw new Error(`port ${firstPort + index} is in use: choose another, or none`);
+        throw new Error(`port ${firstPort + index} is in use: choose another port, or none`);
       ports[index] = firstPort + index;
     }
   }
@@ -210,8 +213,9 @@ class JavaCluster implements LocalKafka {
   }
 
   /**
-   * Kafka's own tool takes half a second of a processor for each broker, so its result is kept beside the jars: it
-   * contains the versions of Kafka's features, which depend on the jars only.
+   * Formats a data directory. Kafka's own tool takes half a second of processor time per broker, so
+   * its result is cached beside the jars: it contains the versions of Kafka's features, which
+   * depend only on the jars.
    */
   async #format(
     { node, directory, configFile }: Broker,
@@ -319,7 +323,7 @@ async function startFailure(broker: Broker, cause: unknown): Promise<Error> {
   );
 }
 
-/** A Kafka Uuid: 16 bytes in base64url, which must not begin with a dash (it would look like an option). */
+/** Returns a Kafka Uuid: 16 bytes in base64url, without a leading dash, which would look like an option. */
 function randomId(): string {
   for (;;) {
     const id = randomBytes(16).toString('base64url');

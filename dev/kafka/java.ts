@@ -1,4 +1,4 @@
-/** Finding Java and Maven, and starting programs from Kafka's jars. */
+/** Finds Java and Maven, and starts programs from Kafka's jars. */
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,15 +6,15 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Oldest version that Kafka 4's broker runs on. */
+/** Oldest Java version that Kafka 4's broker supports. */
 const OLDEST_JAVA = 17;
 
 export interface Missing {
-  /** Reason why it cannot be used, for the message that lists all ways. */
+  /** Reason why it cannot be used, for the message that lists all alternatives. */
   readonly missing: string;
 }
 
-/** Finds `java` in JAVA_HOME, then on the PATH; `version` is the text that it prints. */
+/** Finds `java` in JAVA_HOME, then on the PATH. `version` is its output. */
 export async function findJava(): Promise<
   { readonly java: string; readonly version: string } | Missing
 > {
@@ -32,13 +32,13 @@ export async function findJava(): Promise<
       if (Number(version) >= OLDEST_JAVA) return { java, version: stderr };
       missing = `${java} is version ${version ?? 'unknown'}`;
     } catch {
-      // Not there, or cannot run: the next candidate.
+      // Missing or not executable: tries the next candidate.
     }
   }
   return { missing };
 }
 
-/** Finds `mvn` on the PATH without running it, which would take most of a second. */
+/** Finds `mvn` on the PATH. Does not run it, which would take almost a second. */
 export async function findMaven(): Promise<{ readonly mvn: string } | Missing> {
   for (const directory of (process.env.PATH ?? '').split(path.delimiter)) {
     if (directory === '') continue;
@@ -59,31 +59,31 @@ export interface JavaProgram {
   readonly args: readonly string[];
   /** Directory with Kafka's jars. */
   readonly jars: string;
-  /** Directory for unpacked native libraries, which a killed JVM does not remove. */
+  /** Directory for unpacked native libraries, which a killed JVM leaves behind. */
   readonly temporary: string;
   readonly maxHeapMiB: number;
   readonly logLevel: 'warn' | 'error';
-  /** class-archive.ts: to use, or to write at the end. */
+  /** Class archives (class-archive.ts) to use, and to write at the end. */
   readonly classArchive?: string | undefined;
   readonly recordClasses?: string | undefined;
 }
 
-/** Arguments of `java` for a program that starts fast and leaves nothing outside its own directory. */
+/** Returns arguments of `java` for a program that starts fast and writes only to its own directory. */
 export function javaArguments(program: JavaProgram): string[] {
   const { className, args, jars, temporary, maxHeapMiB, logLevel, classArchive, recordClasses } =
     program;
-  // Without it, the JVM's complaints about an unusable archive would be part of the program's output.
+  // Otherwise, the JVM's warnings about an unusable archive would be part of the program's output.
   const use =
     classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'];
   return [
     `-Xmx${maxHeapMiB}m`,
     '-XX:TieredStopAtLevel=1',
-    // The threads of the default collector cost a fifth of a start, and a small heap does not need them.
+    // Threads of the default collector cost a fifth of the start, and a small heap does not need them.
     '-XX:+UseSerialGC',
     ...(recordClasses === undefined
       ? use
       : [`-XX:ArchiveClassesAtExit=${recordClasses}`, '-Xlog:disable']),
-    // Prevents a file in /tmp/hsperfdata_<user>, which a killed JVM does not remove.
+    // Prevents a file in /tmp/hsperfdata_<user>, which a killed JVM would leave behind.
     '-XX:-UsePerfData',
     `-Djava.io.tmpdir=${temporary}`,
     '-Djava.awt.headless=true',
@@ -99,8 +99,8 @@ export function javaArguments(program: JavaProgram): string[] {
 
 /**
  * Runs a program to its end.
- * @returns its standard output.
- * @throws Error with both outputs when it fails.
+ * @returns its standard output
+ * @throws Error with its complete output if it fails
  */
 export async function runJava(
   java: string,

@@ -1,15 +1,15 @@
-/** Running cluster of `startKafka`, whichever way it was started. */
+/** Running cluster of `startKafka`, in any of its forms. */
 
-/** Listener in addition to the plain one; only for brokers that run as Java processes. */
+/** Listener in addition to the plain one. Only brokers that run as Java processes support it. */
 export interface ListenerOptions {
-  /** Capitals, as in Kafka's `listeners`. */
+  /** Name in capitals, as in Kafka's `listeners`. */
   readonly name: string;
   readonly protocol: 'SSL' | 'SASL_SSL' | 'SASL_PLAINTEXT';
-  /** Settings of this listener, without the prefix `listener.name.<name>.`. */
+  /** Settings of the listener, without the prefix `listener.name.<name>.`. */
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** A user for SCRAM, made as the data directories are. */
+/** SCRAM user, created with the data directories. */
 export interface ScramUser {
   readonly mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
   readonly name: string;
@@ -17,53 +17,56 @@ export interface ScramUser {
 }
 
 export interface KafkaOptions {
-  /** Brokers, each also a controller; three replicate everything with min.insync.replicas=2. Default 1. */
+  /** Number of brokers, each also a controller. Three replicate everything with min.insync.replicas=2. Default 1. */
   readonly brokers?: 1 | 3;
-  /** Port of the first broker; the others follow it. Default: free ones. */
+  /** Port of the first broker; the others follow it. Default: free ports. */
   readonly port?: number;
   /**
-   * Ports on this machine, one for each broker, that stand for the brokers (a proxy's): each broker then has a second listener,
-   * whose clients are told these ports. See `LocalKafka.behind`.
+   * Ports of proxies on this machine, one per broker. Each broker then has a second listener, which
+   * advertises its proxy's port. See `LocalKafka.behind`.
    */
   readonly proxyPorts?: readonly number[];
-  /** Broker settings by Kafka's names; they override server-properties.ts. */
+  /** Broker settings by Kafka's names. They override server-properties.ts. */
   readonly properties?: Readonly<Record<string, string>>;
   readonly listeners?: readonly ListenerOptions[];
   readonly scramUsers?: readonly ScramUser[];
-  /** Called with each step of the start, as a short sentence. */
+  /** Called for each step of the start, with a short sentence. */
   readonly onProgress?: (message: string) => void;
-  /** Ends the start: what was begun is ended and removed, then the start rejects with the signal's reason. No effect afterwards. */
+  /** Aborts the start and removes what was begun; the start then rejects with the signal's reason. No effect later. */
   readonly signal?: AbortSignal;
 }
 
 export interface LocalKafka {
   /** `host:port` of every broker. */
   readonly brokers: string[];
-  /** With `proxyPorts`: port of each broker's second listener, to which a proxy forwards. Otherwise empty. */
+  /** With `proxyPorts`: port of each broker's second listener, to which the proxy forwards. Otherwise empty. */
   readonly behind?: readonly number[];
-  /** With `listeners`: `host:port` of every broker, by the listener's name. */
+  /** With `listeners`: `host:port` of every broker, by listener name. */
   readonly listeners?: ReadonlyMap<string, readonly string[]>;
-  /** Description of the way it runs, for messages. */
+  /** Description of the form in which it runs, for messages. */
   readonly description: string;
-  /** Data and logs of all brokers; undefined when they are not on this machine's disk (Docker, an existing cluster). */
+  /** Data and logs of all brokers. undefined if they are not on this machine's disk (Docker, an existing cluster). */
   readonly dataDir: string | undefined;
-  /** Resolves with a sentence when a broker ends although nobody stopped it; never for an existing cluster. */
+  /** Resolves with a sentence when a broker ends without being stopped. Never resolves for an existing cluster. */
   readonly ended: Promise<string>;
-  /** Ends every broker at once and removes all data. An existing cluster (KAFKA_BROKERS) is left alone. Repeatable. */
+  /** Ends all brokers at once and removes all data. Leaves an existing cluster (KAFKA_BROKERS) alone. Idempotent. */
   stop(): Promise<void>;
   /**
-   * Sends a signal to one broker (from 0). After SIGKILL (the default) or SIGTERM it resolves when the process is gone,
-   * after SIGSTOP when all its threads are stopped, and after SIGCONT at once.
+   * Sends a signal to one broker, counted from 0. After SIGKILL (the default) or SIGTERM it
+   * resolves when the process is gone, after SIGSTOP when all its threads have stopped, and after
+   * SIGCONT at once.
    */
   kill(index: number, signal?: NodeJS.Signals): Promise<void>;
-  /** Starts a broker again on its port and data (stops it first when it runs). Resolves when it leads and follows again, and coordinators answer. */
+  /** Restarts a broker with its port and data, even if it runs. Resolves when the cluster is fully ready again. */
   restart(index: number): Promise<void>;
   /** Process id of a running broker. */
   pid(index: number): number;
   /**
-   * With brokers that run as Java processes: runs one of Kafka's own command line programs, such as `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`, to its end.
-   * @returns its standard output.
-   * @throws Error with all its output when it fails.
+   * Runs one of Kafka's command line programs, such as
+   * `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`, to its end. Only if brokers run
+   * as Java processes.
+   * @returns its standard output
+   * @throws Error with its complete output if it fails
    */
   tool?(className: string, args: readonly string[]): Promise<string>;
 }

@@ -1,6 +1,5 @@
 import { murmur2, partitionOfHash } from '../../src/kafka/producer/send-plan.ts';
 
-/** Returns the partition of a key among `partitions`. */
 export function partitionOf(key: Buffer | string, partitions: number): number {
   return partitionOfHash(murmur2(Buffer.from(key)), partitions);
 }

@@ -1,16 +1,16 @@
-/** Free ports for servers that cannot be given port 0, because their address must be known before they start. */
+/** Free ports for servers that cannot use port 0, because their address must be known before they start. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that operating systems hand out by themselves (from 32768 on Linux, 49152 elsewhere): nothing takes one of
- * these by chance between our look and the broker's bind, nor while a killed broker is down.
+ * Range below the ports that operating systems assign (from 32768 on Linux, 49152 elsewhere):
+ * nothing else gets one by chance before the broker's bind, or while a killed broker is down.
  */
 const FIRST = 20_000;
 const LAST = 32_000;
 
-/** Different ports of 127.0.0.1 that were free a moment ago; a caller that binds one must be ready to choose again. */
+/** Returns different ports of 127.0.0.1 that were just free. Callers must choose again if a bind fails. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   for (let attempt = 0; ports.size < count; attempt++) {

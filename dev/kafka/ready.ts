@@ -1,4 +1,4 @@
-/** Waiting until a cluster really serves, not merely listens: members, coordinators, replicas. */
+/** Waits until a cluster serves requests, instead of only listening: members, coordinators, replicas. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka as KafkaClient } from 'kafkajs';
@@ -6,36 +6,36 @@ import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 import { INTERNAL_PARTITIONS } from './server-properties.ts';
 
 const RETRY_MS = 25;
-/** kafkajs refuses a transactional producer without retries. */
+/** kafkajs rejects a transactional producer without retries. */
 const TRANSACTIONAL_RETRY = { retries: 1, initialRetryTime: RETRY_MS };
 
 export interface ReadyWait {
   readonly brokers: readonly string[];
   /** Number of brokers that must have joined. */
   readonly count: number;
-  /** Another id means that another cluster has one of our ports. */
+  /** If the id differs, another cluster uses one of our ports. */
   readonly clusterId?: string;
   readonly deadlineMs: number;
-  /** Aborted when a broker ends: there is nothing more to wait for. */
+  /** Aborted when a broker ends, which makes further waiting pointless. */
   readonly signal: AbortSignal;
 }
 
-/** The cluster at our address is another one. */
+/** Another cluster responds at our address. */
 export class WrongCluster extends Error {
   override readonly name = 'WrongCluster';
 }
 
 /**
- * Resolves when every broker is a member, every partition of `__consumer_offsets` and `__transaction_state` exists and has a
- * coordinator that has loaded it (a fresh broker answers COORDINATOR_LOAD_IN_PROGRESS for a while), and no replica that a
- * living broker should hold lags behind.
- * @throws Error that tells what was missing when the deadline came; the signal's reason when aborted.
+ * Resolves when every broker is a member, every partition of `__consumer_offsets` and
+ * `__transaction_state` has a coordinator that has loaded it (a new broker returns
+ * COORDINATOR_LOAD_IN_PROGRESS for a while), and no replica on a living broker lags behind.
+ * @throws Error that names what was missing at the deadline, or the signal's reason
  */
 export async function untilReady(wait: ReadyWait): Promise<void> {
   const kafka = quietClient(wait.brokers);
   const admin = kafka.admin();
   try {
-    await persist(wait, 'the brokers do not answer', () => admin.connect());
+    await persist(wait, 'the brokers do not respond', () => admin.connect());
     await persist(wait, 'not all brokers have joined', async () => {
       const { brokers, clusterId } = await admin.describeCluster();
       if (wait.clusterId !== undefined && clusterId !== wait.clusterId)
@@ -66,12 +66,12 @@ function quietClient(brokers: readonly string[]): KafkaClient {
     logLevel: logLevel.NOTHING,
     connectionTimeout: 1_000,
     requestTimeout: 5_000,
-    // The loop below is the only one that retries.
+    // Only the loop below retries.
     retry: { retries: 0 },
   });
 }
 
-/** Asks for a producer id, which needs the coordinator of this id, and uses it for nothing. */
+/** Requests a producer id, which needs the coordinator of the transactional id, and aborts its transaction. */
 async function touchTransactions(kafka: KafkaClient, transactionalId: string): Promise<void> {
   const producer = kafka.producer({
     transactionalId,
@@ -99,7 +99,7 @@ async function replicasInSync(admin: Admin): Promise<void> {
   }
 }
 
-/** Repeats until it works, the deadline passes, or the signal says that it never will. */
+/** Repeats an attempt until it succeeds, the deadline passes, or the signal is aborted. */
 async function persist<T>(
   { deadlineMs, signal }: ReadyWait,
   waitingFor: string,
@@ -123,7 +123,7 @@ async function persist<T>(
   }
 }
 
-/** One key per partition of an internal topic: together they touch every coordinator. */
+/** Returns one key per partition of an internal topic. Together they use every coordinator. */
 function keysOfEveryPartition(): string[] {
   const keys = new Map<number, string>();
   while (keys.size < INTERNAL_PARTITIONS) {
@@ -133,7 +133,7 @@ function keysOfEveryPartition(): string[] {
   return [...keys.values()];
 }
 
-/** As the broker chooses it: the absolute value of Java's String.hashCode, modulo the number of partitions. */
+/** Chooses a partition like the broker: the absolute value of Java's String.hashCode, modulo the number of partitions. */
 function coordinatorPartition(key: string): number {
   let hash = 0;
   for (let index = 0; index < key.length; index++)

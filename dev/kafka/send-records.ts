@@ -8,7 +8,7 @@ import { OutgoingBatch } from '../../src/kafka/producer/outgoing-batch.ts';
 import { planBatchesTo } from '../../src/kafka/producer/send-plan.ts';
 
 const pool = new BufferPool(2 * 1024 * 1024);
-/** For the texts of a request: names of test topics, clients and transactions are shorter. */
+/** Room for the texts of a request. Names of test topics, clients and transactions are shorter. */
 const ROOM_BYTES = 1_024;
 const REQUEST_MS = 5_000;
 
@@ -22,12 +22,12 @@ const SILENT: Logger = {
 };
 
 export interface RecordProducerOptions {
-  /** Absent: without transactions. */
+  /** Absent for a producer without transactions. */
   readonly transactionalId?: string;
   readonly timeoutMs?: number;
 }
 
-/** Idempotent, so that a send repeated after a broker's failure is there once. A broker that is away is sat out. */
+/** Idempotent producer: a send repeated after a broker's failure appears once. It waits for a broker that is down. */
 export class RecordProducer {
   readonly #producer: BatchProducer;
   readonly #ended = new AbortController();
@@ -45,16 +45,16 @@ export class RecordProducer {
     );
   }
 
-  /** Before the first send, or each transaction. @param partitions what the transaction writes to */
+  /** Must be called before the first send, or each transaction. @param partitions partitions to which it writes */
   begin(topic: string, partitions: Iterable<number>): Promise<void> {
     return this.#producer.begin(new Map([[topic, partitions]]));
   }
 
   /**
-   * Writes the records to one partition, in order, in as many batches as it takes, after what was
-   * sent before.
-   * @param timestampMs of every record, since the epoch
-   * @returns the offset of each
+   * Writes records to one partition in order, after all earlier sends, in as many batches as
+   * necessary.
+   * @param timestampMs time of every record, since the epoch
+   * @returns the offset of each record
    */
   send(
     topic: string,

@@ -1,23 +1,23 @@
-/** Broker settings: a small, fast cluster that still keeps the promises of a large one. */
+/** Broker settings for a small, fast cluster with the guarantees of a large one. */
 import type { ListenerOptions } from './local-kafka.ts';
 
 export interface Node {
-  /** From 1. */
+  /** Counted from 1. */
   readonly id: number;
   readonly port: number;
   readonly controllerPort: number;
-  /** A second listener, and the port that its clients are told instead. */
+  /** Port of a second listener, and the port that it advertises instead. */
   readonly proxied?: { readonly port: number; readonly advertised: number };
   readonly more: readonly NodeListener[];
 }
 
-/** Further listeners, and the port of each. */
+/** Additional listener and its port. */
 export interface NodeListener {
   readonly options: ListenerOptions;
   readonly port: number;
 }
 
-/** Internal topics have this many partitions: the default of 50 costs files and start time, and proves nothing more. */
+/** Number of partitions of internal topics. The default of 50 costs files and start time, and proves nothing more. */
 export const INTERNAL_PARTITIONS = 5;
 
 export function serverProperties(
@@ -59,14 +59,14 @@ export function serverProperties(
     'transaction.state.log.replication.factor': replication,
     'transaction.state.log.min.isr': inSync,
 
-    // Quick answers: no wait for more members, short sessions allowed, timed out transactions aborted within a second.
+    // Fast responses: no wait for more members, short sessions, timed-out transactions aborted within a second.
     'group.initial.rebalance.delay.ms': '0',
     'group.min.session.timeout.ms': '1000',
     'transaction.abort.timed.out.transaction.cleanup.interval.ms': '1000',
-    // A killed broker's registration expires in 3 s (9 by default); until then its restart has to wait.
+    // A killed broker can restart only when its registration expires, in 3 s (9 by default).
     'broker.heartbeat.interval.ms': '500',
     'broker.session.timeout.ms': '3000',
-    // A controller that is frozen, not dead, keeps its connections: brokers would ask it for 30 s before they ask the next.
+    // A frozen controller keeps its connections. Brokers would wait 30 s before they try the next one.
     'controller.socket.timeout.ms': '2000',
     ...Object.fromEntries(
       node.more.flatMap(({ options: { name, properties } }) =>
@@ -80,7 +80,7 @@ export function serverProperties(
   };
 }
 
-/** In the format of Java's Properties. */
+/** Renders the format of Java's Properties. */
 export function propertiesFile(properties: Readonly<Record<string, string>>): string {
   return Object.entries(properties)
     .map(([name, value]) => `${name}=${value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n`)

@@ -1,4 +1,4 @@
-/** A Kafka to work with, from whatever this machine has. */
+/** Starts a Kafka for development, from what this machine has. */
 import { classArchive } from './class-archive.ts';
 import { findDocker, startDockerBroker } from './docker-broker.ts';
 import { existingCluster } from './existing-cluster.ts';
@@ -10,10 +10,11 @@ import type { KafkaOptions, LocalKafka } from './local-kafka.ts';
 export type { KafkaOptions, LocalKafka } from './local-kafka.ts';
 
 /**
- * Starts real Apache Kafka and resolves when it serves: as Java processes (Java 17+, and Maven to fetch the jars once), else
- * in a running Docker engine; with KAFKA_BROKERS set nothing is started and that cluster is used. Nothing of it outlives this
- * process, however that ends.
- * @throws Error that names all three ways when none is there, or shows the end of the broker's log when it does not start.
+ * Starts real Apache Kafka and resolves when it serves requests: as Java processes (Java 17+, and
+ * Maven to fetch the jars once), otherwise in a running Docker engine. If KAFKA_BROKERS is set, it
+ * uses that cluster and starts nothing. All processes and files end with this process.
+ * @throws Error that names all three alternatives if none is available, or has the end of the log
+ * of a broker that does not start
  */
 export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka> {
   const existing = process.env.KAFKA_BROKERS;
@@ -45,7 +46,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka
 
   throw new Error(
     [
-      'There is no Kafka to use. Any one of these will do:',
+      'No Kafka is available. Provide one of these:',
       `  1. Java 17 or later and Maven, for a local broker (Kafka ${version} is fetched once): ${noJava}`,
       '     Debian and Ubuntu: apt-get install openjdk-17-jre-headless maven    macOS: brew install openjdk maven',
       `  2. a running Docker engine, for the image apache/kafka:${version}: ${docker.missing}`,

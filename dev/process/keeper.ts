@@ -1,9 +1,10 @@
 /**
- * The keeper: a small process that outlives its parent just long enough to clean up after it.
+ * Keeper: a small process that outlives its parent just long enough to clean up after it.
  *
- * It starts children when told to on stdin (see protocol.ts). When stdin ends, because the parent finished, crashed or was
- * killed with SIGKILL, it kills every child with its descendants, runs their closing commands, removes the directories it
- * was given, and exits. It lives in a session of its own, so Ctrl-C in the parent's terminal does not reach it.
+ * It starts children on request (stdin, see protocol.ts). When stdin ends, because the parent
+ * finished, crashed or was killed with SIGKILL, it kills every child with its descendants, runs
+ * their closing commands, removes the directories that it was given, and exits. It has its own
+ * session, so Ctrl-C in the parent's terminal does not reach it.
  */
 import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,11 +14,11 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { ClosingCommand, FromKeeper, RunChild, ToKeeper } from './protocol.ts';
 
-/** Longest wait for a killed child to be gone, ms: SIGKILL is only late for a process stuck in the kernel. */
+/** Maximum wait in ms for a killed child to end: SIGKILL is delayed only for a process stuck in the kernel. */
 const KILL_WAIT_MS = 5_000;
-/** Longest wait for the last lines of a child that has exited, ms: a descendant in a session of its own may hold its pipes. */
+/** Maximum wait in ms for the last lines of an exited child: a descendant in its own session may keep its pipes open. */
 const LINES_WAIT_MS = 1_000;
-/** Longest run of one closing command, ms. */
+/** Maximum time in ms for one closing command. */
 const CLOSING_COMMAND_MS = 20_000;
 
 const children = new Map<
@@ -28,7 +29,7 @@ const directories = new Set<string>();
 let ending = false;
 
 function reply(message: FromKeeper): void {
-  // The parent may be gone already: then the answer is not needed.
+  // If the parent is gone, it needs no reply.
   if (!ending) process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
@@ -36,7 +37,7 @@ function run(request: RunChild): void {
   try {
     start(request);
   } catch (error) {
-    // An unwritable log file, an argument with a zero byte: the parent's to know, not the keeper's to die of.
+    // An unwritable log file or an argument with a zero byte is reported to the parent. The keeper survives.
     reply({ failed: request.id, message: error instanceof Error ? error.message : String(error) });
   }
 }
@@ -45,7 +46,7 @@ function start({ id, command, args, env, cwd, logFile, lines, closing }: RunChil
   const log = logFile === undefined || lines ? undefined : openSync(logFile, 'a');
   const sink = lines ? 'pipe' : (log ?? 'ignore');
   const stdio: StdioOptions = ['ignore', sink, sink];
-  // A process group of its own: descendants of the child can be killed with it.
+  // With its own process group, the child can be killed with its descendants.
   const child = spawn(command, [...args], { env, cwd, stdio, detached: true });
   if (log !== undefined) closeSync(log);
   if (lines) relayLines(id, child, logFile);
@@ -58,7 +59,7 @@ function start({ id, command, args, env, cwd, logFile, lines, closing }: RunChil
     reply({ failed: id, message: error.message });
   });
   child.once('exit', async (code, signal) => {
-    // What it started ends with it.
+    // Its descendants end with it.
     killGroup(child);
     await within(LINES_WAIT_MS, closed);
     reply({ exited: id, code, signal });
@@ -72,14 +73,14 @@ function relayLines(id: number, child: ChildProcess, logFile: string | undefined
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
-      // At once: the keeper may end right after the child.
+      // Written synchronously, because the keeper may end right after the child.
       if (log !== undefined) writeSync(log, `${line}\n`);
       reply({ line, of: id });
     });
   }
 }
 
-/** Kills the child's whole process group; a group that is gone is what was wanted. */
+/** Kills the child's process group. The group may already be gone. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {

@@ -1,7 +1,7 @@
 /**
- * Child processes and temporary directories that cannot outlive this process, whatever ends it: a return, an exception,
- * Ctrl-C to the whole process group, or SIGKILL. One keeper process (keeper.ts) watches over all of them; it is started
- * with the first and ends with the last.
+ * Child processes and temporary directories that cannot outlive this process, whether it ends by a
+ * return, an exception, Ctrl-C to the whole process group, or SIGKILL. One keeper process
+ * (keeper.ts) watches all of them. It starts with the first and ends with the last.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
@@ -13,19 +13,19 @@ import type { ClosingCommand, FromKeeper, ToKeeper } from './protocol.ts';
 export interface KeptOptions {
   readonly command: string;
   readonly args?: readonly string[];
-  /** Whole environment of the child. Default: the environment of this process. */
+  /** Complete environment of the child. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Standard output and error are appended here; without it, and without `onLine`, they are thrown away. */
+  /** File to which standard output and error are appended. Without it and `onLine`, they are discarded. */
   readonly logFile?: string;
   /** Called with every line of standard output and error. */
   readonly onLine?: (line: string) => void;
-  /** Run when this process is gone before the child is (not by `stop`). */
+  /** Commands to run if this process ends before the child. `stop` does not run them. */
   readonly closing?: readonly ClosingCommand[];
 }
 
 export interface Exit {
-  /** null when a signal ended it. */
+  /** null if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -34,11 +34,11 @@ export interface Kept {
   /** Process id of the child itself, not of an intermediate process. */
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** undefined while it runs. */
+  /** undefined while it is running. */
   readonly exit: Exit | undefined;
-  /** Sends a signal. Does nothing once the child has exited. */
+  /** Sends a signal. Has no effect after the child has exited. */
   kill(signal: NodeJS.Signals): void;
-  /** SIGTERM, then SIGKILL after `graceMs` (default 5,000; 0 means SIGKILL at once). Repeatable. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs` (default 5,000; 0 sends SIGKILL at once). Idempotent. */
   stop(graceMs?: number): Promise<Exit>;
 }
 
@@ -52,7 +52,7 @@ interface Child {
 
 const KEEPER = fileURLToPath(new URL('./keeper.ts', import.meta.url));
 
-/** The running keeper and all that it keeps. */
+/** The running keeper, and everything that it keeps. */
 class Keeper {
   readonly #process: ChildProcess;
   readonly #children = new Map<number, Child>();
@@ -61,7 +61,8 @@ class Keeper {
   #closed = false;
 
   constructor() {
-    // Its own session: a signal to this process group must not reach it. No inherited output: it would hold our pipes open.
+    // Its own session shields it from this process group's signals. Inherited output would keep our
+    // pipes open.
     this.#process = spawn(process.execPath, ['--no-warnings', KEEPER], {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
@@ -83,7 +84,7 @@ class Keeper {
     this.#holdOpen(false);
   }
 
-  /** True if it still takes orders. */
+  /** True if it still accepts requests. */
   get open(): boolean {
     return !this.#closed;
   }
@@ -109,7 +110,7 @@ class Keeper {
     await this.endIfIdle();
   }
 
-  /** Ends the keeper process when it has nothing left to keep. */
+  /** Ends the keeper process if it has nothing left to keep. */
   async endIfIdle(): Promise<void> {
     if (this.#children.size > 0 || this.#directories.size > 0) return;
     this.#closed = true;
@@ -118,7 +119,7 @@ class Keeper {
     await this.#gone;
   }
 
-  /** Running children keep this process alive, as any child does; directories alone do not. */
+  /** Keeps this process alive while children run, as any child does. Directories alone do not. */
   #holdOpen(hold: boolean): void {
     const { stdin, stdout } = this.#process;
     for (const handle of [this.#process, stdin, stdout] as (ChildProcess | Socket | null)[]) {
@@ -153,7 +154,7 @@ class Keeper {
     return child;
   }
 
-  /** The keeper was killed: what it kept ends with it. */
+  /** Handles the loss of the keeper, with which everything that it kept ends. */
   #lost(): void {
     this.#closed = true;
     for (const child of this.#children.values()) {
@@ -164,7 +165,7 @@ class Keeper {
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has ended already.
+        // Already ended.
       }
       child.ended({ code: null, signal: 'SIGKILL' });
     }
@@ -181,8 +182,9 @@ function keeper(): Keeper {
 }
 
 /**
- * Starts a child process that ends with this one. It keeps this process alive while it runs, as any child does.
- * @throws Error when the command cannot be started.
+ * Starts a child process that ends with this one. While it runs, it keeps this process alive, as
+ * any child does.
+ * @throws Error if the command cannot be started
  */
 export async function spawnKept(options: KeptOptions): Promise<Kept> {
   lastId += 1;
@@ -240,11 +242,11 @@ export async function spawnKept(options: KeptOptions): Promise<Kept> {
 
 export interface KeptDirectory {
   readonly path: string;
-  /** Removes the directory and all in it. Repeatable. */
+  /** Removes the directory and its contents. Idempotent. */
   remove(): Promise<void>;
 }
 
-/** Makes a directory that does not outlive this process. The keeper knows it before it exists: there is no moment to leak it in. */
+/** Creates a directory that does not outlive this process. The keeper is informed first, so it can never leak. */
 export async function keepDirectory(path: string): Promise<KeptDirectory> {
   const mine = keeper();
   mine.keep(path);
@@ -258,7 +260,7 @@ export async function keepDirectory(path: string): Promise<KeptDirectory> {
 }
 
 async function removeKept(from: Keeper, path: string): Promise<void> {
-  // A killed process may be writing its last file still.
+  // A killed process may still be writing its last file.
   await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   await from.release(path);
 }

@@ -1,6 +1,6 @@
-/** Messages between a process and its keeper: one JSON object a line. */
+/** Messages between a process and its keeper: one JSON object per line. */
 
-/** Command that removes what a killed child does not, such as a container. */
+/** Command that removes what a killed child leaves behind, such as a container. */
 export interface ClosingCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -12,7 +12,7 @@ export interface RunChild {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Standard output and error are appended here. */
+  /** File to which standard output and error are appended. */
   readonly logFile?: string | undefined;
   /** True if each line of output is also sent back. */
   readonly lines: boolean;
@@ -22,7 +22,7 @@ export interface RunChild {
 export type ToKeeper =
   | { readonly run: RunChild }
   | { readonly kill: number; readonly signal: NodeJS.Signals }
-  /** Remove this directory when the parent is gone. */
+  /** Directory to remove when the parent is gone. */
   | { readonly keep: string }
   | { readonly release: string };
 

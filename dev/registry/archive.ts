@@ -1,4 +1,4 @@
-/** Apicurio Registry: fetched once by Maven (142 MB) into the cache of Kafka's jars, and verified before it is unpacked. */
+/** Apicurio Registry, fetched by Maven once (142 MB) into the cache of Kafka's jars, and verified before unpacking. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ const ARCHIVE_SHA256 = '3cda1b34aa020fb4ac4dd6a66018d757e81e437f97e20a1f92d366b7
 const ARCHIVE = `apicurio-registry-app-${VERSION}-all.tar.gz`;
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
 
-/** @returns the jar to run. @throws JarsUnavailable when it is not in the cache and Maven is not there */
+/** Returns the jar to run. @throws JarsUnavailable if it is not in the cache and Maven is missing */
 export async function ensureRegistry(
   onProgress: (message: string) => void = () => undefined,
 ): Promise<string> {

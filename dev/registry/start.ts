@@ -1,6 +1,6 @@
 /**
- * A real schema registry (Apicurio) on this machine: a Java process whose schemas are in a file, so that they survive its being
- * killed. Nothing of it outlives this process, however that ends.
+ * A real schema registry (Apicurio) on this machine: a Java process that keeps its schemas in a
+ * file, so that they survive a kill. All of it ends with this process, however that ends.
  *
  *   npm run registry [-- --port N]          prints its address and runs until Ctrl-C
  */
@@ -18,9 +18,9 @@ import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../proc
 import { ensureRegistry } from './archive.ts';
 
 export interface RegistryOptions {
-  /** Port to listen on; by default a free one. */
+  /** Port to listen on. Default: a free port. */
   readonly port?: number;
-  /** Told what is being done, one short sentence at a time. */
+  /** Called for each step, with a short sentence. */
   readonly onProgress?: (message: string) => void;
 }
 
@@ -29,15 +29,15 @@ export interface LocalRegistry {
   readonly url: string;
   /** Port that it listens on, for proxies. */
   readonly port: number;
-  /** Ends it at once and removes its schemas. Repeatable. */
+  /** Ends it at once and removes its schemas. Idempotent. */
   stop(): Promise<void>;
-  /** Sends a signal. After SIGKILL (the default) or SIGTERM it resolves when the process is gone; others resolve at once. */
+  /** Sends a signal. For SIGKILL (the default) and SIGTERM, resolves when the process is gone; otherwise at once. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again with the same address and schemas (ends it first when it runs). Resolves when it answers. */
+  /** Restarts it with the same address and schemas, ending it first if it runs. Resolves when it responds. */
   restart(): Promise<void>;
 }
 
-/** Longest start, ms: ten times what a busy two-core machine needs. */
+/** Maximum time in ms for a start: ten times what a busy two-core machine needs. */
 const START_MS = 120_000;
 const POLL_MS = 50;
 const HEAP_MIB = 256;
@@ -48,7 +48,7 @@ class PortTaken extends Error {
   override readonly name = 'PortTaken';
 }
 
-/** @throws Error when Java or Maven is missing, or with the end of its log when it does not start */
+/** @throws Error if Java or Maven is missing, or with the end of its log if it does not start */
 export async function startRegistry({
   onProgress,
   port,
@@ -108,9 +108,9 @@ class ApicurioRegistry implements LocalRegistry {
         `-Djava.io.tmpdir=${temporary}`,
         '-Dquarkus.http.host=127.0.0.1',
         `-Dquarkus.http.port=${this.port}`,
-        // In memory by default: a killed registry would come back empty, and give other schemas the same ids.
+        // The default is in memory: after a kill, the registry would be empty and reuse ids for other schemas.
         `-Dquarkus.datasource.jdbc.url=jdbc:h2:file:${path.join(this.#directory.path, 'schemas')};WRITE_DELAY=0`,
-        // Twenty connections by default, opened one after the other.
+        // The default is twenty connections, opened one after another.
         '-Dquarkus.datasource.jdbc.initial-size=1',
         '-Dquarkus.datasource.jdbc.min-size=1',
         '-jar',
@@ -139,7 +139,7 @@ class ApicurioRegistry implements LocalRegistry {
         signal: AbortSignal.timeout(5_000),
       }).catch(() => undefined);
       await answer?.body?.cancel();
-      // A port taken by another process may answer too.
+      // Another process that took the port may respond too.
       if (started.exit !== undefined || Date.now() > deadlineMs)
         throw await this.#startFailure(started);
       if (answer?.ok) return;

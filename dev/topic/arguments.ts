@@ -1,14 +1,14 @@
 /** Arguments of `npm run produce` and `npm run read`. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
-/** A mistake of the caller: its message is shown without a stack. */
+/** Mistake of the caller. The message is shown without a stack. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 const COMMON = { brokers: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const;
 
-/** @throws UsageError with the usage */
+/** Parses the arguments. @throws UsageError with the usage */
 export function topicArguments<T extends NonNullable<ParseArgsConfig['options']>>(
   usage: string,
   options: T,
@@ -28,10 +28,10 @@ export function topicArguments<T extends NonNullable<ParseArgsConfig['options']>
   }
 }
 
-/** @throws UsageError */
+/** Parses a count. @throws UsageError */
 export function countOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} is a whole number`);
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number`);
   return Number(text);
 }
 

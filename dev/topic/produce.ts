@@ -3,7 +3,8 @@
  *
  *   npm run produce -- TOPIC [--key KEY | --key-field NAME] [--brokers LIST] < events.jsonl
  *
- * A key has the partition that Java's default partitioner gives it; records without one go round.
+ * Keys get the partition of Java's default partitioner. Records without a key rotate over all of
+ * them.
  */
 import { createInterface } from 'node:readline';
 import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts';
@@ -53,7 +54,7 @@ async function partitionsOf(brokers: readonly string[], topic: string): Promise<
   }
 }
 
-/** Value of a member of the event as text; null without one. */
+/** Returns a member of the event as text, or null if there is none. */
 function keyIn(line: string, field: string | undefined): string | null {
   if (field === undefined) return null;
   const value = (JSON.parse(line) as Readonly<Record<string, unknown>> | null)?.[field];

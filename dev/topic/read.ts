@@ -1,5 +1,5 @@
 /**
- * Prints the committed records of a topic, one JSON object a line, and ends at the end of the topic:
+ * Prints the committed records of a topic up to its current end, one JSON object per line:
  *
  *   npm run read -- TOPIC [--max N] [--wait N] [--brokers LIST]
  *
@@ -57,7 +57,7 @@ await runCommand(async () => {
   }
 });
 
-/** A record with its value as it is, if that is JSON: numbers keep all of their digits. */
+/** Renders a record. JSON values stay unchanged, so that numbers keep all their digits. */
 function lineOf({ partition, offset, key, headers, value }: SourceRecord): string {
   const members = Object.entries({
     partition,

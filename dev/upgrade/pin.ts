@@ -1,9 +1,9 @@
 /**
- * Keeps the sources of a version, so that upgrades from it are tested in clones of any depth:
+ * Archives the sources of a version, so that upgrades from it can be tested in clones of any depth:
  *
  *   npm run upgrade:pin -- <commit or tag>
  *
- * Run it when a version is released, with its tag, and commit what it writes.
+ * Run it with the tag when a version is released, and commit what it writes.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export const PINNED_ARCHIVE = new URL(
 );
 export const PINNED_NOTE = new URL('../../test/integration/upgrade/pinned.json', import.meta.url);
 
-/** Files that a version needs to run from its sources, in addition to the packages of npm. */
+/** Files that a version needs to run from its sources, in addition to the npm packages. */
 const RUNNABLE = ['src', ':(glob)packages/*/src/**', 'contracts', 'package.json'];
 
 export interface PinnedNote {

@@ -1,4 +1,4 @@
-/** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
+/** Formats of source record values: JSON, Avro, CloudEvents, … They are implemented in events/formats. */
 import { isUtf8 } from 'node:buffer';
 import type { JsonPlace } from '../../packages/client/src/base/json/json-text.ts';
 import { stringSize, writeString } from '../../packages/client/src/base/json/json-writer.ts';
@@ -7,8 +7,8 @@ import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
 
 /**
- * JSON text of a value: the value itself, a part of it, or a text made from it. The text need not
- * be valid; its numbers have all their digits.
+ * JSON text of a value: the value itself, a part of it, or a text generated from it. The text may
+ * be invalid. Its numbers have all their digits.
  */
 export type ReadEvent =
   | (JsonPlace & { readonly poison?: never })
@@ -23,57 +23,56 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
 
 export interface EventFormat {
   /**
-   * Loads the schemas of these records, so that `read` need not wait; undefined when none is
-   * missing. While the registry cannot be reached it keeps trying; the promise only rejects with
-   * the signal's reason.
+   * Loads the schemas of these records, so that `read` need not wait. Returns undefined if none is
+   * missing. Keeps trying while the registry is unreachable. Rejects only with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
    * Returns the reason why no value of a schema can be read, if that is certain. Waits for the
    * registry as `prepare` does.
-   * @throws Error when the registry does not know it, and the signal's reason
+   * @throws Error if the registry does not know the schema, or the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<string | undefined>;
-  /** Greatest cost of `read`. Absent: it makes nothing, and returns a part of the value. */
+  /** Maximum cost of `read`. Absent if it allocates nothing and returns a part of the value. */
   cost?(record: ValuedRecord): FormatCost;
-  /** Reads a record, for which `prepare` has nothing to load. */
+  /** Reads a record for which `prepare` has nothing left to load. */
   read(record: ValuedRecord): ReadEvent;
 }
 
 export interface FormatCost {
-  /** Greatest memory in addition to the record, bytes; includes the text. */
+  /** Maximum memory in bytes in addition to the record, including the text. */
   readonly memory: number;
-  /** Greatest length of the text, bytes. */
+  /** Maximum length of the text in bytes. */
   readonly text: number;
-  /** Greatest number of members and elements of the text, if expressions need them. */
+  /** Maximum number of members and elements of the text, if expressions need them. */
   readonly values: number;
 }
 
-/** Returns the cost of a text that is part of the value. @param length of the value, bytes */
+/** Returns the cost of a text that is part of the value. @param length size of the value in bytes */
 export function jsonCost(length: number): FormatCost {
-  // An element takes two bytes, with its comma.
+  // An element takes at least two bytes, including its comma.
   return { memory: 0, text: length, values: length / 2 };
 }
 
-/** Values that are JSON objects. */
+/** Format of values that are JSON objects. */
 export const jsonFormat: EventFormat = { read: valuePlaceOf };
 
 export function poison(reason: DeadLetterReason, message: string): { readonly poison: Poison } {
   return { poison: { reason, message } };
 }
 
-/** Returns a header or a key as text; undefined when there is none, and for bytes that are not text. */
+/** Returns a header or a key as text, or undefined if there is none or its bytes are not UTF-8. */
 export function textOf(value: Buffer | string | null | undefined): string | undefined {
   if (typeof value === 'string') return value;
   return value && isUtf8(value) ? value.toString('utf8') : undefined;
 }
 
-// Values that are text, without a structure.
+// Values that are unstructured text.
 
 const BEFORE = Buffer.from('{"content":');
 const END = Buffer.from('}');
 
-/** The event of a text is `{content: TEXT}`, so that the default mapping finds it. */
+/** Reads a text as the event `{content: TEXT}`, so that the default mapping finds it. */
 export const textFormat: EventFormat = {
   cost: textCost,
   read(record) {
@@ -85,7 +84,7 @@ export const textFormat: EventFormat = {
   },
 };
 
-/** Greatest bytes of a byte of text in JSON: a control character. */
+/** Maximum number of JSON bytes per byte of text: a control character takes six. */
 export const ESCAPED_BYTES = 6;
 
 /** Returns the cost of `contentEvent` for the value of a record. */

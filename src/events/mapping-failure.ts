@@ -1,4 +1,4 @@
-/** Parts of a mapping, and the failure of one for a record. */
+/** Parts of a mapping, and their failures for a record. */
 import type { ScannedValue } from '../../packages/client/src/base/json/scanner.ts';
 import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../core/record.ts';
@@ -11,7 +11,7 @@ import {
 } from './expression/index.ts';
 import { typeOfFound } from './expression/input.ts';
 
-/** Failure of a mapping: the record becomes a dead letter. Messages never show its content (I6). */
+/** Failure of a mapping. The record becomes a dead letter. Messages never contain its content (I6). */
 export class MappingFailure extends Error {
   override readonly name = 'MappingFailure';
   readonly poison: Poison;
@@ -22,19 +22,19 @@ export class MappingFailure extends Error {
   }
 }
 
-/** Longest part of an expression that a message shows. */
+/** Maximum length of an expression in a message. */
 const MAX_SHOWN = 60;
 
-/** One expression of a mapping, with the name of its option: `source.mapping.content`. */
+/** One expression of a mapping, with its option: `source.mapping.content`. */
 export class MappedPart {
   readonly option: string;
   readonly #text: string;
   readonly #input: EventInput;
   readonly #evaluate: Evaluate | undefined;
-  /** Number of its path, if it is one. */
+  /** Number of the path, or -1 if the expression is not a path. */
   readonly #path: number = -1;
 
-  /** @param input event that it is evaluated for @throws RangeError on an invalid expression */
+  /** @param input event for which it is evaluated @throws RangeError for an invalid expression */
   constructor(text: string, option: string, input: EventInput) {
     this.option = option;
     this.#text = text;
@@ -46,22 +46,22 @@ export class MappedPart {
     } else this.#path = input.addPath(expression);
   }
 
-  /** True if the value that it finds is part of the event. */
+  /** True if the value is part of the event. */
   get isPath(): boolean {
     return this.#evaluate === undefined;
   }
 
   /**
-   * Returns the value in the current event, or the result as JSON. It is valid until the next one
-   * is found.
-   * @param maxBytes greatest size of a result
+   * Returns the value in the current event, or the result as JSON. It stays valid until the next
+   * call.
+   * @param maxBytes maximum size of a result
    * @throws MappingFailure
    */
   find(maxBytes: number = MAX_TEXT): ScannedValue {
     if (this.#evaluate === undefined) return this.#input.valueAt(this.#path);
     try {
       const found = this.#evaluate(this.#input) ?? null;
-      // An expression may name the same large part of an event a million times.
+      // An expression may repeat the same large part of an event a million times.
       if (writtenUnits(found, maxBytes) > maxBytes) throw this.tooLarge(maxBytes);
       const json = Buffer.from(JSON.stringify(found));
       if (json.length > maxBytes) throw this.tooLarge(maxBytes);

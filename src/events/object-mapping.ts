@@ -1,4 +1,4 @@
-/** Parts of an event that are objects. */
+/** Mapping of the parts of an event that are objects. */
 
 import { isAbsent } from '../../packages/client/src/base/json/json-text.ts';
 import { MAX_DEPTH } from '../../packages/client/src/base/json/json-values.ts';
@@ -9,23 +9,23 @@ import { EMPTY_OBJECT } from './expression/input.ts';
 import { MappedPart } from './mapping-failure.ts';
 
 interface ObjectRules {
-  /** Option of its expression. */
+  /** Option that contains the expression. */
   readonly option: string;
-  /** True if every event must have it. */
+  /** True if every event must have the object. */
   readonly required: boolean;
-  /** Reason for a dead letter when it is not as it must be. */
+  /** Reason for the dead letter if the value does not follow these rules. */
   readonly reason: DeadLetterReason;
-  /** Greatest size, bytes of JSON. */
+  /** Maximum size of its JSON in bytes. */
   readonly maxBytes: number;
-  /** Greatest number of its own members, and of members and elements at all levels. */
+  /** Maximum number of its direct members, and of members and elements at all levels. */
   readonly maxMembers: number;
   readonly maxValues: number;
 }
 
 /**
- * Compiles a mapping. The function finds the object in the current event; an empty one where an
- * optional one is missing. It throws MappingFailure.
- * @throws RangeError on an invalid expression
+ * Compiles a mapping. The function returns the object in the current event, or an empty object if
+ * an optional one is missing. It throws MappingFailure.
+ * @throws RangeError for an invalid expression
  */
 export function compileObject(
   text: string,

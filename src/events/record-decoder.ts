@@ -1,4 +1,4 @@
-/** Decoding of source records into items, or reasons for dead letters, around the mapping of a kind. */
+/** Decodes source records into items, or reasons for dead letters, with the mapping of a kind. */
 import {
   isAbsent,
   textOfString,
@@ -27,15 +27,15 @@ import { MappedPart, MappingFailure } from './mapping-failure.ts';
 export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
 
 export interface DecoderOptions {
-  /** Expression that selects the records to process. Default: all. */
+  /** Expression that selects the records to process. Default: all records. */
   readonly filter?: string | undefined;
   /** Lanes by name; the first that matches has the item. Default: none. */
   readonly lanes?: Readonly<Record<string, LaneRule>> | undefined;
   /** Expression for the key of the terminal record. Default: the key of the source record. */
   readonly outputKey?: string | undefined;
-  /** Names of the headers that travel from the event to its terminal record. */
+  /** Names of the headers that are copied from the source record to its terminal record. */
   readonly headers: readonly string[];
-  /** Fate of a record without a value. */
+  /** Treatment of records without a value. */
   readonly nullValues: 'dead-letter' | 'skip';
 }
 
@@ -48,17 +48,18 @@ export interface LaneRule {
   readonly when?: string | undefined;
 }
 
-/** Maps the current event of an input. @param again as in `KindSteps.decode` */
+/** Maps the current event of an input. @param again see `KindSteps.decode` */
 type MapEvent = (again: { readonly type: string } | undefined) => MappedItem;
 
-/** Per item beside its own bytes: the reference, delimiters, and the objects that hold it. */
+/** Memory of an item in addition to its own bytes: reference, delimiters, and objects. */
 const ITEM_OVERHEAD_BYTES = 128;
-/** A key is no place for content. */
+/** Limit on keys, which should not carry content. */
 const MAX_KEY_BYTES = 64 * 1024;
 
 /**
- * Compiles a decoder. It never throws, and its messages never show the content of a record (I6).
- * @param mapping compiles the mapping of a kind. @throws RangeError on an invalid expression
+ * Compiles a decoder. It never throws, and its messages never contain content of a record (I6).
+ * @param mapping compiles the mapping of a kind.
+ * @throws RangeError for an invalid expression
  */
 export function compileDecoder(
   { filter, lanes, outputKey, headers: names, nullValues }: DecoderOptions,
@@ -87,7 +88,7 @@ export function compileDecoder(
     if (invalid !== undefined) return { poison: invalid };
     try {
       if (isWanted && again === undefined && !isWanted()) return { skip: 'filter' };
-      // Named one by one: spreads took half a microsecond and 300 bytes of garbage per record.
+      // Members are listed because spreads took 0.5 µs and 300 bytes of garbage per record.
       const { type, content, metadata, expected } = map(again);
       // Items that are read again keep the lane of their batch.
       const lane = again === undefined ? laneOf?.(type) : undefined;
@@ -131,7 +132,7 @@ export function compileDecoder(
 
 const sizeOf = ({ start, end }: JsonPart): number => end - start;
 
-/** Returns a found value as part of an item. */
+/** Returns a value as part of an item. */
 export function partOf({ bytes, start, end, hasEscapes }: ScannedValue): JsonPart {
   return { bytes, start, end, hasEscapes };
 }
@@ -154,9 +155,9 @@ function compileLanes(
 }
 
 /**
- * Compiles a condition on records: true holds, false and null do not. Any other result, and an
- * expression that cannot be evaluated, is a mistake that must not pass unnoticed.
- * @throws RangeError on an invalid expression; the condition throws MappingFailure
+ * Compiles a condition on records, which holds for true, but not for false and null. For any other
+ * result, and for an expression that fails, it throws MappingFailure, so that mistakes are noticed.
+ * @throws RangeError for an invalid expression
  */
 function compileCondition(text: string, option: string, input: EventInput): () => boolean {
   const part = new MappedPart(text, option, input);
@@ -170,7 +171,7 @@ function compileCondition(text: string, option: string, input: EventInput): () =
 
 const LOWER_T = 0x74;
 
-/** Returns a text or a number as a key; null where the expression finds nothing. @throws MappingFailure */
+/** Returns a string or a number as a key, or null if the expression finds nothing. @throws MappingFailure */
 function keyOf(part: MappedPart): Buffer | null {
   const found = part.find();
   if (isAbsent(found)) return null;
@@ -181,13 +182,13 @@ function keyOf(part: MappedPart): Buffer | null {
   return key;
 }
 
-/** The headers of those names, in the record's order. */
+/** Returns the headers with these names, in the record's order. */
 function pickHeaders(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
   if (names.length === 0 || headers.length === 0) return NO_HEADERS;
   return headers.filter(([name]) => names.includes(name));
 }
 
-/** Memory of headers, bytes. */
+/** Returns the memory of headers in bytes. */
 function headerBytes(headers: RecordHeaders): number {
   let bytes = 0;
   for (const [name, value] of headers) bytes += 2 * (name.length + (value?.length ?? 0)) + 8;

@@ -1,4 +1,4 @@
-/** Content type of an event, which reviews and imports share. */
+/** Content type of an event. Used by reviews and imports. */
 import {
   isAbsent,
   textOfString,
@@ -19,20 +19,21 @@ export type TypeSource =
   | { readonly constant: string }
   | {
       readonly field: string;
-      /** Types of the values found. Numbers, true and false are looked up as JSON writes them. */
+      /** Types by the values found. Numbers, true and false are looked up by their JSON text. */
       readonly map?: Readonly<Record<string, string>> | undefined;
-      /** The type of a value that is not in the map, or missing. Absent: a dead letter. */
+      /** Type for a value that is missing or not in the map. Without it, the record becomes a dead letter. */
       readonly otherwise?: string | undefined;
     };
 
 const OPTION = 'source.mapping.type';
-/** It is in the record of the job, in metrics and in each call about the batch. */
+/** Types appear in the record of the job, in metrics, and in each call about the batch. */
 const MAX_TYPE_LENGTH = 256;
 
 /**
- * Compiles a mapping. The function finds the type of the current event. Its argument `accepted`:
- * before, so that the list of allowed types does not apply. It throws MappingFailure.
- * @throws RangeError on an invalid expression
+ * Compiles a mapping. The function returns the type of the current event, or throws MappingFailure.
+ * If its argument `accepted` is true, the event was accepted before and the list of allowed types
+ * does not apply.
+ * @throws RangeError for an invalid expression
  */
 export function compileType(
   source: TypeSource,
@@ -43,7 +44,7 @@ export function compileType(
   return (accepted) => {
     const type = find();
     if (accepted || allowed === undefined || allowed.includes(type)) return type;
-    const message = `the content type is not one of those allowed: ${allowed.join(', ')}`;
+    const message = `the content type is not in the allowed list: ${allowed.join(', ')}`;
     throw new MappingFailure('type_not_allowed', message);
   };
 }
@@ -72,14 +73,14 @@ function finder(source: TypeSource, input: EventInput): () => string {
   };
 }
 
-/** Text of the value found last, which many events share: its string is not made again. */
+/** Text of the last value found. Many events share it, so its string is reused. */
 class LastText {
   readonly #json = Buffer.alloc(MAX_TYPE_LENGTH);
   #length = -1;
   #text: string | undefined;
 
   of(found: ScannedValue): string | undefined {
-    // A missing value has the place of one before.
+    // A missing value still has the position of an earlier one.
     if (found.type === MISSING) return undefined;
     const { bytes, start, end } = found;
     const json = this.#json;
@@ -93,7 +94,7 @@ class LastText {
   }
 }
 
-/** Returns a string, a number, true or false as text; undefined for anything else. 10.00 is 10 here. */
+/** Returns a string, a number, true or false as text, otherwise undefined. 10.00 becomes 10. */
 function scalarText(found: ScannedValue): string | undefined {
   if (found.type === STRING) return textOfString(found);
   if (found.type === NUMBER) return String(Number(writtenText(found)));

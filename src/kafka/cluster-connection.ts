@@ -1,4 +1,4 @@
-/** Connection to the cluster without a consumer around it: single requests, repeated while their failure is transient. */
+/** Connection to the cluster for single requests, without a consumer. Retries transient failures. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartitionRange } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -6,12 +6,12 @@ import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain, isTransient, protocolErrorOf, type RequestedAccess, toOffset } from './errors.ts';
 import type { KafkaBroker, KafkaCluster, PartitionMetadata } from './kafkajs/shapes.ts';
 
-/** For kafkajs's own requests, to connect and for metadata. */
+/** Retries of kafkajs's own requests: to connect, and for metadata. */
 const RETRY = { initialRetryTime: 100, retries: 2 };
 const METADATA_MAX_AGE_MS = 300_000;
 const CLOSE_GRACE_MS = 500;
 const PATIENCE_MS = 3_000;
-/** Pause before the first retry; doubles. A transaction's markers take a few milliseconds. */
+/** Pause before the first retry; doubles. The markers of a transaction take a few milliseconds. */
 const FIRST_RETRY_MS = 5;
 const MAX_RETRY_MS = 2_000;
 
@@ -21,14 +21,14 @@ interface OpenCluster {
   requests: number;
 }
 
-/** Connects with its first request, and again after it was closed or a request failed permanently. */
+/** Connects at the first request, and again after a close or a permanent failure of a request. */
 export class ClusterConnection {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
   readonly #patienceMs: number;
   #open: OpenCluster | undefined;
   #closed = false;
-  /** Explanation of the last transient failure, if nothing succeeded since. */
+  /** Explanation of the last transient failure, if no request has succeeded since. */
   lastFailure: string | undefined;
 
   /** @param patienceMs time for retries after the first failure of a request */
@@ -39,9 +39,9 @@ export class ClusterConnection {
   }
 
   /**
-   * Runs a request, again with newer metadata while its failure is transient.
+   * Runs a request. Repeats it with refreshed metadata while its failure is transient.
    * @param what completes the message "cannot …"
-   * @throws Error with cause and remedy; the signal's reason once it is aborted
+   * @throws Error with cause and remedy, or the signal's reason once it is aborted
    */
   async request<T>(
     what: string,
@@ -70,7 +70,7 @@ export class ClusterConnection {
         giveUpMs ??= performance.now() + patienceMs;
         const why = explain(error, { principal: security?.principal, ...access });
         if (!isTransient(error) || performance.now() >= giveUpMs) {
-          // kafkajs requests all topics that it knows, and fails for all when one is gone.
+          // kafkajs requests all topics that it knows, and fails for all of them if one is missing.
           if (this.#open === open) this.#open = undefined;
           throw new Error(`cannot ${what}: ${why}`, { cause: error });
         }
@@ -80,19 +80,19 @@ export class ClusterConnection {
         if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS')
           await open.cluster.refreshMetadata().catch(() => undefined);
       } finally {
-        // Not while other requests are in flight on it.
+        // A replaced connection is closed after its last request.
         if (--open.requests === 0 && this.#open !== open) void close(open);
       }
     }
   }
 
-  /** Refuses further requests, and cuts off those in flight after a grace. Repeatable. */
+  /** Rejects further requests, and cuts off those in flight after a grace period. Idempotent. */
   async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
     this.#closed = true;
     await this.disconnect(graceMs);
   }
 
-  /** Closes the sockets; the next request opens them again. */
+  /** Closes the sockets. The next request opens them again. */
   async disconnect(graceMs = CLOSE_GRACE_MS): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
@@ -108,7 +108,7 @@ export class ClusterConnection {
 const close = ({ client, cluster }: OpenCluster, graceMs = CLOSE_GRACE_MS) =>
   client.close(() => cluster.disconnect(), graceMs);
 
-/** Returns the broker for requests that need no other one. */
+/** Returns the broker for requests that any broker can serve. */
 export async function controllerOf(cluster: KafkaCluster): Promise<KafkaBroker> {
   await cluster.refreshMetadataIfNecessary();
   return await cluster.findControllerBroker();
@@ -128,7 +128,7 @@ export async function coordinatorOf(
   });
 }
 
-/** Returns a group in Kafka's words; one that does not exist is `Dead`. */
+/** Returns a group with Kafka's names. A group that does not exist has the state `Dead`. */
 export async function describeGroup(cluster: KafkaCluster, id: string) {
   const coordinator = await coordinatorOf(cluster, 'group', id);
   const [group] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
@@ -138,8 +138,8 @@ export async function describeGroup(cluster: KafkaCluster, id: string) {
 const retriable = (error: Error): Error => Object.assign(error, { retriable: true });
 
 /**
- * Returns the partitions of a topic, at most some minutes old.
- * @throws Error, transient, when a refresh that began before the topic was requested has ended last
+ * Returns the partitions of a topic, from metadata that are at most a few minutes old.
+ * @throws Error (transient) if the last refresh began before the topic was requested
  */
 export async function knownPartitions(
   cluster: KafkaCluster,
@@ -153,8 +153,8 @@ export async function knownPartitions(
 }
 
 /**
- * Returns the brokers that lead the partitions, each with those that it leads.
- * @throws Error for a partition that does not exist; transient, because metadata may be old
+ * Returns the brokers that lead the partitions, each with the partitions that it leads.
+ * @throws Error for a partition that does not exist. Transient, because the metadata may be old
  */
 export async function leadersOf(
   cluster: KafkaCluster,
@@ -174,11 +174,11 @@ export async function leadersOf(
 
 export const READ_UNCOMMITTED = 0;
 export const READ_COMMITTED = 1;
-/** Timestamps with a meaning of their own in the protocol. */
+/** Timestamps with a special meaning in the protocol. */
 export const LATEST = -1;
 export const EARLIEST = -2;
 
-/** Lists the first offset of each partition at or after a time. A partition without one is left out. */
+/** Lists the first offset of each partition at or after a time. Partitions without such an offset are left out. */
 export async function listOffsets(
   cluster: KafkaCluster,
   topic: string,
@@ -198,7 +198,7 @@ export async function listOffsets(
 
 /**
  * Returns start and end of partitions for a read_committed consumer.
- * @throws RangeError for a partition without an answer: a made-up offset would begin the topic again
+ * @throws RangeError if the brokers return no offset, since a default would restart the topic
  */
 export async function rangesOf(
   cluster: KafkaCluster,
@@ -215,10 +215,12 @@ export async function rangesOf(
   );
 }
 
-/** @throws RangeError */
+/** Returns the value of a partition. @throws RangeError if the brokers returned none */
 export function answered<T>(answers: ReadonlyMap<number, T>, partition: number, topic: string): T {
   const answer = answers.get(partition);
   if (answer === undefined)
-    throw new RangeError(`the brokers gave no offset of partition ${partition} of topic ${topic}`);
+    throw new RangeError(
+      `the brokers returned no offset for partition ${partition} of topic ${topic}`,
+    );
   return answer;
 }

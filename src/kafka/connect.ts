@@ -1,4 +1,4 @@
-/** Kafka clients: one kafkajs instance for each use, with sockets that can all be ended at once. */
+/** Kafka clients: one kafkajs instance per use, whose sockets can all be closed at once. */
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -18,22 +18,22 @@ import type { KafkaCluster } from './kafkajs/shapes.ts';
 import type { Security } from './security/security.ts';
 import { SecurityError } from './security/security-error.ts';
 
-/** Requests that brokers answer only once other members of the group have done their part. */
+/** Requests to which brokers respond only after other group members have acted. */
 const HELD_BACK = /^(JoinGroup|SyncGroup)$/;
-/** A broker that nothing was sent to for this long is forgotten: it may be gone permanently. */
+/** Time without a request after which a broker is forgotten, because it may be gone permanently. */
 const FORGOTTEN_MS = 60_000;
 
 interface BrokerState {
-  /** Monotonic clock, ms; undefined: it has answered since the last request. */
+  /** Start of the silence (monotonic clock, ms); undefined since the last response. */
   unansweredMs: number | undefined;
   lastSentMs: number;
   inFlight: number;
 }
 
 /**
- * Silence of brokers: the time since the first request, or attempt to connect, that a broker has
- * not answered since. A frozen broker closes no connection and refuses none, so a failed request
- * would show it only after its timeout.
+ * Silence of brokers. A broker's silence begins with its first request or connection attempt after
+ * its last response. A frozen broker neither closes nor refuses connections, so a failed request
+ * would reveal it only after its timeout.
  */
 export class BrokerSilence {
   readonly #now: () => number;
@@ -45,8 +45,8 @@ export class BrokerSilence {
   }
 
   /**
-   * Notes a request, or an attempt to connect.
-   * @returns to be called at its end, with whether the broker has answered
+   * Records a request or a connection attempt.
+   * @returns a function to call at its end, with whether the broker has responded
    */
   sent(broker: string, what: string): (answered: boolean) => void {
     const nowMs = this.#now();
@@ -65,7 +65,7 @@ export class BrokerSilence {
     };
   }
 
-  /** Least silence of a broker, ms. */
+  /** Shortest silence of all brokers, ms. */
   get silentMs(): number {
     const nowMs = this.#now();
     for (const [broker, { inFlight, lastSentMs }] of this.#brokers)
@@ -77,24 +77,25 @@ export class BrokerSilence {
   }
 }
 
-// Log of kafkajs, through the project's logger: what an operator can use, at a fitting level.
+// kafkajs's log, written through the project's logger at the levels that operators need.
 
 /**
- * Lines that are normal while brokers start, groups form or a client is closed, and refusals that
- * the adapter reports itself, with the remedy. `Response …` lines repeat the error of their request.
+ * Lines that are normal while brokers start, groups form or a client closes, and rejections that
+ * the adapter reports itself with the remedy. `Response …` lines repeat the error of their request.
  */
 const BENIGN =
   /\bResponse \w+\(key|this Kafka client is closed|given up before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
 
-/** Different lines of a client in five minutes: a few for each broker of a large cluster. */
+/** Maximum number of different lines of a client in five minutes: a few per broker of a large cluster. */
 const MOST_LINES = 200;
 
-/** Names of fields that never hold content or secrets (I6); everything else is dropped. */
+/** Fields that never contain content or secrets (I6). All others are dropped. */
 const FIELDS = ['broker', 'groupId', 'memberId', 'topic', 'partition', 'error'] as const;
 
 /**
- * Returns the `logCreator` for kafkajs. Errors become warnings: the adapter reports those that
- * remain. Repeated lines are debug lines: every producer logs an absent broker, at every retry.
+ * Returns the `logCreator` for kafkajs. Errors become warnings, because the adapter reports those
+ * that persist. Repeated lines become debug lines: every producer logs an absent broker at every
+ * retry.
  */
 export function clientLog(
   logger: Logger,
@@ -116,20 +117,20 @@ export function clientLog(
 }
 
 export interface ConnectOptions {
-  /** `host:port` of some brokers; the others are found through them. */
+  /** `host:port` of some brokers, through which the others are found. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Absent: plain connections without a login. */
+  /** Absent for plain connections without a login. */
   readonly security?: Security;
-  /** Operations on topics (READ, WRITE, READ and WRITE), for messages about missing rights. */
+  /** Operations on each topic (READ, WRITE, READ and WRITE), for messages about missing rights. */
   readonly uses?: ReadonlyMap<string, string>;
-  /** The same for groups; READ by default. */
+  /** Operation on the group, for the same messages. Default: READ. */
   readonly groupUse?: string;
-  /** Told of requests and answers. */
+  /** Observer of requests and responses. */
   readonly silence?: BrokerSilence;
   /** Default 5,000 ms. */
   readonly connectionTimeoutMs?: number;
-  /** Longest wait for an answer. Default 30,000 ms. */
+  /** Maximum wait for a response. Default 30,000 ms. */
   readonly requestTimeoutMs?: number;
 }
 
@@ -137,9 +138,7 @@ const KEEP_ALIVE_MS = 60_000;
 const TLS_ALERT = 0x15;
 const TLS_MAJOR = 3;
 
-/**
- * One kafkajs instance. Uses must not share one: they would share a cache of committed offsets.
- */
+/** A kafkajs instance. Uses must not share one: its clients share a cache of committed offsets. */
 export class Client {
   readonly kafka: KafkaClient;
   readonly #security: Security | undefined;
@@ -165,20 +164,20 @@ export class Client {
       logLevel: logLevel.WARN,
       logCreator: clientLog(logger),
     };
-    // kafkajs's types know no mechanism without its built-in provider's options.
+    // kafkajs's types allow no mechanism without the options of its built-in provider.
     this.kafka = new Kafka(config as object as KafkaConfig);
   }
 
   /**
-   * Ends the client: `disconnect` gets `graceMs`, then its sockets are cut and no new one can be
-   * opened. Repeatable, never throws.
+   * Ends the client. `disconnect` gets `graceMs`; then all sockets are closed, and no new one can
+   * be opened. Idempotent, never throws.
    */
   async close(disconnect: () => Promise<unknown>, graceMs: number): Promise<void> {
     if (this.#closed) return;
     await settledWithin(disconnect(), graceMs);
     this.#closed = true;
     for (const socket of this.#sockets) {
-      // kafkajs rejects the requests in flight only for a socket that ends with an error.
+      // kafkajs rejects the requests in flight only if the socket ends with an error.
       if (socket.writableEnded) socket.destroy();
       else socket.destroy(new Error(CLIENT_CLOSED));
     }
@@ -201,8 +200,8 @@ export class Client {
 }
 
 /**
- * Some brokers answer a request in plain text with a TLS alert before they close; kafkajs would
- * take it for the length of a very long answer.
+ * Some brokers respond to a plain-text request with a TLS alert before they close the connection.
+ * kafkajs would read the alert as the length of a very long response.
  */
 function noticeTls(socket: Socket): Socket {
   return socket.once('data', (first: Buffer) => {
@@ -216,8 +215,8 @@ function noticeTls(socket: Socket): Socket {
 }
 
 /**
- * Returns the cluster connection inside a kafkajs consumer, for requests that need no group:
- * kafkajs hands it to assigners. The consumer is never run, so that its group never exists.
+ * Returns the cluster connection inside a kafkajs consumer, which kafkajs passes to assigners. It
+ * serves requests that need no group. The consumer never runs, so its group never exists.
  */
 export function clusterOf(client: Client, metadataMaxAgeMs: number): KafkaCluster {
   let cluster: unknown;

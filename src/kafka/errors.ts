@@ -1,11 +1,11 @@
-/** Failures of Kafka: what an error of kafkajs means, and what an operator does about it. */
+/** Failures of Kafka: the meaning of kafkajs's errors, and the remedies for operators. */
 import type { TransactionFailure } from '../core/ports/kafka.ts';
 import { CLOSED_IN_HANDSHAKE, SecurityError, tlsRemedy } from './security/security-error.ts';
 
-/** Message of the error that a socket factory throws once its client is closed (connect.ts). */
+/** Message of the error that a socket factory throws after its client was closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';
 
-/** Access that a request needs, as far as the caller knows: names the missing right (ACL). */
+/** Access that a request needs, as far as the caller knows it. Used to name a missing right (ACL). */
 export interface RequestedAccess {
   /** Operation on the topic: READ, WRITE, DESCRIBE_CONFIGS, CREATE. */
   readonly operation?: string | undefined;
@@ -15,11 +15,11 @@ export interface RequestedAccess {
   readonly groupOperation?: string | undefined;
   /** Prefix of the transactional ids. */
   readonly transactionalIds?: string | undefined;
-  /** `User:…`, as brokers know this client. */
+  /** `User:…`, the principal as which brokers know this client. */
   readonly principal?: string | undefined;
 }
 
-/** An error of kafkajs, its patches or Node. */
+/** Error of kafkajs, its patches or Node. */
 type KafkaFailure = Error & {
   readonly type?: unknown;
   readonly code?: unknown;
@@ -27,7 +27,7 @@ type KafkaFailure = Error & {
   readonly retriable?: unknown;
   /** `host:port` of a connection that failed. */
   readonly broker?: unknown;
-  /** Topic that an answer refused (kafkajs/response-patches.ts). */
+  /** Topic that a response rejected (kafkajs/response-patches.ts). */
   readonly topic?: unknown;
   /** SASL mechanisms that the listener offers (same file). */
   readonly offered?: readonly string[];
@@ -35,7 +35,7 @@ type KafkaFailure = Error & {
 
 const MAX_CAUSES = 8;
 
-/** The error and its causes, from the outside in. */
+/** Yields the error and its causes, starting with the outermost. */
 function* causesOf(error: unknown): Generator<KafkaFailure> {
   let at = error;
   for (let depth = 0; at instanceof Error && depth < MAX_CAUSES; depth++) {
@@ -45,7 +45,7 @@ function* causesOf(error: unknown): Generator<KafkaFailure> {
   }
 }
 
-/** The first value that one of the causes has. */
+/** Returns the first value that `pick` finds in the error or its causes. */
 function firstIn<T>(error: unknown, pick: (cause: KafkaFailure) => T | undefined): T | undefined {
   for (const cause of causesOf(error)) {
     const value = pick(cause);
@@ -57,25 +57,25 @@ function firstIn<T>(error: unknown, pick: (cause: KafkaFailure) => T | undefined
 const securityErrorOf = (error: unknown) =>
   firstIn(error, (cause) => (cause instanceof SecurityError ? cause : undefined));
 
-/** Returns the protocol error in an error and its causes (`MESSAGE_TOO_LARGE`, …). */
+/** Returns the protocol error (`MESSAGE_TOO_LARGE`, …) in an error or its causes. */
 export function protocolErrorOf(error: unknown): string | undefined {
   return firstIn(error, ({ type, message }) => {
     if (typeof type !== 'string') return undefined;
-    // kafkajs's table ends at 88.
+    // kafkajs's table ends at code 88.
     return message === 'Unknown error code 90' ? 'PRODUCER_FENCED' : type;
   });
 }
 
-/** True if an error comes from a client that was closed on purpose. */
+/** Returns true if an error comes from a client that was closed on purpose. */
 export function isClientClosed(error: unknown): boolean {
   return [...causesOf(error)].some(({ message }) => message.includes(CLIENT_CLOSED));
 }
 
-/** Not retriable in kafkajs's table, and yet a matter of time. */
+/** Transient errors that kafkajs's table treats as permanent. */
 const TRANSIENT =
   /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
 
-/** True if the same request may succeed a moment later. */
+/** Returns true if the same request may succeed a moment later. */
 export function isTransient(error: unknown): boolean {
   if (isClientClosed(error)) return false;
   const security = securityErrorOf(error);
@@ -99,10 +99,10 @@ const TRANSACTION_FAILURES: readonly (readonly [TransactionFailure, RegExp])[] =
   ],
 ];
 
-/** Answers to EndTxn that prove that it changed nothing. Others may follow a durable commit. */
+/** Responses to EndTxn that prove that it had no effect. Others may follow a durable commit. */
 const COMMIT_REFUSED = /^(TRANSACTIONAL_ID_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
 
-/** `sending`: no commit was sent, so that nothing can have become visible. */
+/** While `sending`, no commit has been requested, so nothing can have become visible. */
 export type TransactionPhase = 'sending' | 'committing';
 
 export function transactionFailure(error: unknown, phase: TransactionPhase): TransactionFailure {
@@ -116,8 +116,8 @@ const REFUSED =
   /_AUTHORIZATION_FAILED$|^(SASL_AUTHENTICATION_FAILED|ILLEGAL_SASL_STATE|UNSUPPORTED_SASL_MECHANISM|INVALID_TOPIC_EXCEPTION|INVALID_REPLICATION_FACTOR|INVALID_CONFIG|POLICY_VIOLATION)$/;
 
 /**
- * Sorts the failure of a tool's request. `refused`: repeating it does not help. `unreachable`: no
- * answer, or not in time. undefined: the error does not come from Kafka.
+ * Classifies the failure of a tool's request. `refused`: a retry does not help. `unreachable`: no
+ * response, or none in time. undefined: the error does not come from Kafka.
  */
 export function requestFailure(error: unknown): 'refused' | 'unreachable' | undefined {
   const security = securityErrorOf(error);
@@ -140,14 +140,14 @@ const REMEDIES: Readonly<Record<string, string>> = {
     "choose a transaction timeout not above the broker's transaction.max.timeout.ms",
   INVALID_TIMESTAMP:
     "the clock of this machine differs from the brokers' by more than the topic's message.timestamp.after.max.ms or message.timestamp.before.max.ms: correct the clock",
-  LEADER_NOT_AVAILABLE: 'start the broker that holds it',
+  LEADER_NOT_AVAILABLE: 'start the broker that hosts the partition',
   MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or write less per record",
   ILLEGAL_SASL_STATE:
     'this listener does not use SASL: set kafka.sasl.mechanism to none, or use the port of a SASL listener',
   UNSUPPORTED_SASL_MECHANISM: 'choose another kafka.sasl.mechanism',
 };
 
-/** Rights by the error that reports that they are missing. */
+/** Missing rights, by the error that reports them. */
 const MISSING_RIGHTS: Readonly<
   Record<string, (access: RequestedAccess, refusedTopic: string | undefined) => string>
 > = {
@@ -172,14 +172,14 @@ const UNREACHABLE =
   /[Cc]losed connection|Connection (closed|timeout|error)|ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH/;
 const CHECK_BROKERS = 'check that the brokers run';
 
-/** Returns one sentence with cause and remedy. Never holds content or secrets. */
+/** Returns one sentence with cause and remedy. It never contains content or secrets. */
 export function explain(error: unknown, access: RequestedAccess = {}): string {
   const security = securityErrorOf(error);
   if (security !== undefined) return security.message;
   const type = protocolErrorOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (type !== undefined) {
-    // Explained before.
+    // Already explained.
     if (message.includes(`${type}: `)) return message;
     const offered = firstIn(error, (cause) => cause.offered);
     return [
@@ -196,7 +196,7 @@ export function explain(error: unknown, access: RequestedAccess = {}): string {
   return `${message}; ${CHECK_BROKERS}, that their addresses are right, and whether this port requires TLS (kafka.tls.enabled) or a login (kafka.sasl.mechanism)`;
 }
 
-/** Explains a TLS handshake that failed, with the option to change. */
+/** Explains a failed TLS handshake, with the option to change. */
 function handshakeFailure(error: unknown): string | undefined {
   const address = firstIn(error, ({ broker }) => (typeof broker === 'string' ? broker : undefined));
   return firstIn(error, ({ code, message }) => {
@@ -210,8 +210,8 @@ function handshakeFailure(error: unknown): string | undefined {
 }
 
 /**
- * True if certificates or the lack of TLS keep this client out. A broker that goes away in a
- * handshake may be back.
+ * Returns true if certificates or missing TLS keep this client out. A broker that closes the
+ * connection during a handshake may come back.
  */
 function isHandshakeFailure(error: unknown): boolean {
   return (
@@ -220,7 +220,7 @@ function isHandshakeFailure(error: unknown): boolean {
   );
 }
 
-/** Offset that a number does not hold exactly (ADR 0024): a log that has grown so far cannot be read. */
+/** Offset that a JavaScript number cannot represent (ADR 0024). A log with such offsets cannot be read. */
 export class UnusableOffset extends RangeError {
   override readonly name = 'UnusableOffset';
   /** A retry does not help. */

@@ -1,6 +1,6 @@
 /**
- * Ports of the kinds to the Content Review Service. `packages/client/src/service/client.ts`
- * implements them. Every method rejects with a ServiceError, or with the reason of the signal.
+ * Ports to the Content Review Service, implemented by `packages/client/src/service/client.ts`.
+ * Every method rejects with a ServiceError or the signal's reason.
  */
 
 interface CallSettings {
@@ -8,7 +8,7 @@ interface CallSettings {
 }
 
 interface Uploads {
-  /** PUT to a presigned URL, with Content-Length and exactly this Content-Type, unauthorized. */
+  /** PUT to a presigned URL with Content-Length and exactly this Content-Type, without authorization. */
   upload(
     url: string,
     body: Buffer,
@@ -18,14 +18,14 @@ interface Uploads {
 
 export interface NewBatch {
   readonly batchId: string;
-  /** Presigned and secret (I6). */
+  /** Presigned URL. Secret (I6). */
   readonly uploadUrl: string;
 }
 
 export interface BatchState {
   /** batch_status in the spelling of the service. */
   readonly rawStatus: string;
-  /** Presigned and secret (I6). Present when the batch is finished. */
+  /** Presigned URL. Secret (I6). Present if the batch is finished. */
   readonly downloadUrl: string | undefined;
   readonly counts: { readonly success: number | undefined; readonly error: number | undefined };
 }
@@ -41,7 +41,7 @@ export interface ReviewService extends Uploads {
 
 export interface NewImport {
   readonly importId: string;
-  /** Presigned and secret (I6). */
+  /** Presigned URL. Secret (I6). */
   readonly uploadUrl: string;
 }
 

@@ -1,34 +1,34 @@
-/** Terminal records of all kinds: their common members, around the members of the kind. */
+/** Terminal records of all kinds: the common members around the members of the kind. */
 import { isUtf8 } from 'node:buffer';
 import { DEAD_LETTER_HEADERS, eventId } from '../core/outcome/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { Header, OutgoingRecord, RecordHeaders, SourceCoordinate } from '../core/record.ts';
 
-// Parts that the terminal records of all kinds share: their source, and an id to deduplicate by.
+// Parts common to the terminal records of all kinds: their source, and an id for deduplication.
 
-/** Header for consumers that deduplicate. A source header of this name is replaced. */
+/** Header for consumers that deduplicate. Replaces a source header of this name. */
 const EVENT_ID_HEADER = DEAD_LETTER_HEADERS.eventId;
 
-/** Source of a terminal record: an item, or a record that is gone. */
+/** Source of a terminal record: an item, or a record that no longer exists. */
 export interface TerminalSource extends SourceCoordinate {
-  /** Negative when the source record has none. */
+  /** Negative if the source record has no timestamp. */
   readonly timestampMs: number;
   readonly key: Buffer | string | null;
-  /** Key of the terminal record, where it is another. */
+  /** Key of the terminal record, if it differs from `key`. */
   readonly outputKey?: Buffer | string | null | undefined;
   readonly headers: RecordHeaders | undefined;
   readonly replay: number;
 }
 
-/** The key of a terminal record. */
+/** Returns the key of a terminal record. */
 export function terminalKey({ key, outputKey }: TerminalSource): Buffer | string | null {
   return outputKey === undefined ? key : outputKey;
 }
 
-/** Latest instant that a date can hold, ms. A producer that counts in nanoseconds is beyond it. */
+/** Latest time of a Date in ms. Timestamps of a producer that counts in nanoseconds exceed it. */
 export const MAX_DATE_MS = 8.64e15;
 
-/** JSON members of `source`, without its braces and its topic. */
+/** Returns the JSON members of `source` without its braces and its topic. */
 export function sourceMembers({ partition, offset, key, timestampMs }: TerminalSource): string {
   return (
     `"partition":${partition},"offset":${offset},"key":${keyJson(key)}` +
@@ -36,7 +36,7 @@ export function sourceMembers({ partition, offset, key, timestampMs }: TerminalS
   );
 }
 
-/** The headers of a terminal record: those that travel, and the event id. */
+/** Returns the headers of a terminal record: the copied ones, and the event id. */
 export function terminalHeaders(headers: RecordHeaders | undefined, id: string): RecordHeaders {
   const own: Header = [EVENT_ID_HEADER, id];
   return headers === undefined
@@ -44,7 +44,7 @@ export function terminalHeaders(headers: RecordHeaders | undefined, id: string):
     : [...headers.filter(([name]) => name !== EVENT_ID_HEADER), own];
 }
 
-/** A key that is not text becomes base64, with a member that marks it. */
+/** Returns a key as JSON. A key that is not text becomes base64, with a member that marks it. */
 export function keyJson(key: Buffer | string | null): string {
   if (key === null) return 'null';
   if (typeof key === 'string') return JSON.stringify(key);
@@ -60,8 +60,9 @@ export interface RecordError {
 
 /**
  * Assembles a terminal record.
- * @param topic the source topic @param members JSON members of the kind, without braces
- * @throws RangeError when the time of the job is invalid
+ * @param topic the source topic
+ * @param members JSON members of the kind, without braces
+ * @throws RangeError if the time of the job is invalid
  */
 export function terminalRecord(
   topic: string,
@@ -75,7 +76,7 @@ export function terminalRecord(
     `,${sourceMembers(source)}},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`;
   return {
     key: terminalKey(source),
-    // Bytes at once: a concatenated string keeps all its parts alive, thousands of times in a chunk.
+    // Converted to bytes at once: a concatenated string keeps its parts alive, thousands of times per chunk.
     value: Buffer.from(value),
     headers: terminalHeaders(source.headers, id),
   };

@@ -1,4 +1,4 @@
-/** Read-only view of a pipeline for the console (core/pipeline-view.ts). */
+/** Builds the state of a pipeline that the console shows (core/pipeline-view.ts). */
 import type {
   ControlView,
   JobPhase,
@@ -15,14 +15,14 @@ import type { Losses } from './shard/losses.ts';
 import type { JobReport } from './shard/owned-shard.ts';
 import type { ShardWorker } from './shard/worker.ts';
 
-/** Bounds of a view: below 100 kB at 200 shards with thousands of batches. */
+/** Limits that keep a view below 100 kB at 200 shards with thousands of batches. */
 const MAX_JOBS = 50;
 const MAX_SHARDS = 256;
-/** Source partitions of a shard. */
+/** Maximum number of source partitions shown for a shard. */
 const MAX_POSITIONS = 4;
 const MAX_BREAKERS = 20;
 const MAX_WAITERS = 8;
-/** Longest content type shown. */
+/** Maximum length of a content type. */
 const TYPE_CHARACTERS = 120;
 
 export interface Seen {
@@ -30,7 +30,7 @@ export interface Seen {
   readonly options: PipelineOptions;
   /** undefined before the start is complete. */
   readonly context: PipelineContext | undefined;
-  /** undefined while it is unknown. */
+  /** undefined if unknown. */
   readonly lag: number | undefined;
   /** Shards assigned to this member. */
   readonly slots: readonly {
@@ -80,7 +80,7 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
   };
 }
 
-/** Command in force in any shard, as the newest revision has it. */
+/** Returns the hold with the newest revision among the owned shards; null if there is none. */
 function viewControl(controls: readonly ShardControl[]): ControlView | null {
   const newest = controls.toSorted((a, b) => b.revision - a.revision).find(({ hold }) => hold);
   if (newest?.hold === undefined) return null;

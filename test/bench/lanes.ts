@@ -48,8 +48,8 @@ export async function measureLanes(
   await writeAll(kafka.brokers, topic, load('archive'));
   const uploadBytesPerSecond = UPLOAD_BYTES_PER_SECOND;
   const whole = { ...setup, topic, records: 0, uploadBytesPerSecond };
-  return await withConnector(kafka, directory, whole, async (stack, replicas) => {
-    await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
+  return await withConnector(kafka, directory, whole, async (stack, replica) => {
+    await replica.logged('owns the shard');
     const reader = new TopicReader(kafka.brokers, stack.topics.decisions);
     const producer = new RawProducer(kafka.brokers);
     const live = load('live');

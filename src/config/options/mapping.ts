@@ -39,9 +39,9 @@ export const mappingOptions = group(
         if ((field === undefined) === (constant === undefined))
           throw new OptionRefusal('exactly one of field and constant');
         if (constant !== undefined && (map ?? otherwise) !== undefined)
-          throw new OptionRefusal('map and otherwise go with field');
+          throw new OptionRefusal('map and otherwise require field');
         if (map === undefined && otherwise !== undefined)
-          throw new OptionRefusal('otherwise goes with map');
+          throw new OptionRefusal('otherwise requires map');
         if (field === undefined) return { constant: constant ?? '' };
         return { field, ...(map && { map }), ...(otherwise && { otherwise }) };
       },
@@ -51,9 +51,9 @@ export const mappingOptions = group(
       'value',
       'Id of the decision to look up. value: the whole value is the id.',
     ),
-    metadata: expression('Object that the decision returns; an event may lack it.', 'metadata'),
+    metadata: expression('Object to return in the decision; optional in an event.', 'metadata'),
     expectedResult: expression(
-      'Result that the producer expects, for comparison; an event may lack it.',
+      'Result expected by the producer, for comparison; optional in an event.',
       'expected_result',
     ),
   },
@@ -61,12 +61,12 @@ export const mappingOptions = group(
 
 export const filterOption = optional(
   expression(
-    "Expression that is true for the records to process, such as status == 'public'. False or null: skipped and counted; any other result makes a dead letter.",
+    "Expression that is true for the records to process, such as status == 'public'. With false or null, a record is skipped and counted; with any other result, it becomes a dead letter.",
   ),
   'none',
 );
 
-/** Expression in a mapping, or the word: undefined in the typed configuration. */
+/** Option with an expression in a mapping, or `word`, which is undefined in the typed configuration. */
 export function fieldOr(word: string, help: string): Value<string | undefined, ''> {
   return optional(
     value({

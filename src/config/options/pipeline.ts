@@ -35,11 +35,11 @@ const output = group('Decisions.', {
   includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',
-    'Key of a decision: that of its event, or the text or number that an expression finds in it (null: none).',
+    'Key of a decision. source: the key of its event. An expression yields a text, a number, or null for no key.',
   ),
   headers: several(
     text({
-      help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review they are in the upload too.',
+      help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review, the upload contains them too.',
       allowed: 'a text',
     }),
     'header names',
@@ -47,16 +47,16 @@ const output = group('Decisions.', {
   ),
 });
 
-const review = group('Following a batch at the service, and handling its failures.', {
+const review = group('How batches are followed at the service, and how failures are handled.', {
   poll: duration(
-    'Longest wait between two status requests for a batch; the first wait is half a second.',
+    'Maximum wait between two status requests for a batch. The first wait is half a second.',
     '15s',
     '10ms',
     '1h',
   ),
   maxReviewTime: duration('Maximum duration of a review.', '24h', '1s', '365d'),
   onTimeout: choice(
-    'After maxReviewTime: keep waiting (logged and counted once), or end with code review_timeout by onFailure.',
+    'After maxReviewTime: keep waiting (logged and counted once), or end the records with code review_timeout as in onFailure.',
     ['wait', 'error'],
   ),
   onRejectedType: choice(
@@ -64,19 +64,19 @@ const review = group('Following a batch at the service, and handling its failure
     ['pause', 'dead-letter'],
   ),
   pause: duration(
-    'Pause of a content type that is rejected or has five failed batches in a row, and of calls after a rejected API key; then one batch probes.',
+    'Pause of a content type after a rejection or five consecutive failed batches, and of calls after a rejected API key. Then one batch is tried.',
     '30s',
     '100ms',
     '1d',
   ),
   grace: duration(
-    'Time for which the service may not notice an upload, or not know a batch or decision (404, 410), before a new batch replaces it, or the lookup ends.',
+    'Maximum time for which the service may miss an upload, or report a batch or decision as unknown (404, 410). Then a new batch replaces it, or the lookup ends.',
     '10m',
     '1s',
     '1d',
   ),
   attempts: integer(
-    'Attempts at an item before its batch is halved, or the item ends by onFailure.',
+    'Attempts at an item before its batch is halved, or the item ends as in onFailure.',
     3,
     1,
     20,
@@ -98,7 +98,7 @@ const review = group('Following a batch at the service, and handling its failure
   columns: optional(
     several(
       text({
-        help: 'Metadata keys with a column in the uploaded files, for policies. Decisions have all metadata.',
+        help: 'Metadata keys that become columns of the uploaded files, for policies. Decisions return all metadata.',
         allowed: 'a text',
       }),
       'metadata keys',
@@ -121,19 +121,19 @@ const batchLimits = {
 
 const kafka = group('Tuning of the Kafka client of this pipeline.', {
   sessionTimeout: duration(
-    'Silence after which the group reassigns the shards of this instance.',
+    'Time without heartbeats after which the group reassigns the shards of this instance.',
     '30s',
     '1s',
     '30m',
   ),
   transactionTimeout: duration(
-    'Age at which the broker aborts an open transaction; at most its transaction.max.timeout.ms.',
+    "Age at which the broker aborts an open transaction; at most the broker's transaction.max.timeout.ms.",
     '60s',
     '1s',
     '15m',
   ),
   fetchMaxBytes: bytes(
-    'Maximum size of a fetch; an eighth of it per partition. A larger record is fetched alone.',
+    'Maximum size of a fetch; for each partition, an eighth of it. A larger record is fetched alone.',
     '2MiB',
     '64KiB',
     '512MiB',
@@ -205,9 +205,9 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
   }),
   review,
-  objective: group('Service level: metrics, alerts and dashboard compare with it.', {
+  objective: group('Service level objective for metrics, alerts and dashboard.', {
     age: duration('Age of an event by which its decision is due.', '1h', '1s', '365d'),
-    share: share('Share of decisions that must be in time.', 0.99, 0.5, 0.9999),
+    share: share('Share of decisions that must be on time.', 0.99, 0.5, 0.9999),
   }),
   kafka,
 });

@@ -1,7 +1,7 @@
 /**
- * JMESPath evaluator of the library, made safe for hostile records: inherited members are not
- * visible, numbers keep their digits, and every evaluation ends. The library walks the tree through
- * `visit` and `callFunction`: both are overridden (docs/mapping.md).
+ * The library's JMESPath evaluator, made safe for hostile records: inherited members are hidden,
+ * numbers keep their digits, and every evaluation ends. The library walks the tree through `visit`
+ * and `callFunction`, both of which are overridden (docs/mapping.md).
  */
 import { type FunctionSignature, TreeInterpreter } from '@jmespath-community/jmespath';
 import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';
@@ -14,9 +14,9 @@ export type Node = Parameters<typeof TreeInterpreter.search>[0];
 type Given = Parameters<typeof TreeInterpreter.visit>[1];
 type Found = ReturnType<typeof TreeInterpreter.visit>;
 
-/** Budget of a record, in nodes visited and sizes handled: about a fifth of a second. */
+/** Budget per record, in visited nodes and sizes of values: takes about a fifth of a second. */
 const MAX_STEPS = 2_000_000;
-/** Units of compared lists and objects, written as JSON, that cost a step. */
+/** Length of JSON that costs one step when lists and objects are compared, in characters. */
 const UNITS_A_STEP = 4;
 
 class Evaluator extends Interpreter {
@@ -43,7 +43,7 @@ class Evaluator extends Interpreter {
       getTypeName: (value: unknown) => getTypeName(isKeptNumber(value) ? 0 : value),
       callFunction: (name: string, args: Parameters<typeof call>[1]) => {
         const [one, two] = args;
-        // A text may be compared with each entry or part of the other argument.
+        // A text may be compared with every entry or part of the other argument.
         const times = typeof two === 'string' ? sizeOf(one) * sizeOf(two) : 0;
         this.#spend(args.reduce((sum: number, argument) => sum + sizeOf(argument), times));
         const result = call(name, args);
@@ -88,7 +88,7 @@ class Evaluator extends Interpreter {
         return super.visit({ ...node, left, right }, null);
       }
       case 'Slice':
-        // The characters of a text become values of their own.
+        // Each character of a text becomes a value.
         this.#spend(4 * sizeOf(value));
         return super.visit(node, value);
       case 'Flatten': {
@@ -108,7 +108,7 @@ class Evaluator extends Interpreter {
     input.steps += steps;
     if (input.steps > MAX_STEPS) {
       throw new EvaluationProblem(
-        `it takes too long: the expressions for a record may take ${MAX_STEPS} steps together`,
+        `it takes too long: the expressions for a record are limited to ${MAX_STEPS} steps together`,
       );
     }
   }
@@ -123,7 +123,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
 
-/** Messages of the library name types and functions. Messages of the runtime may quote content. */
+/** Keeps the library's own messages, which name types and functions. Others may quote content. */
 function problemOf(error: unknown): EvaluationProblem {
   if (error instanceof EvaluationProblem) return error;
   const { name, message } = error as Error;
@@ -134,5 +134,5 @@ function problemOf(error: unknown): EvaluationProblem {
   );
 }
 
-/** Evaluating never waits, so one is enough for all. */
+/** Shared instance: evaluation is synchronous. */
 export const evaluator = new Evaluator();

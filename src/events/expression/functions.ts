@@ -1,6 +1,6 @@
 /**
- * Functions of expressions that the library does not have, or not as they must be: its own would
- * lose `__proto__`, or take minutes over a hostile text (docs/mapping.md, "The library").
+ * Functions of expressions that the library lacks, or whose implementation there is unsafe: it
+ * would lose `__proto__`, or take minutes for a hostile text (docs/mapping.md, "The library").
  */
 
 import { type InputSignature, TYPE_STRING } from '@jmespath-community/jmespath';
@@ -15,22 +15,22 @@ import { lastHeader } from '../../core/record.ts';
 import { textOf } from '../format.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 
-// Sizes and numbers of the values that expressions handle.
+// Sizes and numbers of values in expressions.
 
-/** Longest text that an expression makes, in UTF-16 units: some would make gigabytes of a megabyte. */
+/** Maximum length of a text that an expression creates, in UTF-16 units: a megabyte could become gigabytes. */
 export const MAX_TEXT = 16 * 1024 * 1024;
 
-/** Characters that cost a step. */
+/** Number of characters that cost one step. */
 const CHARACTERS_A_STEP = 16;
-/** Steps of a member of an object: names are hashed, and large objects are slow. */
+/** Steps per member of an object: names are hashed, and large objects are slow. */
 const STEPS_A_MEMBER = 8;
 
-/** Returns the double of a kept number; any other value as it is. */
+/** Returns a kept number as a double, and any other value unchanged. */
 export function asDouble(value: unknown): unknown {
   return isKeptNumber(value) ? Number(digitsOf(value)) : value;
 }
 
-/** Returns the steps that a function spends on a value: on its entries, members or characters. */
+/** Returns the steps that a function spends on a value, for its entries, members or characters. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Math.ceil(value.length / CHARACTERS_A_STEP);
   if (typeof value !== 'object' || value === null) return 0;
@@ -40,7 +40,7 @@ export function sizeOf(value: unknown): number {
   return size;
 }
 
-/** Returns the least length of a value as JSON; stops once it is more than a limit. */
+/** Returns the minimum length of a value as JSON. Stops once the length exceeds the limit. */
 export function writtenUnits(value: unknown, limit: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (isKeptNumber(value)) return digitsOf(value).length;
@@ -56,14 +56,14 @@ export function writtenUnits(value: unknown, limit: number): number {
   return units;
 }
 
-/** Functions of the library that are offered: those that put the parts of an event together. */
+/** Functions of the library that are supported: those that combine parts of an event. */
 export const OFFERED: ReadonlySet<string> = new Set([
   ...['contains', 'ends_with', 'join', 'keys', 'length', 'lower', 'merge', 'not_null', 'replace'],
   ...['split', 'starts_with', 'to_array', 'to_number', 'to_string', 'trim', 'type', 'upper'],
   'values',
 ]);
 
-/** Signatures that the library does not have, or with more arguments. */
+/** Signatures of functions that the library lacks, or that take more arguments here. */
 export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
   header: [TYPE_STRING],
   key: [],
@@ -73,17 +73,17 @@ export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
   trim: [TYPE_STRING],
 };
 
-/** Parts that a text is taken apart into; more take more steps than an event may have. */
+/** Maximum number of parts of a split text. More would exceed the steps of an event anyway. */
 const MAX_PARTS = 2_000_000;
 
-/** Part of an evaluator that functions use. */
+/** Part of an evaluator that the functions use. */
 interface Evaluation {
   /** The current event. */
   readonly input: () => EventInput;
   readonly spend: (steps: number) => void;
 }
 
-/** Takes the arguments as a list, which the library has checked by their signature. */
+/** Takes the arguments as a list that the library has checked against the signature. */
 type Run = (args: never) => unknown;
 
 export function functionsOf({ input, spend }: Evaluation): Readonly<Record<string, Run>> {
@@ -117,7 +117,7 @@ export function functionsOf({ input, spend }: Evaluation): Readonly<Record<strin
   }
 }
 
-/** ISO 8601, UTC; null when the record has none. */
+/** Returns the time in ISO 8601 (UTC), or null if the record has none. */
 function timestamp(timestampMs: number): string | null {
   const date = new Date(timestampMs);
   return timestampMs < 0 || Number.isNaN(date.getTime()) ? null : date.toISOString();
@@ -134,7 +134,7 @@ function joined(parts: readonly string[], glue: string): string {
   return parts.join(glue);
 }
 
-/** Returns null unless the value is a number of JSON, or the text of one. */
+/** Returns null unless the value is a JSON number or the text of one. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number' || isKeptNumber(value)) return value;
   return typeof value === 'string' && isNumberText(value) ? parseKeepingDigits(value) : null;
@@ -142,12 +142,12 @@ function toNumber(value: unknown): unknown {
 
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  // The same large part of an event may be in it a million times.
+  // The value may contain the same large part of an event a million times.
   assertFits(writtenUnits(value, MAX_TEXT));
   return JSON.stringify(value);
 }
 
 function assertFits(length: number): void {
   if (length > MAX_TEXT)
-    throw new EvaluationProblem(`it would make a text of more than ${MAX_TEXT} characters`);
+    throw new EvaluationProblem(`its result would be a text of more than ${MAX_TEXT} characters`);
 }

@@ -1,4 +1,4 @@
-/** Expressions of the configuration, JMESPath (docs/mapping.md), over the content of a record. */
+/** JMESPath expressions of the configuration (docs/mapping.md), evaluated over the content of a record. */
 import { evaluator } from './evaluator.ts';
 import { type EventInput, type MemberPath, parsePath } from './input.ts';
 import { parseExpression } from './syntax.ts';
@@ -7,12 +7,12 @@ export { EvaluationProblem, EventInput, parsedBytes } from './input.ts';
 
 /**
  * Evaluates an expression for the current event. Numbers keep their text (base/json/json-text.ts),
- * and a missing value is null. Throws EvaluationProblem.
+ * and a missing value becomes null. Throws EvaluationProblem.
  */
 export type Evaluate = (input: EventInput) => unknown;
 
 /**
- * Compiles an expression. Names joined by dots alone are a path: the value is part of the event.
+ * Compiles an expression. Names joined only by dots are a path, whose value is part of the event.
  * @throws RangeError that names the mistake
  */
 export function compileExpression(text: string): MemberPath | Evaluate {
@@ -23,7 +23,7 @@ export function compileExpression(text: string): MemberPath | Evaluate {
   return (input) => evaluator.evaluate(parsed.value, input);
 }
 
-/** @returns the mistake in an expression; undefined when it is valid */
+/** Returns the mistake in an expression, or undefined if it is valid. */
 export function expressionProblem(text: string): string | undefined {
   if (parsePath(text) !== undefined) return undefined;
   const parsed = parseExpression(text);

@@ -1,4 +1,4 @@
-/** Event that the expressions of a mapping are evaluated for. One input serves all its events. */
+/** Event for which the expressions of a mapping are evaluated. One input is reused for all events. */
 import {
   isAbsent,
   type JsonPlace,
@@ -35,7 +35,7 @@ const NAMES: Readonly<Record<number, string>> = {
   [ARRAY]: 'an array',
 };
 
-/** Returns the JSON type of a value that was found, for messages. */
+/** Returns the JSON type of a found value, for messages. */
 export function typeOfFound(value: ScannedValue): string {
   const isNull = value.type === LITERAL && isAbsent(value);
   return isNull ? 'null' : (NAMES[value.type] as string);
@@ -46,17 +46,17 @@ export const EMPTY_OBJECT: ScannedValue = {
   ...{ hasEscapes: false, levels: 1, members: 0, values: 0 },
 };
 
-// Plain paths, the common expressions: names joined by dots, found by the scanner of JSON.
+// Plain paths, the most common expressions: names joined by dots, found by the JSON scanner.
 
 export type MemberPath = readonly string[];
 
-/** The scanner compares names by their bytes, in which every lone surrogate is U+FFFD. */
+/** The scanner compares names as bytes, in which every lone surrogate is U+FFFD. */
 const AMBIGUOUS = /[\ufffd\p{Surrogate}]/u;
 const STEP = /[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)+"/y;
 
 /**
- * The steps of `post."a.b".body`, none for `@`; undefined for any other expression. Agrees with
- * JMESPath on every one that it accepts.
+ * Returns the steps of `post."a.b".body`, no steps for `@`, and undefined for any other expression.
+ * Agrees with JMESPath on every expression that it accepts.
  */
 export function parsePath(text: string): MemberPath | undefined {
   const expression = text.trim();
@@ -78,7 +78,7 @@ export function parsePath(text: string): MemberPath | undefined {
   }
 }
 
-/** Reason why an expression has no value for a record. Messages never show its content (I6). */
+/** Reason why an expression has no value for a record. Messages never contain content (I6). */
 export class EvaluationProblem extends Error {
   override readonly name = 'EvaluationProblem';
   /** Reason of the dead letter. */
@@ -91,20 +91,20 @@ export class EvaluationProblem extends Error {
 }
 
 /**
- * Memory of a parsed text, bytes. Measured beside twice the length of the text: 59 for `{}`, 66 for
- * a member of a large object, 124 for a number that keeps its text as the only member of an object
- * with a name of its own. A text and its strings take two bytes a character, if one of them is not
- * Latin. The search for expensive values (test/support/events/shape-search.ts) finds none above
- * 0.89 of the sum.
+ * Memory of a parsed text in bytes. Measured in addition to twice the length of the text: 59 for
+ * `{}`, 66 for a member of a large object, and 124 for a number that keeps its text and is the only
+ * member of an object with a unique name. Texts take two bytes per character if one is not Latin.
+ * The search for expensive values (test/support/events/shape-search.ts) stays below 0.89 of the
+ * sum.
  */
 const VALUE_BYTES = 144;
 const TEXT_FACTOR = 4;
-/** Returns the greatest memory of a parsed text, bytes. */
+/** Returns the maximum memory of a parsed text in bytes. */
 export function parsedBytes(values: number, length: number): number {
   return VALUE_BYTES * Math.min(values, MAX_VALUES) + TEXT_FACTOR * length;
 }
 
-/** Record before the first event. */
+/** Placeholder before the first event. */
 const NO_RECORD: SourceRecord = {
   partition: 0,
   offset: 0,
@@ -116,21 +116,18 @@ const NO_RECORD: SourceRecord = {
 
 export class EventInput {
   record = NO_RECORD;
-  /** Steps spent on this record so far: all expressions share one budget. */
+  /** Steps spent on this record so far. All expressions share one budget. */
   steps = 0;
-  /** True if events are parsed: some part of the mapping is not a plain path. */
+  /** True if events must be parsed, because some part of the mapping is not a plain path. */
   isParsed = false;
-  /** The whole event, and the values that plain paths find. */
+  /** Paths of the whole event, and of the values that plain paths find. */
   readonly #paths: MemberPath[] = [[]];
   #scanner: JsonScanner | undefined;
   readonly #made = new JsonScanner([[]]);
   #document: unknown;
   #maxValues = MAX_VALUES;
 
-  /**
-   * Adds a path, before the first event.
-   * @returns its number, for `valueAt`
-   */
+  /** Registers a path. Must be called before the first event. @returns its number, for `valueAt` */
   addPath(path: MemberPath): number {
     const text = JSON.stringify(path);
     const known = this.#paths.findIndex((one) => JSON.stringify(one) === text);
@@ -139,8 +136,8 @@ export class EventInput {
 
   /**
    * Begins an event.
-   * @param maxValues greatest number of members and elements of a value that is parsed
-   * @returns the reason of a dead letter
+   * @param maxValues maximum number of members and elements of a parsed value
+   * @returns the reason for a dead letter, if any
    */
   begin(
     event: JsonPlace,
@@ -160,23 +157,23 @@ export class EventInput {
     return { reason: 'not_an_object', message };
   }
 
-  /** Forgets what was parsed of the event. */
+  /** Releases the parsed event. */
   end(): void {
     this.#document = undefined;
   }
 
-  /** Returns the value at a path; the next event overwrites it. */
+  /** Returns the value at a path. The next event overwrites it. */
   valueAt(number: number): ScannedValue {
     return this.#scanner?.values[number] as ScannedValue;
   }
 
-  /** The event, parsed, with all digits of its numbers. @throws EvaluationProblem */
+  /** Returns the parsed event. Its numbers keep all digits. @throws EvaluationProblem */
   document(): unknown {
     this.#document ??= this.parsed(this.valueAt(0));
     return this.#document;
   }
 
-  /** Parses a value of the event, with all digits. @throws EvaluationProblem if that is too much */
+  /** Parses a value of the event, with all digits. @throws EvaluationProblem if it has too many members */
   parsed(value: ScannedValue): unknown {
     if (value.values > this.#maxValues) {
       const message = `it has more than ${this.#maxValues} members and elements, too many for an expression`;
@@ -188,7 +185,7 @@ export class EventInput {
     return isPlain ? JSON.parse(text) : parseKeepingDigits(text);
   }
 
-  /** Scans JSON that was made from the event. @returns its value; the next one overwrites it */
+  /** Scans JSON that was generated from the event. @returns its value, which the next call overwrites */
   made(bytes: Buffer): ScannedValue {
     const fault = this.#made.scan(bytes);
     if (fault !== undefined)

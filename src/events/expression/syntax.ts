@@ -1,19 +1,19 @@
-/** Parser of expressions: reports mistakes, with their place, before any record comes. */
+/** Parser of expressions. Reports mistakes with their position before any record is read. */
 import { compile, tokenize } from '@jmespath-community/jmespath';
 import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
 
-/** Characters. */
+/** Maximum length in characters. */
 const MAX_LENGTH = 4096;
-/** Levels of the tree: each takes stack when it is evaluated. */
+/** Maximum depth of the tree. Each level takes stack during evaluation. */
 const MAX_DEPTH = 100;
 const TOO_DEEP = `it is nested deeper than ${MAX_DEPTH} levels`;
 
-/** Never throws. */
+/** Parses an expression. Never throws. */
 export function parseExpression(text: string): Result<Node> {
   if (text.length > MAX_LENGTH)
-    return err(`it has ${text.length} characters; ${MAX_LENGTH} are the most`);
+    return err(`it has ${text.length} characters, more than the ${MAX_LENGTH} allowed`);
   const error = failureOf(text);
   if (error instanceof RangeError) return err(TOO_DEEP);
   if (error !== undefined) return err(whereItBreaks(text, error));
@@ -31,7 +31,7 @@ function failureOf(text: string): Error | undefined {
   }
 }
 
-/** The library does not report a place: it follows the longest beginning that can be continued. */
+/** Finds the position of a mistake, which the library does not report: the end of the longest valid beginning. */
 function whereItBreaks(text: string, error: Error): string {
   if (isEnd(error)) return `column ${text.length + 1}: it ends too early`;
   let end = text.length;
@@ -41,18 +41,21 @@ function whereItBreaks(text: string, error: Error): string {
   return `column ${end + 1}: ${message}`;
 }
 
-/** Past the last token the library fails with a TypeError of its own. */
+/** Past the last token, the library fails with a TypeError. */
 function isEnd(error: Error): boolean {
   return error instanceof TypeError || /\bEOF\b/i.test(error.message);
 }
 
-/** Extensions of the language that are not offered, by their tokens. */
+/** Tokens of language extensions that are not supported. */
 const REFUSED: Readonly<Record<string, string>> = {
-  Assign: '= compares nothing; write ==',
-  Variable: 'there are no variables',
-  Minus: 'there is no arithmetic; a name with a dash is put in quotes, "user-id"',
+  Assign: '= does not compare; write ==',
+  Variable: 'variables are not supported',
+  Minus: 'arithmetic is not supported; put a name with a dash in quotes, "user-id"',
   ...Object.fromEntries(
-    ['Plus', 'Multiply', 'Divide', 'Div', 'Modulo'].map((type) => [type, 'there is no arithmetic']),
+    ['Plus', 'Multiply', 'Divide', 'Div', 'Modulo'].map((type) => [
+      type,
+      'arithmetic is not supported',
+    ]),
   ),
 };
 
@@ -67,9 +70,9 @@ function problemOfTree(node: Node, levels: number): string | undefined {
     case 'Literal':
       return undefined;
     case 'Arithmetic':
-      return 'there is no arithmetic';
+      return 'arithmetic is not supported';
     case 'ExpressionReference':
-      return 'there is no function that takes an expression after &';
+      return 'expression references (&) are not supported';
     case 'Slice':
       if (node.step === 0) return 'the step of a slice cannot be 0';
       break;

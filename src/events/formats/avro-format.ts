@@ -12,7 +12,7 @@ import { avroReader, ByteReader, LOGICAL_TYPES, type WriteAvro } from './avro-re
 import { binaryCost, binaryEvent } from './binary-event.ts';
 import { registryFormat } from './registry-format.ts';
 
-/** Wrapped unions exist for every schema; unwrapped ones do not. */
+/** Wrapped unions work for every schema; unwrapped ones do not. */
 const OPTIONS: object = {
   logicalTypes: LOGICAL_TYPES,
   wrapUnions: 'always',
@@ -22,10 +22,10 @@ const OPTIONS: object = {
 export const AVSC_OPTIONS = OPTIONS as avsc.ForSchemaOptions;
 
 /**
- * Defaults are for readers with another schema than the writer's, which this one never has. avsc would
- * check them, and refuses many that registries hold: those of logical types, and those of a
- * union's other branches. It calls this for each definition of a type, so that nothing else of
- * the name `default` (a field, a symbol, a member of a default) is touched.
+ * Removes defaults, which only a reader with another schema than the writer's would use. avsc would
+ * check them, and rejects many that registries contain: those of logical types, and of later
+ * branches of a union. avsc calls this for each definition of a type, so that other uses of the
+ * name `default` (a field, a symbol, a member of a default) stay.
  */
 function withoutDefaults(schema: unknown): undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
@@ -48,7 +48,7 @@ export function avroFormat(registry: ConfluentRegistry): EventFormat {
   });
 }
 
-/** Reads the whole of `value` from `start` on. Never throws. */
+/** Reads all of `value` from `start`. Never throws. */
 export function readAvroValue(value: Buffer, start: number, write: WriteAvro): ReadEvent {
   return binaryEvent('Avro', value.length, (out) => {
     const bytes = new ByteReader(value, start);
@@ -59,7 +59,7 @@ export function readAvroValue(value: Buffer, start: number, write: WriteAvro): R
 
 const OBJECTS: readonly string[] = ['record', 'error', 'map'];
 
-/** An event is an object. */
+/** Returns the reason why values of a type are not events, which must be objects. */
 function objectionTo(type: avsc.Type): string | undefined {
   const branches = type.typeName.startsWith('union:')
     ? (type as avsc.types.WrappedUnionType).types
@@ -73,6 +73,6 @@ function readerOf(type: avsc.Type): WriteAvro {
   try {
     return avroReader(type);
   } catch {
-    throw new UnusableSchema('its types nest too deeply');
+    throw new UnusableSchema('its types are nested too deeply');
   }
 }

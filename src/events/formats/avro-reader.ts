@@ -1,7 +1,7 @@
 /**
- * Writes Avro's binary encoding as JSON, by the types that avsc made of a schema. avsc's own
- * readers refuse longs beyond 2^53, wrap the branches of some unions, set prototypes by map keys,
- * and do not check item counts (docs/formats.md).
+ * Writes Avro's binary encoding as JSON, by avsc's types of a schema. avsc's own readers reject
+ * longs beyond 2^53, wrap the branches of some unions, set prototypes by map keys, and do not check
+ * item counts (docs/formats.md).
  */
 
 import avsc from 'avsc';
@@ -31,13 +31,13 @@ import {
 export type WriteAvro = (bytes: ByteReader, out: JsonWriter) => void;
 
 export class ByteReader extends VarintReader {
-  /** @param start of the value within `bytes` */
+  /** @param start offset of the value in `bytes` */
   constructor(bytes: Buffer, start: number) {
     super();
     this.reset(bytes, start, bytes.length);
   }
 
-  /** Passes `length` bytes. @returns where they begin. @throws MalformedError, as all others */
+  /** Skips `length` bytes. @returns their start. @throws MalformedError, like all methods here */
   take(length: number): number {
     if (!(length >= 0 && length <= this.left)) throw new MalformedError('the data ends too early');
     this.at += length;
@@ -49,7 +49,7 @@ export class ByteReader extends VarintReader {
     return this.bytes.subarray(start, this.at);
   }
 
-  /** An Avro long: a zigzag varint of up to 64 bits, exact, a number where that is possible. */
+  /** Reads an Avro long, a zigzag varint of up to 64 bits. @returns a number if it is safe, otherwise a bigint */
   long(): number | bigint {
     const from = this.at;
     const value = this.varlong();
@@ -58,14 +58,14 @@ export class ByteReader extends VarintReader {
     return Number.isSafeInteger(value) ? value : this.exactVarlong(from);
   }
 
-  /** An Avro int: 32 bits. */
+  /** Reads an Avro int of 32 bits. */
   int(): number {
     const value = this.varlong();
     if ((value | 0) !== value) throw new MalformedError('an int has more than 32 bits');
     return value;
   }
 
-  /** The length in front of bytes and texts. */
+  /** Reads the length of bytes or a text. */
   length(): number {
     return this.varlong();
   }
@@ -76,16 +76,16 @@ export class ByteReader extends VarintReader {
     out.base64(this.bytes, start, this.at);
   }
 
-  /** Writes the text that comes next. */
+  /** Writes the next text. */
   writeText(out: JsonWriter): void {
     const start = this.take(this.length());
     if (!out.utf8(this.bytes, start, this.at)) throw new MalformedError('a text is not UTF-8');
   }
 }
 
-// Avro's logical types as JSON. avsc is given their names, so that its types
-// carry them; a definition that the specification calls invalid (a decimal without precision) is
-// read as its plain type, as the specification requires.
+// Avro's logical types as JSON. avsc gets their names, so that its types carry them. If the
+// specification calls a definition invalid (a decimal without precision), the value is read as its
+// plain type, as the specification requires.
 
 interface LogicalDefinition {
   readonly logicalType: string;
@@ -95,8 +95,8 @@ interface LogicalDefinition {
 
 /**
  * @param plain name of the underlying type
- * @param size bytes of a fixed type; undefined for every other
- * @returns undefined when the definition is invalid
+ * @param size bytes of a fixed type, otherwise undefined
+ * @returns undefined if the definition is invalid
  */
 type Define = (
   plain: string,
@@ -126,7 +126,7 @@ const DEFINITIONS: Readonly<Record<string, Define>> = {
   'local-timestamp-nanos': timestamp(9, ''),
 };
 
-/** A type of avsc with the way to write its values. */
+/** Type of avsc with the writer of its values. */
 class LogicalType extends avsc.types.LogicalType {
   readonly write: WriteAvro;
 
@@ -168,12 +168,12 @@ function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
   };
 }
 
-/** @throws Error for a type that Avro does not have */
+/** Returns the writer of a type's values. @throws Error for a type that Avro does not have */
 export function avroReader(type: avsc.Type): WriteAvro {
   return readerOf(type, new Map());
 }
 
-/** @param known readers that are made, or being made: a type may hold itself */
+/** @param known readers, including unfinished ones, because a type may contain itself */
 function readerOf(type: avsc.Type, known: Map<avsc.Type, WriteAvro>): WriteAvro {
   if (type instanceof LogicalType) return type.write;
   const before = known.get(type);
@@ -251,13 +251,13 @@ const json = (value: string): Buffer => Buffer.from(JSON.stringify(value));
 function choice<T>(of: readonly T[], index: number, what: string): T {
   const chosen = of[index];
   if (chosen === undefined)
-    throw new MalformedError(`${what} is chosen that the schema does not have`);
+    throw new MalformedError(`the data selects ${what} that the schema does not have`);
   return chosen;
 }
 
 /**
- * Blocks of items until an empty one; a negative count is followed by the size of its block. An
- * item without bytes ends at the limit of the text.
+ * Writes blocks of items until an empty block. A negative count is followed by the size of its
+ * block. A huge count of items without bytes ends at the limit of the text.
  */
 function blocks(bytes: ByteReader, out: JsonWriter, item: WriteAvro): void {
   out.enter();

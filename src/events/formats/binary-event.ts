@@ -1,4 +1,4 @@
-/** Events of binary formats, whose values are written as JSON. */
+/** Events of binary formats, written as JSON. */
 import {
   JsonWriter,
   KEPT_BYTES,
@@ -12,35 +12,35 @@ import { type FormatCost, poison, type ReadEvent } from '../format.ts';
 // Limits on the JSON of a binary value: any producer can write hostile bytes.
 
 /**
- * Bytes of JSON that any value may have, and how many more for each of its own: a field without a
- * value has no bytes in Avro, and its name in JSON.
+ * Maximum JSON bytes of a value, as a base and a factor of its size: a field without a value takes
+ * no bytes in Avro, but its name in JSON.
  */
 const LEAST_TEXT = 64 * 1024;
 const TEXT_FACTOR = 128;
-/** Bytes of JSON that a large value may have for each of its own: of control characters, six. */
+/** Maximum JSON bytes for each byte of a large value: a control character takes six. */
 const LARGE_FACTOR = 6;
 const LARGE_TEXT = 8 * 1024 * 1024;
 
-/** Returns the greatest length of the JSON of a value. @param length of the value, bytes */
+/** Returns the maximum length of a value's JSON. @param length size of the value in bytes */
 function maxTextBytes(length: number): number {
   return Math.min(LEAST_TEXT + TEXT_FACTOR * length, LARGE_TEXT + LARGE_FACTOR * length);
 }
 
-/** Members and elements that expressions may find in a value, at least and for each of its bytes. */
+/** Maximum number of members and elements for expressions, as a base and a factor of the value's bytes. */
 const LEAST_VALUES = 16 * 1024;
 const VALUES_FACTOR = 8;
 
-/** Returns the greatest number of members and elements of a value that is parsed. */
+/** Returns the maximum number of members and elements of a parsed value. */
 function maxValues(length: number): number {
   return LEAST_VALUES + VALUES_FACTOR * length;
 }
 
-/** Returns the memory of a text: its copy, and the room that it is written in, if that grows. */
+/** Returns the memory of a text: its copy, and the writer's buffer if that has to grow. */
 function writingBytes(text: number): number {
   return text <= KEPT_BYTES ? text : 3 * text;
 }
 
-/** Values are read one at a time. */
+/** Shared, because values are read one at a time. */
 const writer = new JsonWriter();
 
 /** Returns the cost of a value that is written as JSON. */
@@ -52,8 +52,9 @@ export function binaryCost(record: SourceRecord): FormatCost {
 
 /**
  * Writes a value as JSON. Never throws.
- * @param format its name, for messages. @param length of the value, bytes
- * @param write writes all of the value
+ * @param format name of the format, for messages
+ * @param length size of the value in bytes
+ * @param write writes the whole value
  */
 export function binaryEvent(
   format: string,
@@ -67,10 +68,10 @@ export function binaryEvent(
   } catch (error) {
     writer.drop();
     if (error instanceof TextTooLong) {
-      const message = `the value is ${format} of ${length} bytes that would be JSON of more than ${limit}`;
+      const message = `the value is ${format} of ${length} bytes whose JSON would exceed ${limit} bytes`;
       return poison('too_large', message);
     }
-    // Other errors (of the runtime, of a library) may quote the data.
+    // Other errors, from the runtime or a library, may quote the data.
     const reason = error instanceof MalformedError ? error.message : 'its data could not be read';
     return poison('undecodable', `the value is not ${format} of its schema: ${reason}`);
   }

@@ -1,16 +1,16 @@
-/** Values of binary formats as JSON text: numbers with all their digits, dates and times as ISO 8601. */
+/** Binary values as JSON text: numbers with all their digits, dates and times in ISO 8601. */
 import { MalformedError } from '../../../packages/client/src/base/varint.ts';
 
-/** JSON has no NaN and no infinities: they become texts, as in Protobuf's JSON. */
+/** Returns a double as JSON. NaN and infinities become texts, as in Protobuf's JSON. */
 export function doubleJson(value: number): string {
   if (Object.is(value, -0)) return '-0.0';
   return Number.isFinite(value) ? String(value) : `"${value}"`;
 }
 
-/** The shortest number that is this float and no other: 0.1, not 0.10000000149011612. */
+/** Returns the shortest number that only this float has: 0.1, not 0.10000000149011612. */
 export function floatJson(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return doubleJson(value);
-  // Six digits are enough for every float that has a number so short, except for the smallest.
+  // Six digits suffice for every float that has such a short number, except for subnormal floats.
   let digits = Math.abs(value) < MIN_NORMAL_FLOAT ? 1 : 6;
   let found = Number(value.toPrecision(digits));
   while (Math.fround(found) !== value) found = Number(value.toPrecision(++digits));
@@ -19,13 +19,14 @@ export function floatJson(value: number): string {
 
 const MIN_NORMAL_FLOAT = 2 ** -126;
 
-/** 616 digits. Printing takes the square of the length: megabytes would take minutes. */
+/** 616 digits. Printing takes quadratic time: megabytes would take minutes. */
 const MAX_DECIMAL_BYTES = 256;
 export const MAX_SCALE = 2_466;
 
 /**
- * A decimal with every digit of its scale: 10.00. @param bytes its unscaled value, a big-endian
- * integer in two's complement. @throws MalformedError beyond all use
+ * Returns a decimal with all digits of its scale: 10.00.
+ * @param bytes unscaled value, a big-endian integer in two's complement
+ * @throws MalformedError if bytes or scale exceed the limits
  */
 export function decimalJson(bytes: Uint8Array, scale: number): string {
   if (bytes.length > MAX_DECIMAL_BYTES)
@@ -41,12 +42,12 @@ export function decimalJson(bytes: Uint8Array, scale: number): string {
   return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-// Dates and times for all 64-bit values: Date ends in the year 275760.
+// Dates and times for all 64-bit values, because Date ends in the year 275760.
 const DAY_SECONDS = 86_400;
 /** The calendar repeats after 400 years. */
 const ERA_DAYS = 146_097;
 
-/** @param day days since 1970-01-01 */
+/** Returns a date. @param day days since 1970-01-01 */
 export function dateText(day: number): string {
   const eras = Math.floor(day / ERA_DAYS);
   const date = new Date((day - eras * ERA_DAYS) * DAY_SECONDS * 1_000);
@@ -54,14 +55,15 @@ export function dateText(day: number): string {
   return `${year}-${pad(date.getUTCMonth() + 1, 2)}-${pad(date.getUTCDate(), 2)}`;
 }
 
-/** Four digits; for other years the form of ISO 8601 with a sign and more digits. */
+/** Returns four digits, or for years outside 0 to 9999 a sign and at least six digits (ISO 8601). */
 function yearText(year: number): string {
   if (year >= 0 && year <= 9_999) return pad(year, 4);
   return `${year < 0 ? '-' : '+'}${pad(Math.abs(year), 6)}`;
 }
 
 /**
- * @param units since midnight @param digits of a second that a unit is: 3 for milliseconds
+ * @param units time since midnight
+ * @param digits decimal digits of a second in a unit: 3 for milliseconds
  * @throws MalformedError for more than a day
  */
 export function timeOfDayText(units: number | bigint, digits: number): string {
@@ -79,7 +81,7 @@ function timeText(units: number, digits: number): string {
   return digits === 0 ? clock : `${clock}.${pad(units % perSecond, digits)}`;
 }
 
-/** @param units since the epoch, in UTC or in local time @param digits as for `timeOfDayText` */
+/** @param units time since the epoch, in UTC or local time @param digits as for `timeOfDayText` */
 export function timestampText(units: number | bigint, digits: number): string {
   if (typeof units === 'number') {
     const perDay = DAY_SECONDS * 10 ** digits;

@@ -1,7 +1,7 @@
 /**
- * CloudEvents 1.0 over Kafka (kafka-protocol-binding), structured and binary. The event has its
- * JSON form in both: `id`, `source`, `type`, … and `data`. The SDK is not used: it reads every
- * number as a double.
+ * CloudEvents 1.0 over Kafka (kafka-protocol-binding), structured and binary. In both modes the
+ * event has the JSON form: `id`, `source`, `type`, … and `data`. The SDK is not used, because it
+ * reads every number as a double.
  */
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import { stringSize, writeString } from '../../../packages/client/src/base/json/json-writer.ts';
@@ -28,12 +28,12 @@ const ATTRIBUTE = /^ce_([a-z0-9]+)$/;
 const VERSION = '1.0';
 const REQUIRED = ['id', 'source', 'type'] as const;
 const CHECKED = ['specversion', ...REQUIRED];
-/** Names that the JSON form has for the payload: no attribute may have them. */
+/** Names of the payload in the JSON form, which no attribute may have. */
 const PAYLOAD: readonly string[] = ['data', 'data_base64'];
 
 export const cloudEventsFormat: EventFormat = {
   cost(record) {
-    // Base64 takes less, beside its own text.
+    // Base64 takes less than escaped text.
     let bytes = ESCAPED_BYTES * valueLengthOf(record);
     for (const [name, value] of record.headers)
       bytes += ESCAPED_BYTES * (value?.length ?? 0) + name.length + MEMBER_BYTES;
@@ -51,28 +51,28 @@ export const cloudEventsFormat: EventFormat = {
     if (mediaType === 'application/cloudevents+json') return structured(record);
     return poison(
       'undecodable',
-      'a structured CloudEvent must be of content type application/cloudevents+json; batches are not understood',
+      'a structured CloudEvent must be of content type application/cloudevents+json; batches are not supported',
     );
   },
 };
 
-/** Bytes of a member beside its name and its text. */
+/** JSON bytes of a member in addition to its name and text. */
 const MEMBER_BYTES = 16;
 
-/** Attributes that every CloudEvent must have, and the event around them. */
+/** Scanner of an event and of the attributes that every CloudEvent must have. */
 const structuredEvent = new JsonScanner([[], ...CHECKED.map((name) => [name])]);
-/** A value that is JSON. */
+/** Scanner of a JSON payload. */
 const payload = new JsonScanner([[]]);
 
 function structured(record: ValuedRecord): ReadEvent {
   const event = valuePlaceOf(record);
-  // The decoder reports a value that is not JSON.
+  // If the value is not JSON, the decoder reports it.
   if (structuredEvent.scan(event.bytes, event.start, event.end) !== undefined) return event;
   const [whole, ...found] = structuredEvent.values as [ScannedValue, ...ScannedValue[]];
   if (whole.type !== OBJECT)
     return poison('not_an_object', `the CloudEvent is ${typeOfFound(whole)} and not an object`);
   const attributes = new Map<string, string>();
-  // An attribute of another type counts as an empty one.
+  // An attribute of another type is treated as empty.
   for (const [at, value] of found.entries())
     if (value.type !== MISSING)
       attributes.set(CHECKED[at] as string, value.type === STRING ? textOfString(value) : '');
@@ -91,9 +91,9 @@ function binary(
   const { bytes, start, end } = valuePlaceOf(record);
 
   const members = Object.fromEntries(attributes);
-  // Without a content type data is JSON, as in the JSON form.
+  // Without a content type, data are JSON, as in the JSON form.
   const isJson = mediaType === '' || /[/+]json$/.test(mediaType);
-  // Alone: as a part of the event, it could have further members.
+  // Checked separately: inside the event, the payload could add members.
   if (isJson && payload.scan(bytes, start, end) !== undefined) return { bytes, start, end };
   const text = isJson || !mediaType.startsWith('text/') ? undefined : stringSize(bytes, start, end);
   const head = Buffer.from(
@@ -111,7 +111,7 @@ function binary(
 
 const CLOSING = Buffer.from('}');
 
-/** The first of several headers with one name counts. */
+/** Returns the attributes. If several headers have the same name, the first is used. */
 function attributesOf(headers: RecordHeaders): Map<string, string> {
   const attributes = new Map<string, string>();
   const seen = new Set(PAYLOAD);
@@ -141,7 +141,7 @@ function problemWith(attributes: ReadonlyMap<string, string>): ReadEvent | undef
   return poison('undecodable', message);
 }
 
-/** The first value of a header, whatever the case of its name; undefined unless it is text. */
+/** Returns the first value of a header, ignoring case, or undefined if it is not text. */
 function headerText(headers: RecordHeaders, wanted: string): string | undefined {
   return textOf(headers.find(([name]) => name.toLowerCase() === wanted)?.[1]);
 }

@@ -1,4 +1,4 @@
-/** Formats of terminal records, other than the JSON that the kinds render. */
+/** Formats of terminal records other than plain JSON. */
 import { readFileSync } from 'node:fs';
 import avro from 'avsc';
 import protobuf from 'protobufjs';
@@ -18,9 +18,9 @@ import {
 import { readAvroValue } from './avro-format.ts';
 import { avroReader } from './avro-reader.ts';
 
-// The records that a kind of pipeline publishes: contracts/ has one schema for them in each of three languages.
+// Contracts of the terminal records of each kind. contracts/ has a schema for each in three languages.
 
-/** The same number of folders up from src/ and from dist/. */
+/** Works in src/ and in dist/, which are equally deep. */
 const CONTRACTS = new URL('../../../contracts/', import.meta.url);
 
 const NAMES = { review: 'decision', import: 'receipt', lookup: 'looked-up-decision' } as const;
@@ -28,18 +28,18 @@ export type OutputContract = (typeof NAMES)[keyof typeof NAMES];
 
 export const contractOf = (kind: keyof typeof NAMES): OutputContract => NAMES[kind];
 
-/** The payload of a registered format, without its frame. */
+/** Codec for the payload of a registered format, without its frame. */
 export interface TerminalCodec {
-  /** @param json text of a terminal record. @throws Error on another text */
+  /** @param json text of a terminal record. @throws Error for any other text */
   encode(json: string): Uint8Array;
-  /** Reads a payload as a consumer does; names as in the JSON form. @throws Error on another payload */
+  /** Reads a payload as a consumer does, with the names of the JSON form. @throws Error for any other payload */
   decode(payload: Buffer): DecodedTerminal;
 }
 
-/** Terminal record with the names of the JSON form. Not every kind has every member. */
+/** Terminal record with the names of the JSON form. Kinds differ in their members. */
 export type DecodedTerminal = Readonly<Record<string, unknown>>;
 
-/** Formats whose values are framed, with the id of a schema in a registry in front. */
+/** Formats whose values are framed, with the id of a registered schema first. */
 const FORMATS = {
   'json-schema': { type: 'JSON', file: ['', '.schema.json'], codec: jsonSchemaCodec },
   avro: { type: 'AVRO', file: ['avro/', '.avsc'], codec: avroCodec },
@@ -48,7 +48,7 @@ const FORMATS = {
 export type RegistryFormatName = keyof typeof FORMATS;
 export const REGISTRY_FORMATS = Object.keys(FORMATS) as readonly RegistryFormatName[];
 
-/** Codec of a schema in a registry. @throws Error for a schema that is not one of contracts/ */
+/** Returns the codec of a schema in a registry. @throws Error for a schema that is not from contracts/ */
 export function codecFor(type: SchemaType, text: string): TerminalCodec | undefined {
   return Object.values(FORMATS)
     .find((format) => format.type === type)
@@ -56,13 +56,13 @@ export function codecFor(type: SchemaType, text: string): TerminalCodec | undefi
 }
 
 interface ContractCodec extends TerminalCodec {
-  /** Below contracts/. */
+  /** Path below contracts/. */
   readonly file: string;
   /** Schema to register. */
   readonly schema: NewSchema;
 }
 
-/** @throws Error when the installation lacks the file */
+/** Reads a contract. @throws Error if the installation lacks the file */
 export function codecOf(contract: OutputContract, format: RegistryFormatName): ContractCodec {
   const { type, codec, file: parts } = FORMATS[format];
   const file = parts.join(contract);
@@ -70,7 +70,7 @@ export function codecOf(contract: OutputContract, format: RegistryFormatName): C
   return { file, schema: { type, text }, ...codec(text) };
 }
 
-/** JSON as it was rendered. */
+/** Leaves JSON as it was rendered. */
 function jsonSchemaCodec(): TerminalCodec {
   return {
     encode: (json) => Buffer.from(json),
@@ -78,10 +78,10 @@ function jsonSchemaCodec(): TerminalCodec {
   };
 }
 
-/** Written for a status that the schema does not know: readers of a newer one get it too. */
+/** Written for a status that the schema does not have, as readers of a newer schema see it. */
 const UNKNOWN = 'UNKNOWN';
 
-/** @param schema a record with an enum `status` */
+/** @param schema schema of a record with an enum `status` */
 function avroCodec(schema: string): TerminalCodec {
   const type = avro.Type.forSchema(parseJson(schema) as avro.Schema) as avro.types.RecordType;
   const { symbols } = type.field('status').type as avro.types.EnumType;
@@ -93,7 +93,7 @@ function avroCodec(schema: string): TerminalCodec {
       return type.toBuffer({ ...form, status });
     },
     decode(payload) {
-      // avsc allocates as many items as a broken count has.
+      // avsc allocates as many items as a broken count states, so the payload is checked first.
       const { poison } = readAvroValue(payload, 0, check);
       if (poison !== undefined) throw new Error(poison.message);
       return type.fromBuffer(payload);
@@ -101,7 +101,7 @@ function avroCodec(schema: string): TerminalCodec {
   };
 }
 
-/** @param schema its first message is the record. A status that it does not know is not set */
+/** @param schema file whose first message is the record. A status that it does not have stays unset */
 function protobufCodec(schema: string): TerminalCodec {
   const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
   const [message] = (root.lookup(space) as protobuf.Namespace | null)?.nestedArray ?? [];
@@ -114,7 +114,7 @@ function protobufCodec(schema: string): TerminalCodec {
       ]),
     decode(payload) {
       const path = readMessageIndexes(payload, 0);
-      if (path?.indexes.join() !== '0') throw new Error('the payload is of another message');
+      if (path?.indexes.join() !== '0') throw new Error('the payload contains another message');
       const decoded = message.decode(payload.subarray(path.end));
       const members = message.toObject(decoded, { enums: String, longs: Number, defaults: true });
       return { ...members, status: String(members.status).replace(/^STATUS_/, '') };
@@ -122,9 +122,9 @@ function protobufCodec(schema: string): TerminalCodec {
   };
 }
 
-// Formats with a schema registry: the id of a registered schema is in front of each value.
+// Formats with a schema registry. Each value begins with the id of a registered schema.
 
-/** The id is looked up once, at the start: encoding needs no registry. */
+/** Format whose schema id is looked up once at startup, so that encoding needs no registry. */
 export class RegisteredFormat {
   readonly name: RegistryFormatName;
   readonly codec: ContractCodec;
@@ -137,12 +137,12 @@ export class RegisteredFormat {
     this.subject = subject;
   }
 
-  /** @param id of the schema, under the subject */
+  /** Sets the schema id. @param id id of the schema under the subject */
   writeWith(id: number): void {
     this.#id = id;
   }
 
-  /** Keeps the key. @param record as a kind renders it. @throws Error for another, and before `writeWith` */
+  /** Encodes the value of a record that a kind rendered. @throws Error for others, or before `writeWith` */
   encode(record: OutgoingRecord): OutgoingRecord {
     if (this.#id === undefined)
       throw new Error(`the schema of subject ${this.subject} has not been looked up`);
@@ -150,7 +150,7 @@ export class RegisteredFormat {
   }
 }
 
-/** Reads terminal records back, for tools: by the schema of each, whichever version or format. */
+/** Reader of terminal records, for tools. It uses the schema of each record, in any version or format. */
 export class FramedReader {
   readonly #registry: Pick<SchemaRegistry, 'byId'>;
   readonly #codecs = new Map<number, Promise<TerminalCodec | undefined>>();
@@ -160,8 +160,8 @@ export class FramedReader {
   }
 
   /**
-   * @returns undefined for a value that this connector has not written
-   * @throws RegistryUnavailable, RegistryRefused, the signal's reason
+   * @returns undefined for a value that this connector did not write
+   * @throws RegistryUnavailable, RegistryRefused, or the signal's reason
    */
   async read(value: Buffer, signal: AbortSignal): Promise<DecodedTerminal | undefined> {
     const { id } = readFrame(value, []);
@@ -186,9 +186,9 @@ function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** State of a schema with regard to its subject. */
+/** State of a schema under its subject. */
 export type SchemaState =
-  /** It is a version of the subject; perhaps not the latest one, which may have grown since. */
+  /** Version of the subject, but not necessarily the latest one. */
   | {
       readonly state: 'registered';
       readonly version: number;
@@ -197,7 +197,7 @@ export type SchemaState =
     }
   /** The subject has no version. */
   | { readonly state: 'new' }
-  /** It may become the next version, by the subject's rule. */
+  /** The subject's rule allows it as the next version. */
   | { readonly state: 'compatible'; readonly latest: number }
   | {
       readonly state: 'incompatible';
@@ -205,7 +205,7 @@ export type SchemaState =
       readonly messages: readonly string[];
     };
 
-/** Reads only. @throws RegistryUnavailable, RegistryRefused, the signal's reason */
+/** Compares a schema with its subject. @throws RegistryUnavailable, RegistryRefused, or the signal's reason */
 export async function schemaState(
   registry: SchemaRegistry,
   subject: string,

@@ -1,4 +1,4 @@
-/** Protobuf with a schema registry: the frame names the file, and the message in it. */
+/** Protobuf with a schema registry. The frame names the file and the message in it. */
 import protobuf from 'protobufjs';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
@@ -10,14 +10,13 @@ import { decodedBytes, writeMessage } from './protobuf-reader.ts';
 import { isEntry, isGroup, messagesOf } from './protobuf-schema.ts';
 import { registryFormat } from './registry-format.ts';
 
-// Finds the message of a file that the message indexes of a record name.
+// Finds the message to which the message indexes of a record refer.
 
 /**
- * Finds a message by its indexes. Clients do not count alike: for those that count descriptors
- * (Python, Go, .NET) the entries of a map and the content of a group are messages too, for Java
- * they are not, and a registry that prints a schema again moves them. So an index can mean any
- * message that is at most as many places before it as there are maps and groups. Where that is
- * more than one, guessing could read a record as something else.
+ * Finds a message by its indexes. Clients count differently: if they count descriptors (Python, Go,
+ * .NET), map entries and contents of groups are messages too; in Java they are not; and a registry
+ * that reformats a schema moves them. So an index may refer to any message that precedes it by at
+ * most the number of maps and groups. If several qualify, guessing could misread a record.
  */
 export function messageAt(
   messages: readonly protobuf.Type[],
@@ -43,7 +42,7 @@ export function messageAt(
 
 interface Nesting {
   readonly level: readonly protobuf.Type[];
-  /** Maps and groups, which only some clients count as messages. */
+  /** Number of maps and groups, which only some clients count as messages. */
   readonly uncounted: number;
 }
 
@@ -65,7 +64,7 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
   });
 }
 
-/** Returns the cost of a value, which becomes objects before it is written as JSON. */
+/** Returns the cost of a value, which is decoded to objects before it is written as JSON. */
 export function protobufCost(record: SourceRecord): FormatCost {
   const cost = binaryCost(record);
   return { ...cost, memory: cost.memory + decodedBytes(valueLengthOf(record)) };
@@ -74,7 +73,8 @@ export function protobufCost(record: SourceRecord): FormatCost {
 function read(value: Buffer, messages: readonly protobuf.Type[]): ReadEvent {
   const path = readMessageIndexes(value, FRAME_BYTES);
   if (path === undefined) {
-    const message = 'no message indexes follow the schema id, as a Protobuf serializer writes them';
+    const message =
+      'the schema id is not followed by message indexes, as Protobuf serializers write them';
     return poison('undecodable', message);
   }
   const found = messageAt(messages, path.indexes);

@@ -1,6 +1,6 @@
 /**
- * Protobuf messages as JSON. protobufjs decodes them, with limits on depth and memory; this file
- * writes decoded messages in Protobuf's JSON (docs/formats.md).
+ * Protobuf messages as JSON. protobufjs decodes them within limits on depth and memory. This file
+ * writes the decoded messages in Protobuf's JSON (docs/formats.md).
  */
 import protobuf from 'protobufjs';
 import {
@@ -18,27 +18,27 @@ import { MalformedError } from '../../../packages/client/src/base/varint.ts';
 import { decimalJson, doubleJson, floatJson, timestampText } from './binary-values.ts';
 import { isEntry, isGroup } from './protobuf-schema.ts';
 
-// Reader of protobufjs that counts what its objects will take, before they are made.
+// Reader of protobufjs that counts the memory of its objects before they are created.
 
 protobuf.Reader.recursionLimit = MAX_WRITTEN_LEVELS;
 
 /**
- * Memory of a field and of a number of a packed list, bytes. A list of one item in a message of its
- * own takes 350 for both of its fields; a number of 64 bits in a packed list takes 58. The search
- * for expensive values (test/support/events/shape-search.ts) finds none above 0.61 of the sum.
+ * Memory of a field, and of a number in a packed list, in bytes. A message with a list of one item
+ * takes 350 for its two fields; a 64-bit number in a packed list takes 58. The search for expensive
+ * values (test/support/events/shape-search.ts) finds none above 0.61 of the sum.
  */
 const FIELD_BYTES = 192;
 const NUMBER_BYTES = 64;
-/** Number of an enum in a packed list. */
+/** Memory of an enum number in a packed list, in bytes. */
 const ENUM_BYTES = 16;
-/** Texts are in UTF-16, and bytes are views. */
+/** Texts become UTF-16, and bytes stay views. */
 const TEXT_FACTOR = 2;
-/** Memory that the objects of a value may take: 262,144 fields. */
+/** Maximum memory of the objects of a value: 262,144 fields. */
 const MAX_OBJECT_BYTES = 48 * 1024 * 1024;
-/** Fields take two bytes, and numbers one. */
+/** A field takes at least two bytes, and a number one. */
 const LEAST_FIELD = 2;
 
-/** Returns the greatest memory of a decoded value. @param length of the value, bytes */
+/** Returns the maximum memory of a decoded value. @param length size of the value in bytes */
 export function decodedBytes(length: number): number {
   const most = Math.max(FIELD_BYTES / LEAST_FIELD, NUMBER_BYTES);
   return Math.min(most * length, MAX_OBJECT_BYTES) + TEXT_FACTOR * length;
@@ -52,18 +52,18 @@ export class CountingReader extends protobuf.BufferReader {
     return super.tag();
   }
 
-  /** Also the texts of proto2, which may be anything by its rules. */
+  /** Also verifies the texts of proto2, whose specification allows any bytes. */
   override string(): string {
     return this.stringVerify();
   }
 
-  /** Also each number of a packed list of enums. */
+  /** Also called for each number of a packed list of enums. */
   override int32(): number {
     this.#count(ENUM_BYTES);
     return super.int32();
   }
 
-  /** Counts the numbers of the packed list that comes next. @param size of each, 0 for varints */
+  /** Counts the numbers of the next packed list. @param size bytes of each number, 0 for varints */
   countPacked(size: number): void {
     const { pos } = this;
     const bytes = this.bytes();
@@ -79,7 +79,7 @@ export class CountingReader extends protobuf.BufferReader {
   }
 }
 
-/** Methods for packed lists, with the size of a number; 0 for varints. */
+/** Methods for packed lists, with the size of a number in bytes; 0 for varints. */
 const PACKED = {
   ...{ bools: 0, int32s: 0, uint32s: 0, sint32s: 0, int64s: 0, uint64s: 0, sint64s: 0 },
   ...{ fixed64s: 8, sfixed64s: 8, doubles: 8, fixed32s: 4, sfixed32s: 4, floats: 4 },
@@ -95,36 +95,36 @@ for (const [name, size] of Object.entries(PACKED)) {
 }
 
 type Message = Readonly<Record<string, unknown>>;
-/** Writes a decoded value of one type. */
+/** Writes a decoded value of a type. */
 type WriteValue = (value: never, out: JsonWriter) => void;
 /** Writes a decoded message. */
 type WriteMessage = (message: Message, out: JsonWriter) => void;
 
 interface FieldWriter {
   readonly property: string;
-  /** Name and colon, with a comma unless it is the first. */
+  /** Name and colon, preceded by a comma except for the first field. */
   readonly name: Buffer;
-  /** True if it is there without having been sent. */
+  /** True if the field is written even if it was not sent. */
   readonly always: boolean;
   readonly write: WriteValue;
 }
 
-/** Writers of messages; a type may hold itself. */
+/** Cache of writers, which also allows types that contain themselves. */
 const known = new WeakMap<protobuf.Type, WriteMessage>();
 
-/** Writes the whole of `bytes`. @param type resolved. @throws MalformedError, TextTooLong */
+/** Writes all of `bytes`. @param type resolved type @throws MalformedError, TextTooLong */
 export function writeMessage(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
   writeNested(type, decode(type, bytes), out);
 }
 
-/** Each message counts as a level. */
+/** Writes a message. Each one counts as a level. */
 function writeNested(type: protobuf.Type, message: Message, out: JsonWriter): void {
   out.enter();
   writerOf(type)(message, out);
   out.leave();
 }
 
-/** Made at its first use: a chain of thousands of types is more than the stack. */
+/** Returns the writer of a type, created at its first use: a chain of thousands of types would overflow the stack. */
 function writerOf(type: protobuf.Type): WriteMessage {
   const before = known.get(type);
   if (before !== undefined) return before;
@@ -177,7 +177,7 @@ function valueWriter({ resolvedType: type, type: name }: protobuf.Field): WriteV
   return (message, out) => writeNested(type, message, out);
 }
 
-/** Writes a list of entries as an object; of several with one key the last counts. */
+/** Writes a list of entries as an object. If a key occurs repeatedly, the last entry applies. */
 function mapWriter(entry: protobuf.Type): WriteValue {
   const value = (entry.fields.value as protobuf.Field).resolve();
   const one = valueWriter(value);
@@ -188,7 +188,7 @@ function mapWriter(entry: protobuf.Type): WriteValue {
     let isFirst = true;
     for (const entry of entries) {
       const isSent = Object.hasOwn(entry, 'value');
-      // The value had a number that the enum does not have.
+      // The value was a number that the enum does not define.
       if (isClosed && !isSent) continue;
       if (!isFirst) out.mark(COMMA);
       isFirst = false;
@@ -201,7 +201,7 @@ function mapWriter(entry: protobuf.Type): WriteValue {
   };
 }
 
-/** @throws MalformedError with the message of protobufjs, which quotes nothing of the bytes */
+/** Decodes a message. @throws MalformedError with protobufjs's message, which never quotes the bytes */
 function decode(type: protobuf.Type, bytes: Buffer): Message {
   const reader = new CountingReader(bytes);
   try {
@@ -213,7 +213,7 @@ function decode(type: protobuf.Type, bytes: Buffer): Message {
   }
 }
 
-/** Name in the .proto file; of an extension as in Protobuf's JSON, of a group as protoc has it. */
+/** Returns the name in the .proto file. Extensions have their name in Protobuf's JSON, and groups protoc's name. */
 function jsonName(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
   const { resolvedType: type, name } = field;
@@ -233,17 +233,17 @@ function list(item: WriteValue): WriteValue {
 
 function scalar(type: protobuf.Enum | string): WriteValue {
   if (typeof type === 'string') return SCALARS[type] ?? asNumber;
-  // Of several names of a number the first one counts. A number without a name stays a number.
+  // If a number has several names, the first applies. A number without a name stays a number.
   const names = new Map<unknown, Buffer>();
   for (const [name, id] of Object.entries(type.values).reverse())
     names.set(id, Buffer.from(JSON.stringify(name)));
   return (id: number, out) => out.json(names.get(id) ?? Buffer.from(String(id)));
 }
 
-/** Also of protobufjs's class for 64 bits, exactly; and true and false. */
+/** Also writes protobufjs's 64-bit class exactly, and true and false. */
 const asNumber: WriteValue = (value: unknown, out) => out.ascii(String(value));
 
-/** @param value a view of the message, or an empty list where it is missing */
+/** @param value view of the message, or an empty list if it is missing */
 function writeBytes(value: Uint8Array | readonly never[], out: JsonWriter): void {
   if (Buffer.isBuffer(value)) out.base64(value, 0, value.length);
   else out.ascii('""');
@@ -256,13 +256,13 @@ const SCALARS: Readonly<Record<string, WriteValue>> = {
   bytes: (value: Uint8Array, out) => writeBytes(value, out),
 };
 
-/** True if unknown numbers of an enum are not values of it. */
+/** Returns true if the enum does not accept unknown numbers. */
 function isClosedEnum(type: protobuf.Enum): boolean {
   const { _features: features } = type as unknown as { _features: { enum_type?: string } };
   return features.enum_type === 'CLOSED';
 }
 
-/** Writes a message of its own form. @param field writes the value of a field */
+/** Writes a message with a special form. @param field writes the value of a field */
 type WellKnown = (message: Message, out: JsonWriter, field: (name: string) => void) => void;
 
 const MAX_NANOS = 999_999_999;
@@ -287,7 +287,7 @@ const WRAPPERS = [
   'Bytes',
 ];
 
-/** Messages that Protobuf's JSON writes in a way of their own: https://protobuf.dev/programming-guides/json */
+/** Messages that have a special form in Protobuf's JSON: https://protobuf.dev/programming-guides/json */
 const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
   ...WRAPPERS.map((name) => [`google.protobuf.${name}Value`, only('value')] as const),
   ['google.protobuf.Timestamp', text(timestamp)],
@@ -302,7 +302,7 @@ const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
   ],
 ]);
 
-/** @param least nanoseconds @returns whole seconds, and nanoseconds. @throws MalformedError */
+/** @param least minimum of the nanoseconds @returns whole seconds, and nanoseconds @throws MalformedError */
 function timeOf({ seconds, nanos }: Message, least: number): [bigint, number] {
   const fraction = Number(nanos);
   if (!(fraction >= least && fraction <= MAX_NANOS))
@@ -319,12 +319,12 @@ function duration(message: Message): string {
   const [seconds, nanos] = timeOf(message, -MAX_NANOS);
   const isNegative = seconds < 0n || nanos < 0;
   if (isNegative && (seconds > 0n || nanos > 0))
-    throw new MalformedError('a duration has two signs');
+    throw new MalformedError('the seconds and nanoseconds of a duration differ in sign');
   const [sign, whole] = isNegative ? ['-', -seconds] : ['', seconds];
   return `${sign}${whole}${fraction(Math.abs(nanos))}s`;
 }
 
-/** None, three, six or nine digits. */
+/** Returns no, three, six or nine digits. */
 function fraction(nanos: number): string {
   if (nanos === 0) return '';
   return `.${String(nanos)
@@ -332,7 +332,7 @@ function fraction(nanos: number): string {
     .replace(/(?:000){1,2}$/, '')}`;
 }
 
-/** Its message is not read: each nested one would be decoded while all others are in memory. */
+/** Leaves the message encoded: each nested one would be decoded while all others are in memory. */
 function any({ type_url: url, value }: Message, out: JsonWriter): void {
   out.ascii('{"@type":');
   out.string(url as string);
@@ -341,7 +341,7 @@ function any({ type_url: url, value }: Message, out: JsonWriter): void {
   out.mark(CLOSING_OBJECT);
 }
 
-/** Writes the one member that is there: the one sent last. */
+/** Writes the only member present, the one that was sent last. */
 function value(message: Message, out: JsonWriter, field: (name: string) => void): void {
   const [kind = 'null'] = Object.keys(message);
   if (kind.startsWith('null')) out.ascii('null');

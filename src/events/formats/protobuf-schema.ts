@@ -1,13 +1,13 @@
-/** Registered Protobuf schemas with everything that they import, as protobufjs understands them. */
+/** Parses registered Protobuf schemas, with all their imports, with protobufjs. */
 import { createRequire } from 'node:module';
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { type ResolvedSchema, UnusableSchema } from '../registry/index.ts';
 
 /**
- * Files that the registry's clients bring along, and that schemas import without registering
- * them: names and numbers of the fields, without comments and options. Those of google/type are
- * from googleapis (Apache License 2.0, Copyright Google LLC).
+ * Files that the registry's clients contain, and that schemas import without registering them. Only
+ * names and numbers of the fields, without comments and options. Those of google/type are from
+ * googleapis (Apache License 2.0, Copyright Google LLC).
  */
 const FILES: Readonly<Record<string, string>> = {
   'confluent/type/decimal':
@@ -34,10 +34,10 @@ const FILES: Readonly<Record<string, string>> = {
     'message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }',
 };
 
-/** @returns text of such a file. @param name under which it is imported */
+/** Returns the text of such a file. @param name path in the import */
 function bundledFile(name: string): string | undefined {
   const path = name.replace(/\.proto$/, '');
-  // The path that Confluent's files had before.
+  // Earlier path of Confluent's files.
   const moved = path.replace(/^confluent\/types\//, 'confluent/type/');
   if (!Object.hasOwn(FILES, moved)) return undefined;
   if (moved !== path) return `import public "${moved}.proto";`;
@@ -45,24 +45,24 @@ function bundledFile(name: string): string | undefined {
   return `syntax = "proto3"; package ${space}; ${FILES[path]}`;
 }
 
-/** Files that only define annotations of schemas: no payload has values of their types. */
+/** Files that only define annotations of schemas. No payload has values of their types. */
 const ANNOTATIONS =
   /^(?:confluent\/meta|google\/api\/[a-z_]+|buf\/validate\/[a-z_/]+|validate\/validate|gogoproto\/gogo)\.proto$/;
-/** Beside those that protobufjs has at hand. */
+/** Google's files in addition to those that protobufjs has in memory. */
 const GOOGLE_FILES = /^google\/protobuf\/(?:api|descriptor|source_context|type)\.proto$/;
 
 const load = createRequire(import.meta.url);
 
 /**
- * Returns the messages of the schema's own file that are in no other message, in their order.
- * @throws UnusableSchema, whatever is wrong: waiting changes nothing about a schema
+ * Returns the top-level messages of the schema's own file, in their order.
+ * @throws UnusableSchema for any problem, because a retry cannot help
  */
 export function messagesOf(schema: ResolvedSchema): readonly protobuf.Type[] {
   try {
     return understood(schema);
   } catch (error) {
     if (error instanceof UnusableSchema) throw error;
-    // Some broken texts end in a TypeError of protobufjs's own.
+    // Some broken texts cause a TypeError inside protobufjs.
     const told = error instanceof Error && !(error instanceof TypeError) ? error.message : '';
     throw new UnusableSchema(told || 'it is not a valid .proto file');
   }
@@ -79,17 +79,19 @@ function understood(schema: ResolvedSchema): readonly protobuf.Type[] {
       const text = texts.get(name) ?? bundledFile(name);
       if (text !== undefined) addImports(addFile(root, text).imports);
       else if (!addCommon(root, name) && !ANNOTATIONS.test(name))
-        throw new UnusableSchema(`it imports ${name}, which it does not refer to in the registry`);
+        throw new UnusableSchema(
+          `it imports ${name}, to which it has no reference in the registry`,
+        );
     }
   };
 
   const { scope, imports } = addFile(root, schema.text);
-  // Before other files add theirs to the same package.
+  // Read before other files add messages to the same package.
   const messages = scope.nestedArray.filter((one) => one instanceof protobuf.Type);
   addImports(imports);
   for (const type of typesIn(root)) replaceMaps(type);
   root.resolveAll();
-  // protobufjs would make a list for each repeated field of each empty message.
+  // protobufjs would create a list for each repeated field of each empty message.
   for (const type of typesIn(root))
     if (!isEntry(type)) type.ctor = class extends protobuf.Message {};
   return messages;
@@ -104,19 +106,19 @@ function typesIn(scope: protobuf.NamespaceBase): protobuf.Type[] {
 
 const entries = new WeakSet<protobuf.Type>();
 
-/** True if a message is an entry of a map. */
+/** Returns true if a message is an entry of a map. */
 export function isEntry(type: protobuf.Type): boolean {
   return entries.has(type);
 }
 
-/** True if a message is the content of a proto2 group: a member that protobufjs does not declare. */
+/** Returns true if a message is the content of a proto2 group. protobufjs does not declare the member. */
 export function isGroup(type: protobuf.Type): boolean {
   return (type as { readonly group?: unknown }).group === true;
 }
 
 /**
- * Makes the maps of a message what they are in its bytes: lists of entries. protobufjs makes an
- * object of a map, in which a small whole number as a key takes kilobytes.
+ * Replaces the maps of a message by lists of entries, their encoded form. protobufjs would decode a
+ * map to an object, in which a small integer key takes kilobytes.
  */
 function replaceMaps(type: protobuf.Type): void {
   const fields = Object.entries(type.fields);
@@ -131,7 +133,7 @@ function replaceMaps(type: protobuf.Type): void {
     type.add(entry);
     type.add(new protobuf.Field(name, field.id, entry.name, 'repeated'));
   }
-  // In the order of the file.
+  // Restores the order of the file.
   type.fields = Object.fromEntries(
     fields.map(([name]) => [name, type.fields[name] as protobuf.Field]),
   );
@@ -142,13 +144,13 @@ interface AddedFile {
   readonly imports: readonly string[];
 }
 
-/** A descriptor in base64 begins with the name of its file. */
+/** Base64 descriptor, which begins with the name of its file. */
 const DESCRIPTOR = /^C[g-v][A-Za-z0-9+/]*={0,2}$/;
 
-/** @param text a .proto file, or its descriptor: clients in Python, Go and .NET register those */
+/** @param text a .proto file or its descriptor, which clients in Python, Go and .NET register */
 function addFile(root: protobuf.Root, text: string): AddedFile {
   if (DESCRIPTOR.test(text.trim())) return addDescriptor(root, text);
-  // protobufjs refuses empty statements. Within texts and comments nothing depends on semicolons.
+  // protobufjs rejects empty statements. Removing semicolons in texts and comments is harmless.
   const statements = text.replace(/(^|[;{])(?:[ \t]*;)+/g, '$1');
   const file = protobuf.parse(statements, root, { keepCase: true });
   return {
@@ -166,7 +168,7 @@ interface FileDescriptor {
   readonly enumType: readonly object[];
   readonly extension: readonly object[];
 }
-/** Extension of protobufjs's classes by protobufjs/ext/descriptor. */
+/** Method that protobufjs/ext/descriptor adds to protobufjs's classes. */
 interface FromDescriptor {
   fromDescriptor(
     from: object,
@@ -196,7 +198,7 @@ function addDescriptor(root: protobuf.Root, base64: string): AddedFile {
   return { scope, imports: file.dependency };
 }
 
-/** Adds a file of google/protobuf that protobufjs brings along. */
+/** Adds a file of google/protobuf that protobufjs contains. */
 function addCommon(root: protobuf.Root, name: string): boolean {
   const common =
     protobuf.common.get(name) ??

@@ -1,4 +1,4 @@
-/** JSON with a schema registry: the frame names the schema, the rest is JSON that its producer has validated. */
+/** JSON with a schema registry: the frame names the schema, and the rest is JSON that its producer has validated. */
 import { InternalError } from '../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { EventFormat, FormatCost, ReadEvent, ValuedRecord } from '../format.ts';
@@ -13,7 +13,7 @@ import {
 
 interface SchemaUse<T> {
   readonly load: LoadSchema<T>;
-  /** As `EventFormat.cost`. */
+  /** See `EventFormat.cost`. */
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a framed value with its schema. Never throws. */
   read(value: Buffer, schema: T): ReadEvent;
@@ -21,7 +21,7 @@ interface SchemaUse<T> {
   judge?(schema: T): string | undefined;
 }
 
-/** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
+/** Format with a schema registry. Loads the schemas of a batch of records before it is read. */
 export function registryFormat<T>(
   settings: RegistrySettings,
   { load, read, judge, cost }: SchemaUse<T>,
@@ -36,7 +36,7 @@ export function registryFormat<T>(
       if (loaded === undefined) throw new Error(`schema ${id} is not loaded`);
       if (loaded.poison === undefined) return judge?.(loaded.schema);
       const { reason, message } = loaded.poison;
-      // The replicas of a registry lag: one that does not know a schema proves nothing about it.
+      // Replicas of a registry may lag, so an unknown schema proves nothing.
       if (reason === 'unknown_schema') throw new Error(message);
       return message;
     },

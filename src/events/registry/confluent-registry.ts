@@ -16,12 +16,12 @@ import {
   UnusableSchema,
 } from './registry.ts';
 
-/** References of references. */
+/** Maximum number of direct and indirect references. */
 const MAX_IMPORTS = 1_000;
 
 /**
- * One try per call. Every call may throw RegistryUnavailable (retry later), RegistryRefused or the
- * signal's reason; a missing schema, subject or version is `undefined`.
+ * Client that tries each call once. Calls may throw RegistryUnavailable (retry later),
+ * RegistryRefused or the signal's reason. A missing schema, subject or version is undefined.
  */
 export class ConfluentRegistry {
   readonly settings: RegistrySettings;
@@ -34,9 +34,9 @@ export class ConfluentRegistry {
   }
 
   /**
-   * Returns the schema of an id with everything that it refers to.
-   * @param wanted the type that it must have
-   * @throws UnusableSchema if it has another type, or a reference leads nowhere
+   * Returns the schema of an id with everything to which it refers.
+   * @param wanted required type
+   * @throws UnusableSchema if it has another type, or a referenced schema is missing
    */
   async byId(
     id: number,
@@ -61,7 +61,7 @@ export class ConfluentRegistry {
     return found && subjectVersion(subject, found);
   }
 
-  /** Returns the version of a subject that is this schema. Registries compare parsed schemas, not texts. */
+  /** Returns the version of a subject that equals this schema. Registries compare parsed schemas, not texts. */
   async lookup(
     subject: string,
     schema: NewSchema,
@@ -74,15 +74,16 @@ export class ConfluentRegistry {
   }
 
   /**
-   * Checks the schema against the subject's latest version, by the subject's rule; under a
-   * transitive rule `register` checks the others too. A subject without versions accepts any.
+   * Checks the schema against the subject's latest version, by the subject's rule. Under a
+   * transitive rule `register` checks the other versions too. A subject without versions accepts
+   * any schema.
    */
   async compatibility(
     subject: string,
     schema: NewSchema,
     signal: AbortSignal,
   ): Promise<Compatibility> {
-    // Of one version, so that all registries judge alike: Apicurio checks all whatever the rule.
+    // Checks one version, so that all registries agree: otherwise Apicurio checks all versions under any rule.
     const path = `/compatibility${subjectPath(subject)}/versions/latest?verbose=true`;
     const request = { operation: 'compatibility', path, body: bodyOf(schema) } as const;
     const found = await this.#find(request, signal);
@@ -94,8 +95,9 @@ export class ConfluentRegistry {
   }
 
   /**
-   * Makes the schema the subject's next version, unless it is one already. Changes no rule of the
-   * subject. For the command line at deploy time alone. @returns the id
+   * Registers the schema as the subject's next version, unless it is already a version. Changes no
+   * rule of the subject. Used only by the command line at deploy time.
+   * @returns the id
    */
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
     const path = `${subjectPath(subject)}/versions`;
@@ -105,12 +107,12 @@ export class ConfluentRegistry {
     return id;
   }
 
-  /** Cancels pending requests and frees the connections. Repeatable. */
+  /** Cancels pending requests and frees the connections. Idempotent. */
   close(): Promise<void> {
     return this.http.close();
   }
 
-  /** @returns undefined for a 404 of the registry's own */
+  /** Returns undefined for a 404 that the registry itself sent. */
   async #find(request: RegistryRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       return (await this.http.ask(request, signal)) as Answer;
@@ -144,7 +146,7 @@ export class ConfluentRegistry {
   }
 }
 
-/** A registry as its users call it. */
+/** The part of a registry that its users need. */
 export type SchemaRegistry = Pick<
   ConfluentRegistry,
   'byId' | 'version' | 'lookup' | 'compatibility' | 'register' | 'close'
@@ -156,7 +158,7 @@ function subjectPath(subject: string): string {
   return `/subjects/${encodeURIComponent(subject)}`;
 }
 
-/** Older registries know AVRO only without its name. */
+/** Returns a request body. Older registries accept AVRO only if the type is left out. */
 function bodyOf({ type, text, references = [] }: NewSchema): object {
   return {
     schema: text,
@@ -172,8 +174,8 @@ function subjectVersion(subject: string, answer: Answer): SubjectVersion {
 }
 
 /**
- * Returns the schema in an answer. @throws RegistryUnavailable when it has no schema, and
- * UnusableSchema when its type is not the one that is wanted
+ * Returns the schema in a response.
+ * @throws RegistryUnavailable if there is none, and UnusableSchema if its type is another one
  */
 export function schemaText(answer: unknown, wanted?: SchemaType): SchemaText {
   const { schema, schemaType, references } = Object(answer) as Answer;
@@ -189,5 +191,5 @@ export function schemaText(answer: unknown, wanted?: SchemaType): SchemaText {
 }
 
 function notARegistry(): RegistryUnavailable {
-  return new RegistryUnavailable('bad_answer', "the answer is not a schema registry's");
+  return new RegistryUnavailable('bad_answer', 'the response is not from a schema registry');
 }

@@ -1,4 +1,4 @@
-/** Exchanges with a registry: its addresses in order, a time limit, credentials, and the meaning of answers. */
+/** Exchanges with a registry: order of its addresses, time limit, credentials, and interpretation of responses. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
@@ -12,9 +12,9 @@ import {
 
 export interface RegistryRequest {
   readonly operation: RegistryOperation;
-  /** Below the registry's address, with its leading slash, encoded. */
+  /** Encoded path below the registry's address, with a leading slash. */
   readonly path: string;
-  /** JSON to POST; absent: a GET. */
+  /** JSON to POST. Absent for a GET. */
   readonly body?: object;
 }
 
@@ -24,7 +24,7 @@ export class RegistryHttp {
   readonly #settings: RegistrySettings;
   #http: HttpExchange | undefined;
   #closed = false;
-  /** Index of the address that answered last, or is next. */
+  /** Index of the address to try first: the last one that responded, or its successor after a failure. */
   #first = 0;
 
   constructor(settings: RegistrySettings) {
@@ -32,10 +32,10 @@ export class RegistryHttp {
   }
 
   /**
-   * Sends a request to each address until one answers, beginning with the one that answered last.
-   * @returns the answer's JSON
-   * @throws RegistryUnavailable, RegistryRefused, UnusableSchema for an answer that is too large, or
-   * the signal's reason at once
+   * Sends a request to each address until one responds, beginning with the one that responded last.
+   * @returns the JSON of the response
+   * @throws RegistryUnavailable, RegistryRefused, UnusableSchema for a response that is too large,
+   * or the signal's reason at once
    */
   async ask(request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
     const { urls } = this.#settings;
@@ -54,7 +54,7 @@ export class RegistryHttp {
     throw failure;
   }
 
-  /** Cancels pending requests. Repeatable. */
+  /** Cancels pending requests. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#http?.close();
@@ -73,7 +73,7 @@ export class RegistryHttp {
       if (error instanceof RegistryUnavailable || error instanceof RegistryRefused) throw error;
       if (Object(error).code === 'BODY_TOO_LARGE') {
         report('bad_answer');
-        throw new UnusableSchema('the answer of the registry is larger than 4 MiB');
+        throw new UnusableSchema('the response of the registry is larger than 4 MiB');
       }
       const failure = networkFailure(error, timeoutMs);
       report(failure.code);
@@ -119,31 +119,31 @@ export class RegistryHttp {
   }
 }
 
-/** @returns the JSON of a successful answer. @throws RegistryUnavailable, RegistryRefused */
+/** Returns the JSON of a successful response. @throws RegistryUnavailable, RegistryRefused */
 function understood(status: number, text: string): unknown {
   if (status === 401 || status === 403) {
     throw new RegistryUnavailable(
       String(status),
-      `the registry answered ${status}: the credentials of schemaRegistry are wrong, or lack the right`,
+      `the registry responded with ${status}: the credentials of schemaRegistry are wrong or lack the required right`,
     );
   }
   if (status >= 500 || status === 429 || status === 408)
-    throw new RegistryUnavailable(String(status), `the registry answered ${status}`);
+    throw new RegistryUnavailable(String(status), `the registry responded with ${status}`);
 
   const answer = parsed(text);
   if (status >= 200 && status < 300 && answer !== undefined) return answer;
   const { error_code: code, message } = Object(answer) as Readonly<Record<string, unknown>>;
-  // 404 or 405 alone means that the path is not one of a registry's.
+  // 404 or 405 without a code of the registry means that the path is wrong.
   const missing = status === 404 || status === 405;
   const known = typeof code === 'number' && (!missing || (code >= 40_400 && code < 40_500));
   if (status >= 400 && known) {
     const reason = typeof message === 'string' ? message.slice(0, 2_000) : `status ${status}`;
     throw new RegistryRefused(status, code, reason);
   }
-  // A proxy, or a wrong path: no reason to give up a record.
+  // A proxy or a wrong path is no reason for dead letters.
   throw new RegistryUnavailable(
     'bad_answer',
-    `the answer (status ${status}) is not a schema registry's: does schemaRegistry.urls end with the path of its Confluent API?`,
+    `the response (status ${status}) is not from a schema registry: does schemaRegistry.urls end with the path of its Confluent API?`,
   );
 }
 
@@ -155,13 +155,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Error reduced to parts that may be shown: the original can hold headers. */
+/** Reduces an error to parts that may be shown, because the original can contain headers. */
 function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable {
   const { name, code: raw, failure } = Object(error) as Readonly<Record<string, unknown>>;
   const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(String(raw)) ? raw : 'UNKNOWN';
   const [kind, message] =
     name === 'TimeoutError' || String(failure).endsWith('_timeout')
-      ? ['timeout', `the registry did not answer within ${timeoutMs} ms`]
+      ? ['timeout', `the registry did not respond within ${timeoutMs} ms`]
       : failure === 'proxy_failed'
         ? [
             failure,

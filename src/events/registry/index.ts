@@ -1,4 +1,4 @@
-/** Client of Confluent-compatible schema registries, and the frames that their records have. */
+/** Client of Confluent-compatible schema registries, and the frame of their records. */
 export * from './confluent-registry.ts';
 export * from './frame.ts';
 export * from './library.ts';

@@ -1,10 +1,8 @@
 /**
  * @kafkajs/confluent-schema-registry over this connector's HTTP: its requests go through
- * `RegistryHttp`, with the time limits, addresses, credentials, metrics and errors of all others.
- * The library collects schemas with their references and understands them.
- *
- * Not used of it: `register`, which may change a subject's compatibility rule; Protobuf, whose
- * message indexes it does not write.
+ * `RegistryHttp` and share its time limits, addresses, credentials, metrics and errors. The library
+ * collects schemas with their references and parses them. `register` is not used, because it may
+ * change a subject's compatibility rule; nor is Protobuf, whose message indexes it does not write.
  */
 import {
   SchemaRegistry as Library,
@@ -17,9 +15,8 @@ import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './registry
 type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 
 /**
- * Loader of Avro schemas by id, as the library understands them; undefined when the registry does
- * not know the id. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the
- * signal's reason.
+ * Returns a loader of parsed Avro schemas by id, or undefined for an id unknown to the registry. It
+ * rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the signal's reason.
  */
 export function schemaLibrary(http: RegistryHttp, options: object) {
   return async (id: number, signal: AbortSignal): Promise<LibrarySchema | undefined> => {
@@ -27,8 +24,8 @@ export function schemaLibrary(http: RegistryHttp, options: object) {
       response: (_next: unknown, _renew: unknown, request: LibraryRequest) =>
         answer(http, request, signal) as Promise<never>,
     });
-    // One for each schema: it would keep all of them permanently, and SchemaCache keeps them too.
-    // The host is never looked up: nothing goes past the bridge.
+    // One instance per schema: a shared one would keep all of them permanently, in addition to
+    // SchemaCache. The host is never looked up, because all requests go through the bridge.
     const client = { host: 'http://registry.invalid', middlewares: [bridge] };
     try {
       return await new Library(client, { [LibraryType.AVRO]: options }).getSchema(id);
@@ -36,14 +33,14 @@ export function schemaLibrary(http: RegistryHttp, options: object) {
       signal.throwIfAborted();
       if (error instanceof RegistryUnavailable || error instanceof UnusableSchema) throw error;
       if (!(error instanceof RegistryRefused))
-        throw new UnusableSchema(error instanceof Error ? error.message : 'it is not understood');
+        throw new UnusableSchema(error instanceof Error ? error.message : 'it cannot be parsed');
       if (error.isUnknown) return undefined;
       throw error;
     }
   };
 }
 
-/** Part of mappersmith's request, which the library hands to its middlewares. */
+/** Part of mappersmith's request, which the library passes to its middlewares. */
 interface LibraryRequest {
   path(): string;
   params(): Readonly<Record<string, unknown>>;

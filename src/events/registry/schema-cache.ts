@@ -1,7 +1,7 @@
 /**
- * Cache of the schemas that records name, ready without waiting. There is one load per id at a
- * time, for all that need it; a registry that cannot answer is tried again until it can, or until
- * the caller that began the load is gone: the next one begins another.
+ * Cache of the schemas that records name, so that reading needs no wait. Each id has at most one
+ * load at a time, shared by all callers. A failing load is retried until the registry responds or
+ * the caller that started it is gone; the next caller then starts another.
  */
 import pLimit from 'p-limit';
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
@@ -15,20 +15,20 @@ import {
   UnusableSchema,
 } from './registry.ts';
 
-/** Entries beyond which those not used lately are dropped. */
+/** Number of entries above which those not used recently are dropped. */
 const MAX_ENTRIES = 2_000;
-/** Prepared records are read within this, even if the shard waits for memory in between. */
+/** Maximum time from preparing records to reading them, even if the shard waits for memory meanwhile. */
 const LATELY_MS = 10 * 60_000;
-/** The same for unknown ids: values without a real schema id can each name a new one. */
+/** The same for unknown ids, of which values without a real schema id can name any number. */
 const LATELY_UNKNOWN_MS = 60_000;
-/** An id is unknown after two answers: a replica may get a schema a moment after its producer. */
+/** Pause before an unknown id is loaded again: a replica may get a schema just after its producer. */
 const SECOND_LOOK_MS = 1_000;
-/** Time for which an id counts as unknown after that. */
+/** Time in ms for which an id then counts as unknown. */
 const UNKNOWN_MS = 5_000;
-/** Second looks within a minute: values without a real schema id must not delay the others. */
+/** Maximum number of second loads per minute, so that values without a real schema id do not delay the others. */
 const SECOND_LOOKS = 40;
 const BACKOFF = { baseMs: 250, capMs: 15_000 };
-/** Ids loaded at once. */
+/** Number of ids loaded concurrently. */
 const LOADS_AT_ONCE = 8;
 
 /** A schema, or the reason why no record with its id can be read. */
@@ -38,12 +38,12 @@ type CachedSchema<T> =
 
 interface CacheEntry<T> {
   readonly found: CachedSchema<T>;
-  /** Time of the next load; a schema that was found never changes. */
+  /** Time of the next load; a schema that was found never becomes stale. */
   readonly staleMs: number;
   usedMs: number;
 }
 
-/** Loads a schema: undefined for an unknown id. Rejects as SchemaRegistry does. */
+/** Loads a schema, or undefined for an unknown id. Rejects as SchemaRegistry does. */
 export type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | undefined>;
 
 export class SchemaCache<T> {
@@ -51,7 +51,7 @@ export class SchemaCache<T> {
   readonly #settings: RegistrySettings;
   readonly #entries = new Map<number, CacheEntry<T>>();
   readonly #loads = new Map<number, Promise<boolean>>();
-  /** Ids that callers wait for: they are read once all of them are loaded. */
+  /** Ids for which callers wait. They must stay until all of a caller's ids are loaded. */
   readonly #wanted = new Set<readonly number[]>();
   #secondLooks = { sinceMs: 0, count: 0 };
 
@@ -60,12 +60,12 @@ export class SchemaCache<T> {
     this.#settings = settings;
   }
 
-  /** Returns the schema of an id, also when it is stale: `ensure` decides about that. */
+  /** Returns the schema of an id, even if it is stale: `ensure` refreshes it. */
   get(id: number): CachedSchema<T> | undefined {
     return this.#entries.get(id)?.found;
   }
 
-  /** Loads those that are missing; undefined when none is. Rejects with the signal's reason only. */
+  /** Loads missing schemas; returns undefined if none is missing. Rejects only with the signal's reason. */
   ensure(ids: Iterable<number>, signal: AbortSignal): Promise<void> | undefined {
     const nowMs = this.#settings.clock.monotonic();
     const missing: number[] = [];
@@ -94,7 +94,7 @@ export class SchemaCache<T> {
     }
   }
 
-  /** Resolves to false if the signal ended the load. */
+  /** Starts a load, which resolves to false if the signal ended it. */
   #begin(id: number, signal: AbortSignal): Promise<boolean> {
     const load = this.#run(id, signal)
       .then(
@@ -119,14 +119,14 @@ export class SchemaCache<T> {
           return;
         } catch (error) {
           signal.throwIfAborted();
-          // An unexpected error is no reason to give a record up either.
+          // Not even an unexpected error is a reason for a dead letter.
           const known = error instanceof RegistryUnavailable;
           observer?.unavailable(known ? error.message : `schema ${id} could not be loaded`);
           await clock.sleep(retryWaitMs(failures++, backoff, random), signal);
         }
       }
     } finally {
-      // Also when the caller is gone: the loss would stay reported permanently.
+      // Runs also if the caller is gone. Otherwise the failure would be reported permanently.
       if (failures > 0) observer?.available();
     }
   }
@@ -152,12 +152,12 @@ export class SchemaCache<T> {
       if (error instanceof UnusableSchema)
         return refused('undecodable', `schema ${id} cannot be used: ${error.message}`);
       if (!(error instanceof RegistryRefused)) throw error;
-      const message = `the registry refuses schema id ${id} (error code ${error.errorCode})`;
+      const message = `the registry rejects schema id ${id} (error code ${error.errorCode})`;
       return refused('unknown_schema', message);
     }
   }
 
-  /** False for an id that was unknown before: it has had its second look. */
+  /** Returns false for an id that was unknown before, because it was already loaded twice. */
   #mayLookAgain(id: number): boolean {
     if (this.#entries.has(id)) return false;
     const nowMs = this.#settings.clock.monotonic();

@@ -25,9 +25,9 @@ import { isTransient, protocolErrorOf, type RequestedAccess, toOffset } from '..
 import { ConfigResourceTypes } from '../kafkajs/patches.ts';
 import type { KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
 
-// Requests about one topic, for the admin and for the doctor.
+// Requests about one topic, used by the admin and by the doctor.
 
-/** Returns the partitions of a topic; undefined when it does not exist. */
+/** Returns the partitions of a topic, or undefined if it does not exist. */
 export async function partitionsOf(
   cluster: KafkaCluster,
   topic: string,
@@ -42,7 +42,7 @@ export async function partitionsOf(
   }
 }
 
-/** Returns effective settings of a topic by Kafka's names. @param names default: all */
+/** Returns the effective settings of a topic, keyed by Kafka's names. @param names default: all */
 async function settingsOf(
   cluster: KafkaCluster,
   topic: string,
@@ -57,7 +57,7 @@ async function settingsOf(
 
 const CREATE_TIMEOUT_MS = 15_000;
 
-/** @param validateOnly only checks whether the topic could be created */
+/** Creates a topic. @param validateOnly checks whether it could be created, without creating it */
 export async function createTopic(
   cluster: KafkaCluster,
   topic: string,
@@ -72,15 +72,15 @@ export async function createTopic(
   });
 }
 
-/** As long as Java's producers keep their metadata: partitions added to an output topic are used after this. */
+/** Maximum age of the facts, as for metadata in Java's producers. Partitions added to an output topic are used after it. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
-/** Until every broker's metadata have a topic that was just created. */
+/** Time for a new topic to appear in the metadata of every broker. */
 const VISIBLE_PATIENCE_MS = 15_000;
 
 /** Facts about a topic that a producer needs, at most a few minutes old. */
 export interface WritableTopic {
   readonly partitions: number;
-  /** undefined when the client has no right to read the topic's settings. */
+  /** undefined if the client has no right to read the topic's settings. */
   readonly maxMessageBytes: number | undefined;
 }
 
@@ -156,8 +156,8 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   /**
-   * First offset of each partition at or after a time, open transactions included; a partition without
-   * one is left out.
+   * Returns the first offset of each partition at or after a time, including open transactions.
+   * Partitions without such an offset are left out.
    */
   async offsets(
     topic: string,
@@ -224,7 +224,7 @@ export class KafkaAdmin implements ClusterAdmin {
     return facts;
   }
 
-  /** State of a group in Kafka's words (Stable, PreparingRebalance, Empty, Dead), and its members. */
+  /** Returns Kafka's name of a group's state (Stable, Empty, Dead, …) and the number of its members. */
   async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
     const access = { group, groupOperation: this.#connect.groupUse };
     return await this.#connection.request(`describe group ${group}`, access, async (cluster) => {
@@ -257,7 +257,7 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 }
 
-/** undefined without the right to read it. */
+/** Returns undefined if the client has no right to read it. */
 async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<number | undefined> {
   try {
     const settings = await settingsOf(cluster, topic, ['max.message.bytes']);

@@ -14,27 +14,27 @@ export interface BrokerAnswer {
   readonly id: number;
   /** Advertised address: `host:port`. */
   readonly address: string;
-  /** Reason why it does not answer there, with the remedy. */
+  /** Reason why the broker cannot be reached there, with the remedy; undefined if it can. */
   readonly failure: string | undefined;
 }
 
 export interface GroupDescription {
   /** Kafka's name: Stable, Empty, Dead, … */
   readonly state: string;
-  /** `consumer` for consumers, empty for a group without members. */
+  /** `consumer` for a group of consumers, empty for a group without members. */
   readonly protocolType: string;
-  /** Name of the agreed assigner; empty before that. */
+  /** Name of the agreed assigner; empty until the members agree on one. */
   readonly protocol: string;
   /** True if all members are replicas of this connector. */
   readonly isOurs: boolean;
   readonly members: readonly { readonly clientId: string; readonly host: string }[];
 }
 
-/** Answers to the end of a transaction that was never begun, by a producer that never existed. */
+/** Errors that brokers return if an unknown producer ends a transaction that does not exist. */
 const NO_SUCH_TRANSACTION =
   /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
 
-/** Each method rejects with an error that has cause and remedy. */
+/** Inspector of a cluster. Each method rejects with an error that names the cause and the remedy. */
 export class KafkaClusterInspector {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
@@ -46,7 +46,7 @@ export class KafkaClusterInspector {
     this.#connection = new ClusterConnection(connect, logger);
   }
 
-  /** Connects and logs in at this address of the configuration. */
+  /** Connects to this address of the configuration and logs in. */
   async connect(address: string): Promise<void> {
     const only = { ...this.#connect, brokers: [address] };
     const connection = new ClusterConnection(only, this.#logger, 0);
@@ -57,7 +57,7 @@ export class KafkaClusterInspector {
     }
   }
 
-  /** Every broker of the cluster, queried at its own address. */
+  /** Queries every broker of the cluster at its own address. */
   async brokers(): Promise<readonly BrokerAnswer[]> {
     return await this.#connection.request('list the brokers', {}, async (cluster) => {
       await cluster.refreshMetadata();
@@ -92,11 +92,11 @@ export class KafkaClusterInspector {
 
   /**
    * Checks the right to write with an unused transactional id, by ending a transaction that does
-   * not exist. Initialises nothing. Rejects if the right is missing.
+   * not exist. Initialises no producer. Rejects if the right is missing.
    */
   async tryTransactionalId(id: string): Promise<void> {
     const what = `use the transactional id ${id}`;
-    // An id here is `<journal>-…`, and rights are granted by that prefix.
+    // Ids have the form `<journal>-…`, and rights are granted for that prefix.
     const access = { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
     await this.#connection.request(what, access, async (cluster) => {
       const coordinator = await coordinatorOf(cluster, 'transaction', id);

@@ -1,4 +1,4 @@
-/** TopicScan: for tools that read the topics of a running pipeline. */
+/** TopicScan over kafkajs, for tools that read the topics of a running pipeline. */
 import type {
   PartitionBounds,
   RecordPiece,
@@ -12,7 +12,7 @@ import { KafkaSourceReader } from '../consumer/source-reader.ts';
 import type { ReadLimits } from '../records/index.ts';
 import type { KafkaAdmin } from './admin.ts';
 
-/** Several partitions are read at a time: larger fetches only cost memory. */
+/** Small: several partitions are read at a time, and larger fetches only cost memory. */
 const FETCH_BYTES = 1024 * 1024;
 
 export class KafkaTopicScan implements TopicScan {
@@ -36,7 +36,7 @@ export class KafkaTopicScan implements TopicScan {
 
   async bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>> {
     const partitions = await this.#partitions(topic);
-    // The stable end first: it is never beyond the end read after it.
+    // The stable end is read first, so that it is never beyond the end.
     const ranges = await this.#admin.ranges(topic, partitions);
     const ends = await this.#admin.offsets(topic, partitions, LATEST);
     return new Map(
@@ -49,7 +49,7 @@ export class KafkaTopicScan implements TopicScan {
 
   async firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>> {
     const partitions = await this.#partitions(topic);
-    // Below 0 the protocol has other meanings.
+    // Negative timestamps have special meanings in the protocol.
     const timestamp = Math.max(0, Math.floor(timestampMs));
     const ends = await this.#admin.offsets(topic, partitions, LATEST);
     const found = await this.#admin.offsets(topic, partitions, timestamp);
@@ -64,7 +64,7 @@ export class KafkaTopicScan implements TopicScan {
   ): Promise<void> {
     const { partition, from, until } = range;
     if (until <= from) return;
-    // A connection of its own: fetches of several partitions would wait for one another.
+    // On a shared connection, fetches of several partitions would wait for one another.
     const reader = new KafkaSourceReader(
       this.#connect,
       { topic, maxFetchBytes: FETCH_BYTES, limits: this.#limitsOf(topic) },

@@ -1,24 +1,24 @@
 /**
- * Assignment of shards to members: balanced within one, and otherwise where they were. Pure, and
- * the same on every member, though only the group's leader runs it.
+ * Assignment of shards to members: counts differ by at most one, and otherwise shards stay where
+ * they were. Pure and the same on every member, although only the group's leader runs it.
  */
 import type { GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { AssignerProtocol, type AttachedAssigner } from '../kafkajs/patches.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
-// Assigner in the form of kafkajs and the group protocol.
+// Assigner in the format of kafkajs and the group protocol.
 
-/** Never changes: a member with another name cannot join a running group. */
+/** Must never change: a member with another name cannot join a running group. */
 export const PROTOCOL_NAME = 'content-review-shards';
 const PROTOCOL_VERSION = 0;
 
 interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'fetched' | 'memberIds'> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
-  /** Name that members must share to join one group. Default: the connector's. */
+  /** Name that all members of a group must share. Default: the connector's. */
   readonly protocol?: string | undefined;
-  /** Shards of this member, when it joins. */
+  /** Shards of this member at the time of the join. */
   history(): History | undefined;
 }
 
@@ -81,10 +81,10 @@ function historyOf({ memberMetadata }: GroupMember): History | undefined {
   }
 }
 
-/** Member of the group, with the shards that it reports to own, and since which generation. */
+/** Member of the group, with the shards that it reports and the generation in which it got them. */
 export interface Member {
   readonly id: string;
-  /** undefined: no history (a new member, or one whose history cannot be read). */
+  /** undefined for a new member, or one whose history cannot be read. */
   readonly history: History | undefined;
 }
 
@@ -94,9 +94,9 @@ export interface History {
 }
 
 /**
- * Assigns shards 0…count-1. Of two members that report the same shard the one of the later
- * generation keeps it: the other missed a rebalance.
- * @returns the shards of every member, ascending.
+ * Assigns shards 0…count-1. If two members report the same shard, the one of the later generation
+ * keeps it, because the other missed a rebalance.
+ * @returns the shards of every member, ascending
  */
 export function assignShards(members: readonly Member[], count: number): Map<string, number[]> {
   const ordered = [...members].sort((a, b) => compare(a.id, b.id));
@@ -105,7 +105,7 @@ export function assignShards(members: readonly Member[], count: number): Map<str
   for (const [shard, id] of ownersByShard(ordered, count).entries())
     (id === undefined ? free : owned.get(id))?.push(shard);
 
-  // The members with most get the larger share: fewest shards move.
+  // The members with the most shards get the larger share, so that the fewest shards move.
   const bySize = [...owned].sort(([a, ofA], [b, ofB]) => ofB.length - ofA.length || compare(a, b));
   const share = Math.floor(count / ordered.length);
   const larger = count % ordered.length;
@@ -125,7 +125,7 @@ export function assignShards(members: readonly Member[], count: number): Map<str
 function ownersByShard(members: readonly Member[], count: number): (string | undefined)[] {
   const owners = new Array<string | undefined>(count).fill(undefined);
   const generation = (member: Member) => member.history?.generation ?? 0;
-  // The last one wins: it is from the latest generation, and the first by id in it.
+  // The last entry wins: the first id of the latest generation.
   const byAge = [...members].sort((a, b) => generation(a) - generation(b) || compare(b.id, a.id));
   for (const { id, history } of byAge)
     for (const shard of history?.shards ?? []) if (shard < count) owners[shard] = id;
@@ -136,7 +136,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Version of the history that members exchange. Another version is read as "no history", so that it may change. */
+/** Version of the history that members exchange. Any other version is read as "no history". */
 const HISTORY_VERSION = 1;
 
 export function encodeHistory(history: History | undefined): Buffer {
@@ -155,7 +155,7 @@ export function decodeHistory(bytes: Buffer | null | undefined): History | undef
   }
 }
 
-/** Returns the source partitions that follow each shard: p mod K = shard. */
+/** Returns the source partitions of each shard: those for which p mod shardCount = shard. */
 export function partitionsOfShards(
   shards: readonly number[],
   shardCount: number,

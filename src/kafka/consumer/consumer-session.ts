@@ -1,7 +1,7 @@
 /**
  * One session of a kafkajs consumer in the pipeline's group, from its connection to its crash or
- * its end; shard-group.ts starts the next one. Every callback into the engine is made from here and
- * caught here: nothing it throws reaches kafkajs.
+ * close. shard-group.ts starts the next one. All callbacks into the engine are called here, and
+ * their errors are caught here: none reaches kafkajs.
  */
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
@@ -20,13 +20,13 @@ import { flows, Positions, type ReadPosition } from './positions.ts';
 interface SessionEvents {
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
-  /** The group answered a request of a member, sent at this time (monotonic clock, ms). */
+  /** The group accepted a member's request that was sent at this time (monotonic clock, ms). */
   heard(atMs: number): void;
-  /** The session ended, but not by close(). @param error kafkajs's, when it gave up */
+  /** The session ended, but not by close(). @param error the error with which kafkajs gave up */
   ended(reason: string, error?: unknown): void;
 }
 
-/** Few and quick: a crash costs a rejoin, and shard-group.ts goes on trying. */
+/** Few quick attempts: a crash costs only a rejoin, and shard-group.ts keeps retrying. */
 const RETRY = {
   initialRetryTime: 100,
   multiplier: 2,
@@ -34,15 +34,15 @@ const RETRY = {
   retries: 5,
   restartOnFailure: async () => false,
 };
-/** Time for one fetch in flight and one request: a broker that hangs must not block a shutdown. */
+/** Time for the fetch in flight and one request. A broker that hangs must not block a shutdown. */
 const CLOSE_GRACE_MS = 1_200;
-/** Wait of the fetch loop while everything is paused: so late may a resumed partition start. */
+/** Wait of the fetch loop while everything is paused. Delays the start of a resumed partition. */
 const PAUSED_WAIT_MS = 50;
 
 export class ConsumerSession {
-  /** Shards of this member, for the next session to report to the group. */
+  /** Shards of this member, which the next session reports to the group. */
   history: History | undefined;
-  /** Member ids of this client in the group; the next session leaves the group under them. */
+  /** Member ids of this client in the group. The next session makes them leave the group. */
   readonly memberIds: Set<string>;
   readonly #connect: ConnectOptions;
   readonly #options: GroupSettings;
@@ -119,7 +119,7 @@ export class ConsumerSession {
     );
   }
 
-  /** Connects, subscribes and starts; the first join follows. Rejects when brokers or topics cannot be reached. */
+  /** Connects, subscribes and starts; the first join follows. Rejects if brokers or topics cannot be reached. */
   async open(): Promise<void> {
     const { sourceTopic, journalTopic } = this.#options;
     await this.#consumer.connect();
@@ -128,7 +128,8 @@ export class ConsumerSession {
       const predecessors = await membersOf(cluster, this.#access, this.#clientId, this.#logger);
       for (const memberId of predecessors) this.memberIds.add(memberId);
     }
-    // From the beginning: a partition without a commit, such as one added later, must not lose its first records.
+    // Reads from the beginning: a partition without a commit, such as a new one, must not lose its
+    // first records.
     for (const topic of [journalTopic, sourceTopic]) {
       try {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
@@ -142,7 +143,7 @@ export class ConsumerSession {
     await this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
-      // Synchronous inside: a handler that waits can straddle a rejoin and move the new generation's position.
+      // Synchronous: a handler that waits can span a rejoin and move the position of the new generation.
       eachBatch: async ({ batch, resolveOffset }) => {
         const fetch = batch as object as PartitionFetch;
         const { topic, partition, fetchOffset: offset } = fetch;
@@ -153,7 +154,7 @@ export class ConsumerSession {
     if (!this.#over) this.#watch.start();
   }
 
-  /** Leaves the group, in less than two seconds whatever the brokers do. Repeatable, never throws. */
+  /** Leaves the group in less than two seconds, whatever the brokers do. Idempotent, never throws. */
   async close(): Promise<void> {
     this.#over = true;
     this.#watch.stop();
@@ -165,7 +166,7 @@ export class ConsumerSession {
       left = true;
     };
     await this.#client.close(disconnect, CLOSE_GRACE_MS);
-    // A join or a fetch that hangs holds up everything on its connection: leave on another one.
+    // A join or a fetch that hangs blocks its connection, so the leave request uses another one.
     if (!left && memberId !== null)
       await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
   }
@@ -186,7 +187,7 @@ export class ConsumerSession {
     this.#apply(state);
   }
 
-  /** Commits the next offset of a partition as this member, in one attempt. @throws Error of kafkajs */
+  /** Commits the next offset of a partition as this member, in a single attempt. @throws Error of kafkajs */
   async commit(stream: Stream, partition: number, offset: number): Promise<void> {
     const state = this.#positions.get(stream, partition);
     if (state === undefined || this.#over) throw new Error('not a member of the group');
@@ -202,14 +203,14 @@ export class ConsumerSession {
       throw new Error('not a member of the group');
     const { groupId } = this.#options;
     const sentAtMs = performance.now();
-    // kafkajs's own sends nothing without a member id, and joins one that is under way.
+    // kafkajs's own heartbeat sends nothing without a member id, and waits for a join in progress.
     await coordinator.heartbeat({ groupId, memberId, groupGenerationId: generationId });
     if (this.#over || group?.generationId !== generationId || group.memberId !== memberId)
-      throw new Error('joined again meanwhile');
+      throw new Error('the member has joined again in the meantime');
     this.#events.heard(sentAtMs);
   }
 
-  /** Partitions that flow, and of which nothing can be read. */
+  /** Flowing partitions that cannot be read at present. */
   get unread(): UnreadPartition[] {
     return [...this.#positions].flatMap(({ stream, partition, position, resumed, trouble }) =>
       trouble === undefined || position === undefined || !resumed || this.#over
@@ -241,7 +242,7 @@ export class ConsumerSession {
     };
     this.history = { generation, shards: [...assignment.shards.keys()] };
     this.#positions.assign(assignment);
-    // A seek left over from the generation before would move this one.
+    // A seek left over from the previous generation would move the position of this one.
     this.#group?.seekOffset.clear();
     this.#consumer.pause(
       Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })),
@@ -256,7 +257,7 @@ export class ConsumerSession {
     const state = this.#positions.byTopic(topic, partition);
     if (this.#over || state?.position === undefined || !flows(state)) return;
     if (fetch.fetchOffset !== state.position) {
-      // Fetched before a seek or a rejoin moved the position: dropped, and sought again.
+      // Fetched before a seek or a rejoin moved the position: drops the records and seeks again.
       this.#consumer.seek({ topic, partition, offset: String(state.position) });
       return;
     }
@@ -315,19 +316,20 @@ export class ConsumerSession {
   }
 
   /**
-   * Ends a session in silence that is longer than any join may take: a last resort against faults
-   * of kafkajs that are not patched yet (docs/internals/kafkajs.md).
+   * Ends a session when the group is silent for longer than any join may take. Last resort against
+   * faults of kafkajs that are not patched yet (docs/internals/kafkajs.md).
    */
   #watchSilence(): void {
     clearTimeout(this.#silence);
     if (this.#over) return;
     const { maxSilenceMs } = this.#options;
-    const end = () => this.#end(`no answer from the group for ${maxSilenceMs} ms`);
+    const end = () => this.#end(`no response from the group for ${maxSilenceMs} ms`);
     this.#silence = setTimeout(end, maxSilenceMs).unref();
   }
 
   /**
-   * Runs a callback of kafkajs. Its error ends the session, and the next one begins from the journal.
+   * Runs a callback of kafkajs. An error ends the session, and the next session starts from the
+   * journal.
    * @param place subject of the callback, for the log
    */
   #guard(run: () => void, place: object = {}): void {
@@ -344,7 +346,7 @@ export class ConsumerSession {
   #end(reason: string, error?: unknown): void {
     if (this.#over) return;
     this.#over = true;
-    // Not inside the callback of kafkajs that is running.
+    // Deferred until the running callback of kafkajs has returned.
     setImmediate(() => this.#events.ended(reason, error));
   }
 }

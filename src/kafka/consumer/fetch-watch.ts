@@ -1,7 +1,7 @@
 /**
- * Watch over the fetches of a session, partition by partition. One whose fetch fails, or whose
- * position lies outside the log, is left out for a while, so that the others go on. One that no
- * fetch asks for, although it flows, is sought again, and in the end the session is replaced.
+ * Watches the fetches of a session, by partition. A partition whose fetch fails or whose position
+ * lies outside the log is left out for a while, so that the others continue. A flowing partition
+ * that no fetch includes is sought again; if that does not help, the session ends.
  */
 import type { PartitionRange } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -9,24 +9,24 @@ import { explain, protocolErrorOf, type RequestedAccess } from '../errors.ts';
 import type { PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import { flows, type Positions, type ReadPosition } from './positions.ts';
 
-/** Time for which a partition is left out. */
+/** Time in ms for which a partition is left out. */
 const LEFT_OUT_MS = 5_000;
-/** Checks for partitions without a fetch, in each longest silence. */
+/** Number of checks for partitions without a fetch, within `maxSilenceMs`. */
 const CHECKS = 20;
 
 export interface FetchWatchDeps {
   readonly positions: Positions;
   readonly logger: Logger;
   readonly access: () => RequestedAccess;
-  /** Time without a fetch of a partition after which the session ends, ms. */
+  /** Time in ms without a fetch of a partition after which the session ends. */
   readonly maxSilenceMs: number;
-  /** Fetches the partition, or leaves it out, as its state has it. */
+  /** Fetches the partition or leaves it out, according to its state. */
   apply(state: ReadPosition): void;
   seek(state: ReadPosition, offset: number): void;
   range(state: ReadPosition): Promise<PartitionRange | undefined>;
   refreshMetadata(): Promise<void>;
   isLeaderless(state: ReadPosition): boolean;
-  /** Reports a position outside the log. @param offset where reading resumes, or the position */
+  /** Reports a position outside the log. @param offset where reading resumes, or the unchanged position */
   outside(state: ReadPosition, offset: number, end: number): void;
   end(reason: string): void;
   /** Runs a callback; its error ends the session. */
@@ -37,7 +37,7 @@ export interface FetchWatchDeps {
 export class FetchWatch {
   readonly #deps: FetchWatchDeps;
   readonly #now: () => number;
-  /** Last fetch that returned, for whichever partitions. */
+  /** Time of the last fetch that returned, for any partition. */
   #returnedMs = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -58,7 +58,7 @@ export class FetchWatch {
     clearInterval(this.#timer);
   }
 
-  /** Takes the partitions of a fetch that returned. */
+  /** Processes the partitions of a fetch that has returned. */
   fetched(fetches: readonly PartitionFetch[]): void {
     const nowMs = this.#now();
     this.#returnedMs = nowMs;
@@ -73,21 +73,21 @@ export class FetchWatch {
     }
   }
 
-  /** Looks for partitions that flow and are not fetched. */
+  /** Looks for flowing partitions that are not fetched. */
   check(): void {
     const { positions, isLeaderless, maxSilenceMs, end } = this.#deps;
     const nowMs = this.#now();
     for (const state of positions) {
-      // Without a leader there is nothing to fetch from.
+      // A partition without a leader cannot be fetched.
       if (!flows(state) || isLeaderless(state)) {
         state.fetchedMs = undefined;
         continue;
       }
       state.fetchedMs ??= nowMs;
-      // While no fetch returns at all, the silence of the group or a timeout of the request counts.
+      // If no fetch returns at all, the silence of the group or a request timeout applies instead.
       const silentMs = this.#returnedMs - state.fetchedMs;
       if (silentMs < maxSilenceMs / 2) continue;
-      const what = `no fetch has asked for it for ${Math.round(silentMs)} ms`;
+      const what = `no fetch has included it for ${Math.round(silentMs)} ms`;
       if (silentMs >= maxSilenceMs) {
         const { topic, partition, position } = state;
         end(`partition ${partition} of ${topic}, offset ${position}: ${what}`);
@@ -97,7 +97,7 @@ export class FetchWatch {
     }
   }
 
-  /** Seeks a partition that is not fetched again, and refreshes its leader. */
+  /** Seeks a partition that is no longer fetched, and refreshes its leader. */
   #revive(state: ReadPosition, what: string): void {
     const { refreshMetadata, seek } = this.#deps;
     if (state.trouble === undefined) this.#report(state, what);
@@ -113,10 +113,13 @@ export class FetchWatch {
   #report(state: ReadPosition, error: string): void {
     const { topic, partition, position: offset, trouble } = state;
     state.trouble = error;
-    // Repeated every few seconds.
+    // The same failure recurs every few seconds and is logged once.
     if (trouble === error) return;
     const about = { topic, partition, offset, error };
-    this.#deps.logger.warn(about, 'partition cannot be read: leaving it out, and retrying');
+    this.#deps.logger.warn(
+      about,
+      'partition cannot be read: leaving it out of fetches, and retrying',
+    );
   }
 
   #recovered(state: ReadPosition): void {
@@ -133,7 +136,7 @@ export class FetchWatch {
     state.leftOutUntilMs = untilMs;
     apply(state);
     const retry = async () => {
-      // Another broker may lead it by now.
+      // The leader may have changed.
       await refreshMetadata().catch(() => undefined);
       guard(() => {
         if (!isCurrent() || state.leftOutUntilMs !== untilMs) return;
@@ -145,8 +148,8 @@ export class FetchWatch {
   }
 
   /**
-   * Handles a position outside the log. Below the start: goes on at the start. Above the end: waits,
-   * because only a new position helps. Nothing is committed.
+   * Handles a position outside the log. Below the start, reading resumes at the start. Above the
+   * end, it waits, because only a new position helps. Commits nothing.
    */
   async #outOfRange(state: ReadPosition): Promise<void> {
     const { guard, logger, outside, range, seek } = this.#deps;
@@ -178,7 +181,7 @@ export class FetchWatch {
     });
   }
 
-  /** Returns a function that is true while the session reads the partition at the same position. */
+  /** Returns a function that is true as long as the session reads the partition at the same position. */
   #currentAt(state: ReadPosition): () => boolean {
     const { positions } = this.#deps;
     const { topic, partition, position } = state;

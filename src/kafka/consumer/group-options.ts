@@ -1,4 +1,4 @@
-/** Options of a member of a pipeline's consumer group, and their defaults. Times in ms, sizes in bytes. */
+/** Options of a consumer group member, and their defaults. Times in ms, sizes in bytes. */
 import { OWN_TOPIC_LIMITS } from '../kafkajs/partition-fetch.ts';
 
 export const GROUP_DEFAULTS = {
@@ -7,9 +7,9 @@ export const GROUP_DEFAULTS = {
   sessionTimeoutMs: 30_000,
   rebalanceTimeoutMs: 60_000,
   heartbeatMs: 3_000,
-  /** Time within which partitions added to a topic are noticed. */
+  /** Maximum time until partitions added to a topic are detected. */
   metadataMaxAgeMs: 10_000,
-  /** Maximum of one fetch, compressed. A single larger batch still comes. */
+  /** Maximum compressed size of one fetch. A single larger batch is still returned. */
   maxBytes: 8 * 1024 * 1024,
   maxBytesPerPartition: 1024 * 1024,
   /** Time that a fetch waits for records. */
@@ -23,13 +23,13 @@ export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
   /**
-   * Part of the client id that no other living process has: a member that has it before the first
-   * join of this one is a dead predecessor, and leaves the group. Default: none.
+   * Part of the client id that no other living process has. A member with this client id before the
+   * first join is a dead predecessor, and is removed from the group. Default: none.
    */
   readonly memberName?: string | undefined;
-  /** Name of the group protocol, for consumers that are not the connector. */
+  /** Name of the group protocol, for consumers other than the connector. */
   readonly protocol?: string;
-  /** Silence of the group after which the client is replaced. Default: session and rebalance timeout and 10 s. */
+  /** Silence of the group after which the client is replaced. Default: session timeout + rebalance timeout + 10 s. */
   readonly maxSilenceMs?: number;
 }
 

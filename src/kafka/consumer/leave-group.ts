@@ -1,4 +1,4 @@
-/** Members that leave their group early, so that their shards need not wait for a session timeout. */
+/** Early leave of group members, so that their shards need not wait for a session timeout. */
 
 import { settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -7,12 +7,12 @@ import type { ConnectOptions } from '../connect.ts';
 import { explain, type RequestedAccess } from '../errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
-/** With the session's own grace less than two seconds. */
+/** Less than two seconds together with the session's own grace. */
 const GRACE_MS = 500;
 
 /**
  * Returns the ids of a group's members with this client id: predecessors of a process that has not
- * joined yet. Never throws: members that are not found leave with their session timeout.
+ * joined yet. Never throws: members that are not found leave at their session timeout.
  */
 export async function membersOf(
   cluster: KafkaCluster,
@@ -33,8 +33,8 @@ export async function membersOf(
 }
 
 /**
- * Sends a leave request on a connection of its own. Never throws: a member that could not leave
- * does so with its session timeout.
+ * Sends a leave request on a separate connection. Never throws: a member that could not leave is
+ * removed at its session timeout.
  */
 export async function leaveGroup(
   connect: ConnectOptions,

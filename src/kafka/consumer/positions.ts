@@ -1,19 +1,19 @@
-/** Partitions that a member of the group reads, from where, and whether they flow: kept beside kafkajs's own state. */
+/** Positions of the partitions that a group member reads, and whether they flow. Kept in addition to kafkajs's own state. */
 import type { Assignment, Stream } from '../../core/ports/kafka.ts';
 
 export interface ReadPosition {
   readonly stream: Stream;
   readonly topic: string;
   readonly partition: number;
-  /** Next offset wanted; undefined until it is sought. */
+  /** Next offset to read; undefined until the first seek. */
   position: number | undefined;
-  /** The owner has resumed it. */
+  /** True if the owner has resumed it. */
   resumed: boolean;
-  /** End of the time for which fetches leave it out, because the last one failed: monotonic clock, ms. */
+  /** End of the time for which fetches leave it out after a failure: monotonic clock, ms. */
   leftOutUntilMs: number | undefined;
-  /** Reason for which nothing is read at this position; undefined while fetches succeed. */
+  /** Reason why nothing can be read at this position; undefined while fetches succeed. */
   trouble: string | undefined;
-  /** Last fetch with an answer for it, or the time since which it flows: monotonic clock, ms. */
+  /** Last fetch that returned the partition, or the start of its flow: monotonic clock, ms. */
   fetchedMs: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export class Positions {
     this.#topics = { source: sourceTopic, journal: journalTopic };
   }
 
-  /** Begins a new generation: paused, with no position. */
+  /** Begins a new generation with all partitions paused and without positions. */
   assign({ shards }: Assignment): void {
     this.#positions = new Map();
     for (const [shard, partitions] of shards) {
@@ -50,7 +50,7 @@ export class Positions {
     return this.#positions.values();
   }
 
-  /** True if any source partition flows: journals are followed at all times. */
+  /** True if any source partition flows. Journals are ignored: they are followed at all times. */
   get flow(): boolean {
     for (const position of this.#positions.values())
       if (position.stream === 'source' && flows(position)) return true;

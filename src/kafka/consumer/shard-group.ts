@@ -1,4 +1,4 @@
-/** Member of a pipeline's consumer group: sessions of a consumer, one after another, until it is stopped. */
+/** Member of a pipeline's consumer group. Runs one consumer session after another until it is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type {
@@ -14,17 +14,17 @@ import { explain, protocolErrorOf } from '../errors.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { type GroupOptions, type GroupSettings, groupSettings } from './group-options.ts';
 
-/** After sessions that ended soon after their join: each join is a rebalance of all members. */
+/** Maximum delay after sessions that ended soon after their join: every join rebalances all members. */
 const MAX_RESTART_DELAY_MS = 30_000;
-/** After sessions that never joined, as while brokers are away: their return is noticed soon. */
+/** Maximum delay after sessions that never joined, as while brokers are down. Short, to reconnect soon. */
 const MAX_UNJOINED_DELAY_MS = 3_000;
-/** A session that lasted this long after its join was healthy: its end is a new failure, not one more of a series. */
+/** Time after its join from which a session counts as healthy. The restart delay starts over after a healthy session. */
 const HEALTHY_MS = 10_000;
-/** Pause before membership is checked again, when no join comes first. */
+/** Pause before the next check of the membership. */
 const CONFIRM_RETRY_MS = 250;
-/** Time for a first join while the group's coordinator starts or moves. */
+/** Time for the first join, for which the group's coordinator may have to start or move. */
 const START_PATIENCE_MS = 60_000;
-/** Answers of a coordinator that has just started or moved. kafkajs gives up within a second or two. */
+/** Errors of a coordinator that is starting or moving. kafkajs gives up within two seconds. */
 const SOON_OVER =
   /^(GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP)$/;
 
@@ -37,11 +37,11 @@ export class KafkaShardGroup implements ShardGroup {
   #session: ConsumerSession | undefined;
   #stopped: Promise<void> | undefined;
   #lastHeardMs = -Infinity;
-  /** Sessions in a row that ended soon after their join. */
+  /** Number of consecutive sessions that ended soon after their join. */
   #failures = 0;
-  /** Sessions since the last join that never joined. */
+  /** Number of sessions since the last join that never joined. */
   #unjoined = 0;
-  /** On the monotonic clock, ms: the first join of the current session. */
+  /** Time of the first join of the current session: monotonic clock, ms. */
   #joinedMs: number | undefined;
   #joinedOnce = false;
   #startBeforeMs = 0;
@@ -91,7 +91,10 @@ export class KafkaShardGroup implements ShardGroup {
     this.#session?.setResumed(stream, partition, true);
   }
 
-  /** Commits outside any transaction, for consumers that are not the connector. Rejects when this member has lost the partition. */
+  /**
+   * Commits outside any transaction, for consumers other than the connector. Rejects if this member
+   * has lost the partition.
+   */
   async commit(stream: Stream, partition: number, offset: number): Promise<void> {
     if (this.#session === undefined) throw new Error('the group is stopped');
     await this.#session.commit(stream, partition, offset);
@@ -111,10 +114,10 @@ export class KafkaShardGroup implements ShardGroup {
       ended.throwIfAborted();
       const heartbeat = this.#session?.heartbeat().then(
         () => true,
-        // The fetch loop sees the same and joins again.
+        // The fetch loop gets the same error and joins again.
         () => false,
       );
-      // During a rebalance a heartbeat waits for the join.
+      // During a rebalance, a heartbeat completes only after the join.
       const confirmed = heartbeat !== undefined && (await abortable(heartbeat, ended));
       if (confirmed) return;
       await sleep(CONFIRM_RETRY_MS, undefined, { signal: ended }).catch(() =>
@@ -170,7 +173,10 @@ export class KafkaShardGroup implements ShardGroup {
     try {
       this.#listener?.left(reason);
     } catch (error) {
-      this.#logger.error({ error: explain(error) }, 'the listener failed at the loss of the group');
+      this.#logger.error(
+        { error: explain(error) },
+        'the listener failed to handle the loss of the group',
+      );
     }
   }
 
@@ -199,7 +205,7 @@ export class KafkaShardGroup implements ShardGroup {
     }
     await session.close();
     while (!this.#stopping.signal.aborted) {
-      // Never two replicas in step.
+      // Random, so that replicas do not reconnect at the same time.
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, {
         signal: this.#stopping.signal,
       }).catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * Reader of old source records, for retries and tools. It fetches by itself and belongs to no
- * group: there is nothing to join or to commit, and no right on another group to be granted.
+ * Reader of old source records, for retries and tools. It belongs to no consumer group, so it never
+ * joins or commits, and needs no rights on another group.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import {
@@ -26,16 +26,16 @@ export interface SourceReaderOptions {
   readonly topic: string;
   /** Default: the limits of topics that the connector writes itself. */
   readonly limits?: ReadLimits | undefined;
-  /** Maximum bytes of one fetch; a single larger record still comes. Default 1 MiB. */
+  /** Maximum bytes of one fetch; a single larger batch is still returned. Default 1 MiB. */
   readonly maxFetchBytes?: number;
 }
 
-/** Connections are closed after this time without a read. */
+/** Time without a read after which the connections are closed. */
 const IDLE_MS = 30_000;
 const MAX_WAIT_MS = 100;
-/** For one fetch. */
+/** Maximum time for one fetch. */
 const PATIENCE_MS = 20_000;
-/** Consecutive fetches that find the log's end below the range: a new leader may learn the end a little later. */
+/** Maximum number of consecutive fetches that end below the range: a new leader may report the end of the log late. */
 const MAX_EARLY_ENDS = 20;
 
 type FetchedPieces = Pick<PartitionFetch, 'nextOffset' | 'highWatermark' | 'pieces'>;
@@ -65,7 +65,7 @@ export class KafkaSourceReader implements SourceReader {
       let position = range.from;
       let earlyEnds = 0;
       while (position <= range.to) {
-        // A fetch cannot be cancelled: its answer is dropped.
+        // A fetch cannot be cancelled. Its response is dropped.
         const fetch = await abortable(this.#fetch(range.partition, position, stopped), stopped);
         if (fetch.nextOffset > position) {
           earlyEnds = 0;
@@ -104,7 +104,7 @@ export class KafkaSourceReader implements SourceReader {
     }
   }
 
-  /** Below the log's start the fetch is empty, with the start as its next offset. */
+  /** Returns an empty fetch below the log's start, with the start as its next offset. */
   async #fetch(partition: number, position: number, signal: AbortSignal): Promise<FetchedPieces> {
     const { topic } = this.#options;
     try {
@@ -116,7 +116,7 @@ export class KafkaSourceReader implements SourceReader {
       );
     } catch (error) {
       signal.throwIfAborted();
-      // UNKNOWN_SERVER_ERROR is the answer for a segment that cannot be loaded.
+      // Brokers return UNKNOWN_SERVER_ERROR for a segment that cannot be loaded.
       if (!isTransient(error) && protocolErrorOf(error) !== 'UNKNOWN') throw error;
       const { message } = error as Error;
       throw new UnreadPartitionError(partition, message, { cause: error });

@@ -1,6 +1,6 @@
 /**
- * Patches 11 to 13, 15, 17, 18 and 22 of docs/internals/kafkajs.md: connections, and requests to any broker. Also
- * reports requests and answers to the socket factory's observer.
+ * Patches 11 to 13, 15, 17, 18 and 22 of docs/internals/kafkajs.md: connections, and requests to
+ * any broker. Also reports requests and responses to the observer in the socket factory.
  */
 import type { Socket } from 'node:net';
 import { internal } from './internals.ts';
@@ -14,7 +14,7 @@ interface KafkaJsConnection {
     readonly inflight: ReadonlyMap<number, unknown>;
     rejectAll(error: Error): void;
   };
-  /** `prepare` is awaited before each call: a factory cannot wait. */
+  /** `prepare` is awaited before each call, because a socket factory is synchronous. */
   readonly socketFactory: {
     readonly prepare?: () => Promise<unknown>;
     readonly silence?: {
@@ -23,9 +23,9 @@ interface KafkaJsConnection {
   };
   /** process.hrtime of the last login; null before it. */
   readonly authenticatedAt: [number, number] | null;
-  /** Milliseconds; 0 when the broker sets no end. */
+  /** Milliseconds; 0 if the broker sets no limit. */
   readonly sessionLifetime: { toString(): string };
-  /** Part of an answer that has arrived, its bytes, and the bytes from which on kafkajs reads it. */
+  /** Received parts of a response, their size, and the size at which kafkajs reads them. */
   chunks: readonly Buffer[];
   bytesBuffered: number;
   bytesNeeded: number;
@@ -38,21 +38,21 @@ interface KafkaJsConnection {
   send(request: { readonly request: { readonly apiName: string } }): Promise<unknown>;
 }
 interface AnyBrokerPool {
-  /** Resolves with null when no broker answered. */
+  /** Resolves with null if no broker responded. */
   withBroker(send: (broker: object) => Promise<unknown>): Promise<unknown>;
 }
 
-/** Message of a socket that was closed before it was open. */
+/** Message of a socket that was closed before it opened. */
 const GIVEN_UP = 'given up before it was open';
-/** Events whose handlers in kafkajs act on the connection, whichever socket it has by then. */
+/** Events whose handlers in kafkajs act on the connection, even if it has another socket by then. */
 const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
 const SIZE_BYTES = 4;
-/** Largest answer: twice the largest `kafka.fetchMaxBytes`, and less than the first letters of HTTP amount to. */
+/** Largest response: twice the largest `kafka.fetchMaxBytes`, and less than `HTTP` when its bytes are read as a size. */
 const MAX_ANSWER_BYTES = 1_073_741_824;
 
-/** True for an error that a broker has answered with. */
+/** Returns true for an error that a broker sent. */
 const isAnswer = (error: unknown): boolean =>
   typeof (error as { type?: unknown }).type === 'string' ||
   (error as Error).name === 'KafkaJSSASLAuthenticationError';
@@ -64,7 +64,7 @@ export function patchConnections(): void {
   }>('errors.js');
   const { authenticate, connect, disconnect, processData, send } = prototype;
 
-  // 11: closed once a request got no answer in time, so that its retry connects again.
+  // 11: closes the connection when a request times out, so that its retry connects again.
   prototype.send = async function (request) {
     const { socket, host, port } = this;
     const over = this.socketFactory.silence?.sent(`${host}:${port}`, request.request.apiName);
@@ -79,10 +79,10 @@ export function patchConnections(): void {
     }
   };
 
-  // 12: requests that came while it was closing are given up.
+  // 12: rejects requests that were added while the connection was closing.
   prototype.disconnect = async function () {
     const { requestQueue, host, port, socket } = this;
-    // `end` waits for a socket to open, and `unref` of one that is not open adds a listener each time.
+    // `end` waits until the socket opens, and each `unref` of a socket that is not open adds a listener.
     if (socket?.connecting) socket.destroy(new Error(GIVEN_UP));
     if (socket?.destroyed) socket.unref = () => socket;
     const closed = await disconnect.call(this);
@@ -91,7 +91,7 @@ export function patchConnections(): void {
     return closed;
   };
 
-  // 13: one socket at a time, and handlers of an earlier one are removed.
+  // 13: allows one socket at a time, and removes the handlers of earlier ones.
   const connecting = new WeakMap<KafkaJsConnection, Promise<unknown>>();
   prototype.connect = function () {
     const underWay = connecting.get(this);
@@ -101,7 +101,7 @@ export function patchConnections(): void {
       this.socket.on('error', () => undefined);
       this.socket.destroy();
     }
-    // 22: what an earlier socket has left of an answer is no part of the next one.
+    // 22: drops the part of a response that an earlier socket received.
     if (!this.isConnected())
       Object.assign(this, { chunks: [], bytesBuffered: 0, bytesNeeded: SIZE_BYTES });
     const { silence, prepare } = this.socketFactory;
@@ -111,26 +111,26 @@ export function patchConnections(): void {
       .then(() => connect.call(this))
       .finally(() => {
         connecting.delete(this);
-        // The kernel accepts for a frozen broker: only answers count.
+        // The kernel accepts connections for a frozen broker, so only responses count.
         over?.(false);
       });
     connecting.set(this, attempt);
     return attempt;
   };
 
-  // 22: an answer that cannot be read ends its connection instead of the process.
+  // 22: an unreadable response ends its connection instead of the process.
   prototype.processData = function (data) {
-    const fail = (why: string) => this.socket?.destroy(new Error(`unreadable answer: ${why}`));
+    const fail = (why: string) => this.socket?.destroy(new Error(`unreadable response: ${why}`));
     try {
       processData.call(this, data);
       if (this.bytesNeeded > MAX_ANSWER_BYTES)
-        fail(`${this.bytesNeeded} bytes of at most ${MAX_ANSWER_BYTES}`);
+        fail(`${this.bytesNeeded} bytes, more than ${MAX_ANSWER_BYTES}`);
     } catch (error) {
       fail((error as Error).message);
     }
   };
 
-  // 15: logs in again at a share of the session, however long that is.
+  // 15: logs in again after a share of the session, whatever its length.
   prototype.isAuthenticated = function () {
     if (this.authenticatedAt == null) return false;
     const sessionMs = Number(this.sessionLifetime.toString());
@@ -138,7 +138,7 @@ export function patchConnections(): void {
     return sessionMs === 0 || seconds * 1_000 + nanos / 1_000_000 < sessionMs * LOG_IN_AGAIN_AT;
   };
 
-  // 18: closed after a failed login, of which the broker waits for the rest.
+  // 18: closes the connection after a failed login, because the broker waits for the rest of the login.
   prototype.authenticate = async function () {
     try {
       await authenticate.call(this);
@@ -148,7 +148,7 @@ export function patchConnections(): void {
     }
   };
 
-  // 17: a refusal by a broker is thrown, when no other broker answers either.
+  // 17: throws the rejection of a broker if no other broker responds either.
   const pool = internal<{ prototype: AnyBrokerPool }>('cluster/brokerPool.js').prototype;
   const { withBroker } = pool;
   pool.withBroker = async function (send) {

@@ -1,6 +1,6 @@
 /**
- * A copy of kafkajs of our own. Any copy that was loaded before stays with the module that loaded
- * it; ours is loaded module by module, so that some can be replaced before others use them.
+ * Private copy of kafkajs. A copy that was loaded earlier stays with the modules that loaded it.
+ * This one is loaded module by module, so that modules can be replaced before others use them.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -22,8 +22,8 @@ for (const file of Object.keys(load.cache)) {
 }
 
 /**
- * Checks the installed kafkajs before anything of it is loaded: a patch that meets other code than
- * it was written for may do half of its work.
+ * Checks the installed kafkajs before any module is loaded: a patch applied to code for which it
+ * was not written may take effect only partly.
  * @throws Error with the remedy
  */
 function verify(): void {
@@ -39,24 +39,24 @@ function verify(): void {
   );
 }
 
-/** Returns a module of kafkajs, by its path below `src/`. */
+/** Returns a module of kafkajs. @param file path below `src/` */
 export function internal<T>(file: string): T {
   return load(path.join(source, file)) as T;
 }
 
-/** Replaces a module, for the modules that are loaded after this. */
+/** Replaces a module for all modules that are loaded later. */
 export function replace(file: string, patched: unknown): void {
   internal(file);
   (load.cache[path.join(source, file)] as { exports: unknown }).exports = patched;
 }
 
 /**
- * Loads a module with a `Date` of its own, for the modules that are loaded after this.
- * @throws Error if the module was loaded before: others would keep it
+ * Loads a module with a `Date` of its own, for all modules that are loaded later.
+ * @throws Error if the module is loaded already, because others would keep it
  */
 export function loadWithDate(file: string, date: Pick<DateConstructor, 'now'>): void {
   const filename = path.join(source, file);
-  if (load.cache[filename] !== undefined) throw new Error(`${file} of kafkajs is loaded already`);
+  if (load.cache[filename] !== undefined) throw new Error(`${file} of kafkajs is already loaded`);
   const module = Object.assign(new Module(filename), { filename, loaded: true });
   const parameters = ['module', 'exports', 'require', 'Date'];
   const run = compileFunction(readFileSync(filename, 'utf8'), parameters, { filename });
@@ -64,7 +64,7 @@ export function loadWithDate(file: string, date: Pick<DateConstructor, 'now'>): 
   load.cache[filename] = module;
 }
 
-/** Loads the rest of kafkajs: after the last replacement. */
+/** Loads the rest of kafkajs, after the last replacement. */
 export function loadKafkaJs(): typeof KafkaJs {
   return load('kafkajs') as typeof KafkaJs;
 }

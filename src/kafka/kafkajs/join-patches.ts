@@ -13,12 +13,12 @@ interface JoinedGroup {
 }
 interface Coordinator extends KafkaBroker {
   joinGroup(request: object): Promise<JoinedGroup>;
-  /** Returns the encoder of a request. */
+  /** Returns the encoder for a request. */
   lookupRequest(apiKey: number, versions: object): (request: { memberId: string }) => object;
 }
-/** An assigner with what a client knows of itself. */
+/** Assigner with the member ids of its client. */
 export interface MemberAssigner extends Assigner {
-  /** Ids of members that this client was or is, in this session and earlier ones. */
+  /** Current and earlier member ids of this client, across sessions. */
   readonly memberIds: Set<string>;
 }
 interface JoiningGroup extends ConsumerGroup {
@@ -43,7 +43,7 @@ export function patchJoins(): void {
   const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
   const { fetch, joinAndSync } = prototype;
 
-  // 20: a join that failed is repeated before the next fetch.
+  // 20: repeats a failed join before the next fetch.
   const outside = new WeakSet<JoiningGroup>();
   prototype.joinAndSync = async function () {
     try {
@@ -55,12 +55,12 @@ export function patchJoins(): void {
     }
   };
   prototype.fetch = async function (nodeId) {
-    // The runner answers this error with a join.
+    // On this error, the runner joins again.
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS);
     return await fetch.call(this, nodeId);
   };
 
-  // 21: members that this client was leave before it joins, and a join that is repeated keeps its id.
+  // 21: removes this client's earlier members before it joins, and keeps the member id when a join is repeated.
   const [JOIN] = Object.getOwnPropertySymbols(prototype).filter(
     ({ description }) => description === 'private:ConsumerGroup:join',
   );
@@ -71,7 +71,7 @@ export function patchJoins(): void {
     this.coordinator = coordinator;
     const { memberIds = new Set<string>() } = this.assigners[0] ?? {};
     await leaveAs([...memberIds].filter((id) => id !== this.memberId));
-    // `joinGroup` repeats its request with the id that the coordinator gives out, without telling this group.
+    // `joinGroup` repeats its request with the id from the coordinator, without passing it to this group.
     const lookupRequest: Coordinator['lookupRequest'] = (apiKey, versions) => (request) => {
       if (request.memberId !== '') {
         memberIds.add(request.memberId);

@@ -1,4 +1,4 @@
-/** Patch 19 of docs/internals/kafkajs.md: partitions without a leader, which metadata name (response-patches.ts). */
+/** Patch 19 of docs/internals/kafkajs.md: partitions without a leader, which response-patches.ts keeps in the metadata. */
 import { internal } from './internals.ts';
 import type { ClusterMetadata, KafkaCluster, ProtocolErrors } from './shapes.ts';
 
@@ -17,7 +17,7 @@ interface LeaderPool {
 }
 
 const LEADER_NOT_AVAILABLE = 5;
-/** Age of metadata that name a partition without a leader. */
+/** Maximum age of metadata in which a partition has no leader. */
 const LEADERLESS_MAX_AGE_MS = 1_000;
 
 const isLeaderless = ({ leader }: { readonly leader: number }) => leader < 0;
@@ -34,7 +34,7 @@ export function nameLeaderless(): void {
       message: `partition ${partition} of topic ${topic} has no leader`,
     });
   };
-  // The positions of partitions that were just assigned; those that get none are read later.
+  // Looks up the positions of newly assigned partitions. Those without a leader are read later.
   cluster.fetchTopicsOffset = async function (topics) {
     const led = topics.map(({ partitions, ...of }) => {
       const leaderless = leaderlessOf(this, of.topic);

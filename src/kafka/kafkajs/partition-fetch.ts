@@ -1,7 +1,8 @@
 /**
- * Fetch of one partition: bytes, and the headers of their batches. Replaces kafkajs's Batch (patches
- * 2 and 3 of docs/internals/kafkajs.md): nothing is decoded before it is read, so that no batch can fail
- * kafkajs's fetch loop, and the next offset is known even when no record is visible.
+ * Fetch of one partition: its bytes and the headers of their batches. Replaces kafkajs's Batch
+ * (patches 2 and 3 of docs/internals/kafkajs.md). Records are decoded only when they are read, so
+ * that no batch can fail kafkajs's fetch loop, and the next offset is known even if no record is
+ * visible.
  */
 import type { FetchedBatch, RecordPiece, ReserveMemory, Stream } from '../../core/ports/kafka.ts';
 import type { UnusableOffset } from '../errors.ts';
@@ -20,7 +21,7 @@ export class PartitionFetch {
   readonly partition: number;
   readonly highWatermark: string;
   readonly fetchedOffset: string;
-  /** kafkajs reads its length. */
+  /** kafkajs reads the length of this array. */
   readonly messages: readonly never[] = [];
   readonly fetchOffset: number;
   readonly nextOffset: number;
@@ -28,8 +29,8 @@ export class PartitionFetch {
   readonly endOffset: number;
   #fetched: FetchedBytes;
   /**
-   * Error of this partition: of the broker, or of a log that has grown beyond 2^53 offsets. Reading
-   * the pieces throws it.
+   * Error of this partition: from the broker, or because the log has grown beyond 2^53 offsets.
+   * `pieces` throws it.
    */
   readonly failure: Error | undefined;
 
@@ -70,8 +71,9 @@ export class PartitionFetch {
   }
 
   /**
-   * Has a copy of the bytes, which is freed as soon as it was read. The response itself is garbage
-   * at once, and goes with the next young collection instead of the next full one.
+   * Returns a batch with a copy of the bytes, which is freed as soon as it was read. The response
+   * itself becomes garbage at once, and is collected with the young generation instead of the next
+   * full collection.
    */
   toFetchedBatch(stream: Stream, limits: ReadLimits): FetchedBatch {
     const { partition, fetchOffset, nextOffset: next, endOffset, bytes } = this;
@@ -90,12 +92,12 @@ export class PartitionFetch {
     };
   }
 
-  /** kafkajs does not deliver an empty batch: this one is delivered whenever it moves the position. */
+  /** kafkajs does not deliver empty batches. This one must be delivered whenever it moves the position. */
   isEmpty(): boolean {
     return this.nextOffset === this.fetchOffset && this.failure === undefined;
   }
 
-  /** kafkajs resolves such batches without the handler: there are none. */
+  /** kafkajs resolves such batches without calling the handler. */
   isEmptyDueToFiltering(): boolean {
     return false;
   }
@@ -108,7 +110,7 @@ export class PartitionFetch {
     return String(this.nextOffset - 1);
   }
 
-  /** For events of kafkajs that nothing listens to. */
+  /** For kafkajs's events, which nothing listens to. */
   offsetLag(): string {
     return '';
   }

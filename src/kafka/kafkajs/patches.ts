@@ -1,9 +1,7 @@
 /**
- * kafkajs with its known faults patched. Nothing else in the project loads kafkajs for its values.
- *
- * kafkajs has had no release since 2023, so it is patched while it is loaded: faulty modules are
- * replaced, and the rest is loaded on top of them. docs/internals/kafkajs.md lists the patches by number,
- * each with its reason and its test.
+ * kafkajs with its known faults patched. Only this module loads kafkajs for its values. kafkajs has
+ * had no release since 2023, so it is patched while it is loaded: faulty modules are replaced
+ * before the others. docs/internals/kafkajs.md lists the patches with their reasons and tests.
  */
 
 import { isClientClosed } from '../errors.ts';
@@ -15,12 +13,12 @@ import { PartitionFetch } from './partition-fetch.ts';
 import { patchResponses } from './response-patches.ts';
 import type { ConsumerGroup, ProduceOptions } from './shapes.ts';
 
-// Patch 6 of docs/internals/kafkajs.md: produce requests that are written in front of their batch.
+// Patch 6 of docs/internals/kafkajs.md: writes produce requests before their batch, in the same buffer.
 
 interface FramedRequest {
-  /** Overwritten by the later versions of a request. */
+  /** Overwritten by later versions of a request. */
   readonly apiVersion: number;
-  /** Writes the whole request: only ours has it. */
+  /** Writes the whole request. Only the replaced requests have it. */
   readonly frame?: (apiVersion: number, correlationId: number, clientId: string) => Buffer;
 }
 type FrameRequest = (given: {
@@ -29,7 +27,7 @@ type FrameRequest = (given: {
   readonly clientId: string;
 }) => Promise<{ readonly buffer: Buffer }>;
 
-/** Replaces the request that the later versions build on, and lets a request write its own frame. */
+/** Replaces the request on which later versions build, and lets a request write its own frame. */
 function writeRequestsInPlace(): void {
   replace(
     'protocol/requests/produce/v3/request.js',
@@ -54,7 +52,7 @@ function writeRequestsInPlace(): void {
 type RetryAttempt = (bail: (error: unknown) => void, ...tries: number[]) => Promise<unknown>;
 type CreateRetry = (options?: object) => (attempt: RetryAttempt) => Promise<unknown>;
 
-/** Patch 1: retries are timers that nothing can cancel; a closed client ends them. */
+/** Patch 1: ends retries of a closed client, whose timers nothing else can cancel. */
 function stopRetryingWhenClosed(): void {
   const createRetry = internal<CreateRetry>('retry/index.js');
   const patched: CreateRetry = (options) => {
@@ -70,7 +68,7 @@ function stopRetryingWhenClosed(): void {
   replace('retry/index.js', patched);
 }
 
-/** Modules that measure intervals. Those that stamp records keep the wall clock. */
+/** Modules that measure intervals. Modules that stamp records keep the wall clock. */
 const TIMED_MODULES = [
   'network/requestQueue/socketRequest.js',
   'network/requestQueue/index.js',
@@ -81,14 +79,15 @@ const TIMED_MODULES = [
 ];
 
 /**
- * Patch 9: intervals were measured by the wall clock. Once it was set back, no heartbeat was sent,
- * no request timed out, and a throttled connection sent nothing, for as long as the step.
+ * Patch 9: kafkajs measures intervals by the wall clock. After the clock was set back, it sent no
+ * heartbeat, timed out no request, and kept throttled connections silent for the length of the
+ * step.
  */
 function measureByMonotonicClock(): void {
   for (const file of TIMED_MODULES) loadWithDate(file, { now: () => performance.now() });
 }
 
-/** Patch 4: a timer of negative length was set after every response, although no request waited. */
+/** Patch 4: kafkajs set a timer of negative length after every response, even if no request was waiting. */
 function noNegativeTimers(): void {
   const { prototype } = internal<{
     prototype: { readonly pending: readonly unknown[]; scheduleCheckPendingRequests(): void };
@@ -99,11 +98,11 @@ function noNegativeTimers(): void {
   };
 }
 
-/** An assigner that gets what kafkajs keeps inside. */
+/** Assigner that gets access to internals of kafkajs. */
 export interface AttachedAssigner extends MemberAssigner {
-  /** Called once, before the first join: the generation of a join is not in its event. */
+  /** Called once, before the first join, because the event of a join does not contain its generation. */
   attached(group: ConsumerGroup): void;
-  /** Takes what each fetch returns, empty and failed partitions included. */
+  /** Receives the result of each fetch, including empty and failed partitions. */
   fetched(fetches: readonly PartitionFetch[]): void;
 }
 interface AttachingGroup extends ConsumerGroup {
@@ -113,8 +112,8 @@ interface AttachingGroup extends ConsumerGroup {
 }
 
 /**
- * Patch 7, with response-patches.ts: an error of one partition ended the fetch loop of all, and an
- * offset out of range was committed to the group as -2 or -1.
+ * Patch 7, with response-patches.ts: an error of one partition ended the fetch loop of all
+ * partitions, and an out-of-range offset was committed to the group as -2 or -1.
  */
 function attachAssigners(): void {
   const { prototype } = internal<{ prototype: AttachingGroup }>('consumer/consumerGroup.js');
@@ -130,14 +129,14 @@ function attachAssigners(): void {
   };
 }
 
-/** A fetch loop that ran this long was healthy: its failure begins a new count. */
+/** Time after which a fetch loop counts as healthy. A later failure starts a new count. */
 const HEALTHY_MS = 10_000;
 
 interface FetchManager {
   start(): Promise<void>;
 }
 
-/** Patch 8: errors were counted permanently: six broken connections in a month crashed the consumer. */
+/** Patch 8: kafkajs never resets its count of errors, so that six broken connections in a month crashed the consumer. */
 function forgetOldErrors(): void {
   const file = 'consumer/fetchManager.js';
   const { isRebalancing } = internal<{ isRebalancing(error: unknown): boolean }>('errors.js');
@@ -154,7 +153,7 @@ function forgetOldErrors(): void {
           isRebalancing(error) ||
           type === 'UNKNOWN_MEMBER_ID' ||
           name === 'KafkaJSNoBrokerAvailableError';
-        // Returning makes the runner start it again, with a fresh count.
+        // If this returns, the runner starts it again with a fresh count.
         if (retriable !== true || isKnown || performance.now() - beganMs < HEALTHY_MS) throw error;
       }
     };
@@ -162,10 +161,10 @@ function forgetOldErrors(): void {
   });
 }
 
-// The order matters: a module must be replaced before one that uses it is loaded.
+// The order matters: a module must be replaced before any module that uses it is loaded.
 stopRetryingWhenClosed();
 patchResponses();
-// Patch 3: read_committed let records of aborted transactions through.
+// Patch 3: kafkajs's read_committed returned records of aborted transactions.
 replace('consumer/batch.js', PartitionFetch);
 writeRequestsInPlace();
 forgetOldErrors();

@@ -1,4 +1,4 @@
-/** Patches 2, 7, 16 and 19 of docs/internals/kafkajs.md: how responses are read. */
+/** Patches 2, 7, 16 and 19 of docs/internals/kafkajs.md: reading of responses. */
 import { protocolErrorOf } from '../errors.ts';
 import { internal, replace } from './internals.ts';
 import type { ClusterMetadata, FetchedPartition, ProtocolErrors } from './shapes.ts';
@@ -29,18 +29,18 @@ interface ResponseDecoder {
 
 const TOPIC_AUTHORIZATION_FAILED = 29;
 const UNSUPPORTED_SASL_MECHANISM = 33;
-/** Error of partitions that are not added to a transaction because of others. */
+/** Error of partitions that were not added to a transaction because others failed. */
 const NOT_ATTEMPTED = 55;
 const NO_LEADER = -1;
-/** Errors of a fetch that newer metadata explain: kafkajs refreshes them and joins again. */
+/** Fetch errors that outdated metadata cause: kafkajs refreshes the metadata and joins again. */
 const STALE_METADATA =
   /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE|NOT_LEADER_FOR_PARTITION|(FENCED|UNKNOWN)_LEADER_EPOCH)$/;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * A refused topic is named, whatever other errors the response has; so are the SASL mechanisms that
- * a broker offers. A partition without a leader is kept, and so is one that cannot be fetched. The
- * record sets of a fetch are handed on as they came: records/ reads them.
+ * Names a rejected topic, whatever other errors the response has, and the SASL mechanisms that a
+ * broker offers. Keeps partitions without a leader, and those that cannot be fetched. Leaves the
+ * record sets of a fetch as bytes, which records/ reads.
  */
 export function patchResponses(): void {
   replace(
@@ -100,7 +100,7 @@ export function patchResponses(): void {
   });
 }
 
-/** Later versions of a response take the parser of its first. @param prepare throws for an error */
+/** Patches the first version's parser, which later versions reuse. @param prepare throws for an error */
 function beforeParsing<T>(request: string, prepare: (data: T) => T): void {
   const file = `protocol/requests/${request}/v0/response.js`;
   const response = internal<{ parse(data: T): Promise<T> }>(file);

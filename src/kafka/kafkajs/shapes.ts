@@ -1,4 +1,4 @@
-/** Shapes of kafkajs that its own types leave out, as far as the connector uses them. */
+/** Parts of kafkajs that its own types leave out and the connector uses. */
 /** Module `protocol/error.js`. */
 export interface ProtocolErrors {
   createErrorFromCode(code: number): Error;
@@ -14,7 +14,7 @@ export interface ProducerIdentity {
 export interface PartitionMetadata {
   readonly partitionErrorCode: number;
   readonly partitionId: number;
-  /** Broker id; -1 without a leader. */
+  /** Broker id, or -1 if there is no leader. */
   readonly leader: number;
   readonly replicas: readonly number[];
   readonly isr: readonly number[];
@@ -39,18 +39,18 @@ export interface FetchedPartition {
   highWatermark: string;
   lastStableOffset?: string;
   abortedTransactions?: { producerId: string; firstOffset: string }[] | null;
-  /** The record set as it came. */
+  /** The undecoded record set. */
   messages: Buffer;
   /** Error of this partition alone. */
   failure?: Error;
 }
 
-/** The fields of a produce request (KIP-98, versions 3 to 8) in front of its only batch. */
+/** Fields of a produce request (KIP-98, versions 3 to 8) before its only batch. */
 export interface ProduceFields {
   readonly apiVersion: number;
   readonly correlationId: number;
   readonly clientId: string;
-  /** undefined outside transactions. */
+  /** undefined outside of transactions. */
   readonly transactionalId: string | undefined;
   readonly acks: number;
   readonly timeoutMs: number;
@@ -61,7 +61,7 @@ export interface ProduceOptions extends ProducerIdentity {
   acks: number;
   timeout?: number;
   transactionalId: string | undefined;
-  /** Handed on as it is, until the request is written. */
+  /** Passed through unchanged until the request is written. */
   topicData: {
     topic: string;
     batch: { request(fields: ProduceFields): Buffer };
@@ -78,7 +78,7 @@ interface OffsetsResponse {
   }[];
 }
 
-/** Single requests to one broker. All reject with what kafkajs makes of the error codes. */
+/** Single requests to one broker. All reject with kafkajs's errors for the error codes. */
 export interface KafkaBroker {
   readonly nodeId: number | string;
   metadata(topics: string[]): Promise<ClusterMetadata>;
@@ -120,7 +120,7 @@ export interface KafkaBroker {
   endTxn(request: object): Promise<unknown>;
 }
 
-/** Connections to all brokers, and what is known of the topics that were asked for. */
+/** Connections to all brokers, and the metadata of requested topics. */
 export interface KafkaCluster {
   readonly brokerPool: { readonly metadata: ClusterMetadata };
   connect(): Promise<void>;
@@ -129,27 +129,27 @@ export interface KafkaCluster {
   refreshMetadataIfNecessary(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
-  /** Returns node ids with the partitions that each leads. */
+  /** Returns the partitions that each node leads, by node id. */
   findLeaderForPartitions(
     topic: string,
     partitions: readonly number[],
   ): Readonly<Record<string, readonly number[]>>;
   findBroker(node: { readonly nodeId: number | string }): Promise<KafkaBroker>;
   findControllerBroker(): Promise<KafkaBroker>;
-  /** @param of.coordinatorType 0 (default) of a group, 1 of a transactional id */
+  /** @param of.coordinatorType 0 (default) for a group, 1 for a transactional id */
   findGroupCoordinator(of: {
     readonly groupId: string;
     readonly coordinatorType?: number;
   }): Promise<KafkaBroker>;
 }
 
-/** The part of kafkajs's ConsumerGroup that its public face hides and a member of a group needs. */
+/** Part of kafkajs's ConsumerGroup that a group member needs and the public API hides. */
 export interface ConsumerGroup {
   readonly generationId: number | null;
   readonly memberId: string | null;
   readonly coordinator: KafkaBroker | null;
   readonly seekOffset: Map<string, string>;
-  /** Longest wait of a fetch, and of the fetch loop while everything is paused, ms. */
+  /** Maximum wait in ms of a fetch, and of the fetch loop while everything is paused. */
   maxWaitTime: number;
   commitOffsets(offsets: {
     topics: {

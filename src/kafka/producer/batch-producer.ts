@@ -1,6 +1,6 @@
 /**
- * Idempotent producer of whole record batches, each of them one request. With a transactional id
- * everything is sent in transactions. Its caller sends one request to a partition at a time.
+ * Idempotent producer of record batches, one batch per request. With a transactional id, everything
+ * is sent in transactions. The caller must send one request at a time to each partition.
  */
 import type { OffsetCommit } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -15,16 +15,16 @@ import { type RequestedAccess, toOffset } from '../errors.ts';
 import type { KafkaBroker, KafkaCluster, ProducerIdentity } from '../kafkajs/shapes.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
 
-/** Sequence numbers are 31 bits wide and begin at 0 again. */
+/** Sequence numbers have 31 bits and wrap around to 0. */
 const SEQUENCES = 2 ** 31;
 
 interface BatchProducerOptions {
-  /** undefined: without transactions. */
+  /** undefined for a producer without transactions. */
   readonly transactionalId?: string | undefined;
   readonly transactionTimeoutMs: number;
-  /** For messages about rights. */
+  /** Requested rights, for error messages. */
   readonly access?: RequestedAccess;
-  /** Ends retries; brokers may still get a request that is in flight. */
+  /** Ends retries. Requests in flight may still reach brokers. */
   readonly signal: AbortSignal;
 }
 
@@ -35,8 +35,8 @@ export class BatchProducer {
   /** Next sequence number by `topic:partition`. */
   readonly #sequences = new Map<string, number>();
   /**
-   * Node ids of the coordinators, until a request fails: kafkajs keeps none, and would look one up before each request of a
-   * transaction.
+   * Node ids of the coordinators, cached until a request fails. kafkajs caches none, and would look
+   * one up before each request of a transaction.
    */
   readonly #coordinators = new Map<'group' | 'transaction', KafkaBroker['nodeId']>();
 
@@ -47,8 +47,8 @@ export class BatchProducer {
 
   /**
    * Begins a transaction. The first one fences every earlier producer of the transactional id and
-   * aborts what it left open.
-   * @param partitions everything that it will write to, by topic
+   * aborts its open transaction.
+   * @param partitions all partitions to which it will write, by topic
    */
   async begin(partitions: ReadonlyMap<string, Iterable<number>>): Promise<void> {
     const topics = [...partitions].map(([topic, all]) => ({ topic, partitions: [...all] }));
@@ -60,7 +60,7 @@ export class BatchProducer {
     });
   }
 
-  /** Fences every earlier producer of the transactional id, and aborts what it left open. Repeatable. */
+  /** Fences every earlier producer of the transactional id, and aborts its open transaction. Idempotent. */
   async initialise(topics: string[]): Promise<void> {
     const { transactionalId, transactionTimeoutMs } = this.#options;
     this.#identity ??= await this.#request('initialise the producer', {}, async (cluster) => {
@@ -76,9 +76,9 @@ export class BatchProducer {
   }
 
   /**
-   * Sends a batch, and releases it in the end.
+   * Sends a batch, and always releases it.
    * @returns the offset of its first record
-   * @throws Error, and whether the batch was appended is unknown then
+   * @throws Error, after which it is unknown whether the batch was appended
    */
   async send(topic: string, batch: OutgoingBatch): Promise<number> {
     const { partition, count } = batch;
@@ -109,7 +109,7 @@ export class BatchProducer {
         return answer?.topics[0]?.partitions[0]?.baseOffset;
       });
       answered = true;
-      // Only what was appended counts: after an error the same batch comes with the same number.
+      // Advances only after success: a retried batch must keep its sequence number.
       this.#sequences.set(place, (sequence + count) % SEQUENCES);
       return toOffset(baseOffset ?? '');
     } finally {
@@ -124,7 +124,7 @@ export class BatchProducer {
     offsets: readonly OffsetCommit[],
   ): Promise<void> {
     const partitions = offsets.map(({ offset, ...one }) => ({ ...one, offset: String(offset) }));
-    // Offsets of a topic require the right to read it.
+    // Committing offsets of a topic requires the right to read it.
     const access = { operation: 'READ', topic };
     await this.#request(`add offsets of group ${groupId}`, access, async (cluster) => {
       const coordinator = await this.#coordinator(cluster);
@@ -138,25 +138,25 @@ export class BatchProducer {
   }
 
   /**
-   * Ends the transaction. Its last request is sent once: whether it had an effect may be unknown.
+   * Ends the transaction. The final request is sent only once, because its outcome may be unknown.
    * @param onEnd called before that request
    */
   async end(commit: boolean, onEnd: () => void = () => undefined): Promise<void> {
     const what = commit ? 'commit' : 'abort';
-    // Looked up again: one that has moved could leave open whether the end had an effect, and take what follows for a part
-    // of the transaction that has ended elsewhere.
+    // Looks the coordinator up again. A stale one could leave the outcome unknown, or take later
+    // requests as part of a transaction that has ended elsewhere.
     this.#coordinators.delete('transaction');
     const coordinator = await this.#request(what, {}, (cluster) => this.#coordinator(cluster));
     onEnd();
     await coordinator.endTxn({ ...this.#transaction, transactionResult: commit });
   }
 
-  /** Aborts nothing. Repeatable. */
+  /** Closes the connections without aborting the transaction. Idempotent. */
   async close(): Promise<void> {
     await this.#connection.close();
   }
 
-  /** Explanation of the failure that keeps a request from succeeding. */
+  /** Explanation of the failure that is being retried. */
   get lastFailure(): string | undefined {
     return this.#connection.lastFailure;
   }
@@ -171,7 +171,7 @@ export class BatchProducer {
     return { transactionalId, ...this.#known };
   }
 
-  /** Coordinator of the transactional id, unless another is named. */
+  /** Returns the coordinator of the transactional id, or of the given id. */
   async #coordinator(
     cluster: KafkaCluster,
     type: 'group' | 'transaction' = 'transaction',

@@ -1,7 +1,7 @@
 /**
- * Record batch (Kafka's message format v2) on its way to a broker. It is written once, into a
- * buffer of the pool, after room for the request that carries it; request and header are written
- * in place, so that nothing is copied on the way to the socket.
+ * Record batch (Kafka's message format v2) on its way to a broker. It is written once into a pooled
+ * buffer, after space for its request. Request and header are then written in place, so that
+ * nothing is copied on the way to the socket.
  */
 import { writeVarint } from '../../../packages/client/src/base/varint.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
@@ -13,12 +13,12 @@ import {
 import type { ProduceFields } from '../kafkajs/shapes.ts';
 import { crc32c } from '../records/crc32c.ts';
 
-/** Bytes up to the end of the length, which counts everything after it. */
+/** End of the length field, which counts the bytes after it. */
 const LENGTH_END = 12;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
 
-/** Fields by which a broker recognises the producer of a batch, and a batch that it has already. */
+/** Fields by which a broker identifies the producer of a batch, and detects duplicates. */
 interface ProducerFields {
   readonly producerId: bigint;
   readonly producerEpoch: number;
@@ -28,10 +28,10 @@ interface ProducerFields {
 }
 
 const PRODUCE = 0;
-/** A request without its texts. */
+/** Size of a request without its texts. */
 const FIXED_HEAD_BYTES = 40;
 
-/** Bytes in front of the batch in a request with these texts. */
+/** Returns the size of a request with these texts before its batch. */
 export function headBytes(
   fields: Pick<ProduceFields, 'clientId' | 'transactionalId' | 'topic'>,
 ): number {
@@ -47,7 +47,7 @@ export function headBytes(
 /** A batch to be written. */
 export interface PlannedBatch {
   readonly partition: number;
-  /** Row numbers of its records, in their order. */
+  /** Row numbers of the records, in order. */
   readonly rows: readonly number[];
   /** Size of the batch, header included. */
   readonly bytes: number;
@@ -55,7 +55,7 @@ export interface PlannedBatch {
 
 export class OutgoingBatch {
   readonly partition: number;
-  /** Records in it. */
+  /** Number of records. */
   readonly count: number;
   readonly #pool: BufferPool;
   readonly #buffer: Buffer<ArrayBuffer>;
@@ -65,9 +65,9 @@ export class OutgoingBatch {
   #requests = 0;
 
   /**
-   * Writes the records; the header follows in `seal`.
-   * @param roomBytes in front of the batch: at least `headBytes` of its requests
-   * @param timestampMs of every record, since the epoch
+   * Writes the records; `seal` writes the header later.
+   * @param roomBytes bytes to reserve before the batch: at least `headBytes` of its requests
+   * @param timestampMs time of every record, since the epoch
    */
   constructor(
     pool: BufferPool,
@@ -86,7 +86,7 @@ export class OutgoingBatch {
     const buffer = pool.take(this.#end);
     this.#buffer = buffer;
     let at = roomBytes + BATCH_HEADER_BYTES;
-    // An iterator over entries would be most of the garbage of a transaction.
+    // An iterator over entries would cause most of the garbage of a transaction.
     for (let place = 0; place < rows.length; place++) {
       const row = rows[place] as number;
       at = writeVarint(buffer, lengthInBatch(records.size(row), place), at);
@@ -97,7 +97,7 @@ export class OutgoingBatch {
     }
   }
 
-  /** The batch as it stands in the request. */
+  /** The batch within the request. */
   get bytes(): Buffer {
     return this.#buffer.subarray(this.#start, this.#end);
   }
@@ -124,8 +124,9 @@ export class OutgoingBatch {
   }
 
   /**
-   * Writes a produce request in front of the batch. @returns the whole request
-   * @throws RangeError when there is too little room
+   * Writes a produce request before the batch.
+   * @returns the whole request
+   * @throws RangeError if there is too little room
    */
   request(fields: ProduceFields): Buffer {
     this.#requests++;
@@ -148,9 +149,10 @@ export class OutgoingBatch {
   }
 
   /**
-   * Ends the use of the buffer; to be called once. After a good answer to the only request it goes back to the pool: the broker has
-   * read all of it. After anything else a socket may still hold it, and it is dropped.
-   * @param answered whether the last request got a good answer
+   * Ends the use of the buffer; must be called once. The buffer returns to the pool if its only
+   * request succeeded, because the broker has then read all of it. Otherwise a socket may still use
+   * it, and it is dropped.
+   * @param answered true if the last request succeeded
    */
   release(answered: boolean): void {
     if (answered && this.#requests === 1) this.#pool.give(this.#buffer);

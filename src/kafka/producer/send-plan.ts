@@ -1,6 +1,6 @@
 /**
- * Sends of a transaction: one partition each, below the size that a broker takes. A send that
- * spanned two brokers could duplicate when one of them fails.
+ * Sends of a transaction. Each goes to one partition and stays below the broker's maximum size: a
+ * send to two brokers could duplicate records if one of them fails.
  */
 import {
   BATCH_HEADER_BYTES,
@@ -9,9 +9,9 @@ import {
 } from '../../core/bytes/encoded-records.ts';
 import type { PlannedBatch } from './outgoing-batch.ts';
 
-// Partitions of keys, as Java's default partitioner chooses them.
+// Partitions of keys, the same as in Java's default partitioner.
 
-/** Kafka's murmur2 (org.apache.kafka.common.utils.Utils.murmur2) of bytes[from, to), as a signed 32-bit integer. */
+/** Returns Kafka's murmur2 (org.apache.kafka.common.utils.Utils.murmur2) of bytes[from, to), as a signed 32-bit integer. */
 export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
   const M = 0x5bd1e995;
   let hash = 0x9747b28c ^ (to - from);
@@ -38,18 +38,18 @@ export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
 export const partitionOfHash = (hash: number, partitions: number): number =>
   (hash & 0x7fffffff) % partitions;
 
-/** Below message.max.bytes (1,048,588 by default), and with the head of a request it fits a buffer of 1 MiB. */
+/** Below message.max.bytes (1,048,588 by default), and small enough to fit a 1 MiB buffer with the head of a request. */
 export const MAX_SEND_BYTES = 900_000;
 
-/** Returns the maximum bytes of one batch. @param maxMessageBytes of its topic; undefined when it is not known */
+/** Returns the maximum size of one batch. @param maxMessageBytes setting of the topic, or undefined if it is not known */
 export function sendBytesFor(maxMessageBytes: number | undefined): number {
   return Math.min(MAX_SEND_BYTES, maxMessageBytes || MAX_SEND_BYTES);
 }
 
 /**
- * Plans the sends of records by key, in ascending order of partition; within a partition records
- * keep their order. A record larger than `maxBytes` travels alone: the topic may allow it.
- * @param nullKeyPartition of records without a key
+ * Plans the sends of records by key, in ascending order of partition. Records of a partition keep
+ * their order. A record larger than `maxBytes` is sent alone, because the topic may allow it.
+ * @param nullKeyPartition partition of records without a key
  */
 export function planBatches(
   records: EncodedRecords,
@@ -68,7 +68,7 @@ export function planBatches(
   return rowsOf.flatMap((rows, partition) => splitBySize(records, rows, partition, maxBytes));
 }
 
-/** Plans the sends of records that all go to one partition. */
+/** Plans the sends of records to one partition. */
 export function planBatchesTo(
   partition: number,
   records: EncodedRecords,

@@ -1,4 +1,4 @@
-/** Transactional producer of one shard (I3), of the commands to all of them, or of a replay. */
+/** Transactional producer of one shard (I3), of commands to all shards, or of a replay. */
 import pLimit from 'p-limit';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
@@ -20,15 +20,15 @@ export interface ProducersOptions {
   readonly groupId: string;
   readonly sourceTopic: string;
   readonly journalTopic: string;
-  /** For the requests that carry records. */
+  /** Buffers for the requests that carry records. */
   readonly pool: BufferPool;
-  /** After this the broker aborts a transaction by itself; a commit that takes longer fails. Default 60,000 ms. */
+  /** Time after which the broker aborts a transaction, and the producer fails it. Default 60,000 ms. */
   readonly transactionTimeoutMs?: number;
 }
 
 /**
- * Partitions that a transaction writes to at once, if all its records for a topic would fit one
- * request: the buffers of a larger transaction would take more memory.
+ * Number of partitions to which a transaction writes concurrently, if all its records for a topic
+ * would fit into one request. The buffers of a larger transaction would take more memory.
  */
 const CONCURRENT_SENDS = 2;
 
@@ -51,17 +51,17 @@ export class KafkaShardProducer implements ControlProducer {
   readonly #options: ProducersOptions;
   readonly #lookUp: TopicLookup;
   readonly #producer: BatchProducer;
-  /** Aborted when the producer is of no use any more, with the reason. */
+  /** Aborted, with the reason, when the producer can no longer be used. */
   readonly #ended = new AbortController();
   readonly #timeoutMs: number;
   #busy = false;
   #phase: TransactionPhase = 'sending';
-  /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
+  /** Records without a key go to another partition in each transaction, so that sends stay few. */
   #rotation = Math.floor(Math.random() * 1_000);
 
   /**
-   * @param shards the shard; all of them if this is the producer of commands, none for a replay
-   * @param role end of the transactional id, in place of the shard
+   * @param shards one shard, all shards for the producer of commands, or none for a replay
+   * @param role end of the transactional id, instead of the shard
    */
   constructor(
     shards: readonly number[],
@@ -102,7 +102,7 @@ export class KafkaShardProducer implements ControlProducer {
     const { signal } = this.#ended;
     if (signal.aborted) {
       const { message } = signal.reason as Error;
-      throw new TransactionError('aborted', `this producer cannot be used any more: ${message}`);
+      throw new TransactionError('aborted', `this producer can no longer be used: ${message}`);
     }
     this.#busy = true;
     this.#phase = 'sending';
@@ -123,11 +123,11 @@ export class KafkaShardProducer implements ControlProducer {
   }
 
   async close(): Promise<void> {
-    this.#ended.abort(new Error('it is closed'));
+    this.#ended.abort(new Error('the producer is closed'));
     await this.#producer.close();
   }
 
-  /** Reads the offsets once all is sent. */
+  /** Returns the offset of the first journal record. The caller's offsets are read after all sends. */
   async #run(transaction: AnyTransaction): Promise<number> {
     const { sourceTopic, groupId } = this.#options;
     const { journal = [], outputs = [] } = transaction;
@@ -169,7 +169,7 @@ export class KafkaShardProducer implements ControlProducer {
     for (const { topic, records } of outputs) {
       if (records.length === 0) continue;
       const { partitions, maxMessageBytes } = await this.#lookUp(topic);
-      // The bytes of the records are the caller's again once the transaction has failed for it.
+      // After a failed transaction, the bytes of the records belong to the caller again.
       this.#ended.signal.throwIfAborted();
       const nullKeyPartition = this.#rotation % partitions;
       const maxBytes = sendBytesFor(maxMessageBytes);
@@ -179,7 +179,7 @@ export class KafkaShardProducer implements ControlProducer {
     return plans;
   }
 
-  /** @returns the offset of the first record. */
+  /** Returns the offset of the first record. */
   async #send(output: PlannedOutput): Promise<number | undefined> {
     const bytes = output.batches.reduce((sum, one) => sum + one.bytes, 0);
     const limit = pLimit(bytes > MAX_SEND_BYTES ? 1 : CONCURRENT_SENDS);
@@ -188,7 +188,7 @@ export class KafkaShardProducer implements ControlProducer {
       try {
         return await this.#sendInOrder(output, batches);
       } catch (error) {
-        // Before another partition's turn comes.
+        // Stops the sends to the other partitions.
         this.#ended.abort(new Error('a transaction failed'));
         throw error;
       }
@@ -202,7 +202,7 @@ export class KafkaShardProducer implements ControlProducer {
   ): Promise<number | undefined> {
     let first: number | undefined;
     for (const planned of batches) {
-      // Nothing may follow once the transaction has failed for its caller.
+      // Nothing may be sent after the transaction has failed for its caller.
       this.#ended.signal.throwIfAborted();
       const batch = new OutgoingBatch(this.#options.pool, records, planned, this.#roomBytes(topic));
       const offset = await this.#producer.send(topic, batch);

@@ -1,4 +1,4 @@
-/** Records of one batch, one after the other, as far as memory allows. */
+/** Records of one batch, read one at a time within limits on memory. */
 
 import { MalformedError, VarintReader } from '../../../packages/client/src/base/varint.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
@@ -9,13 +9,13 @@ import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts
 import { unpack } from './unpack.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
 
-/** Approximate memory of the objects of a record, and of a header, bytes. */
+/** Approximate size in bytes of the objects of a record, and of those of a header. */
 const OBJECT_BYTES = 100;
 
-/** Small: after a cold start a piece takes long, and answers on sockets wait for it. */
+/** Small: a piece takes long after a cold start, and sockets are not served meanwhile. */
 const DEFAULT_BYTES = 64 * 1024;
 
-/** Builder of pieces. Small records count with the objects that are made of them. */
+/** Builder of pieces. The weight of a record includes its objects, which outweigh small records. */
 export class PieceBuilder {
   readonly maxBytes: number;
   #records: SourceRecord[] = [];
@@ -29,7 +29,7 @@ export class PieceBuilder {
     return this.#records.length === 0;
   }
 
-  /** @param size bytes of the record as it is encoded */
+  /** @param size encoded size of the record in bytes */
   add(record: SourceRecord, size: number): void {
     this.#records.push(record);
     this.#weight += size + OBJECT_BYTES * (1 + record.headers.length);
@@ -40,7 +40,7 @@ export class PieceBuilder {
     return this.#weight > 0 && this.#weight + size > this.maxBytes;
   }
 
-  /** Returns the piece, and begins the next one. */
+  /** Returns the piece and begins the next one. */
   take(nextOffset: number, unreadable?: UnreadableRecords): RecordPiece {
     const records = this.#records;
     this.#records = [];
@@ -49,12 +49,12 @@ export class PieceBuilder {
   }
 }
 
-/** Longest varint. */
+/** Size of the longest varint. */
 const LENGTH_BYTES = 5;
 
 /**
- * Records of a batch. State is in fields: a generator in its place took 100 MiB more under hostile
- * batches (chaos, producer faults).
+ * Reader of the records of a batch. A generator in place of these fields took 100 MiB more with
+ * hostile batches (chaos, producer faults).
  */
 export class BatchRecords implements Disposable {
   readonly #batch: PlacedBatch;
@@ -63,9 +63,9 @@ export class BatchRecords implements Disposable {
   readonly #reader = new VarintReader();
   #unpacked: UnpackedBytes | undefined;
   readonly #bytes: Buffer;
-  /** Records of the declared count that are still to come. */
+  /** Number of declared records that have not been read yet. */
   #missing: number;
-  /** Bytes left of a record that is being skipped. */
+  /** Remaining bytes of a record that is being skipped. */
   #skip = 0;
   /** Size of the large record for which `fill` has requested memory. */
   #reserved = 0;
@@ -82,16 +82,16 @@ export class BatchRecords implements Disposable {
     this.position = batch.from;
   }
 
-  /** True when the piece has all records that are left. */
+  /** True if all records of the batch have been read. */
   get isOver(): boolean {
     return this.#missing === 0;
   }
 
   /**
    * Adds records to the piece until it is full or the batch is over.
-   * @returns the record that cannot be read, if that was the reason to stop; or the size of a record
-   * larger than a piece, which the next call reads
-   * @throws Error when what follows in the batch is unreadable
+   * @returns the unreadable record at which it stopped, or the size of a record larger than a
+   * piece, which the next call reads; otherwise undefined
+   * @throws Error if the rest of the batch is unreadable
    */
   async fill(piece: PieceBuilder): Promise<UnreadableRecords | number | undefined> {
     this.#unpacked ??= this.#unpack(piece.maxBytes);
@@ -143,7 +143,7 @@ export class BatchRecords implements Disposable {
     this.#unpacked?.close();
   }
 
-  /** @throws Error when the bytes cannot be unpacked at all */
+  /** @throws Error if the batch cannot be unpacked at all */
   #unpack(pieceBytes: number): UnpackedBytes {
     const { codec, count, end, start } = this.#batch.header;
     if (count < 0) throw new MalformedError(`it declares ${count} records`);
@@ -163,11 +163,11 @@ export class BatchRecords implements Disposable {
       piece.add(record, size);
       return undefined;
     }
-    const message = `the record has ${record} headers, and ${this.#limits.maxHeaders} are allowed`;
+    const message = `the record has ${record} headers, but at most ${this.#limits.maxHeaders} are allowed`;
     return unreadable(parser.offset, parser.timestampMs, 'too_many_headers', message);
   }
 
-  /** Passes a record without keeping its bytes. */
+  /** Skips a record that is too large, without keeping its bytes. */
   #tooLarge(bytes: UnpackedBytes, prefix: number, length: number): UnreadableRecords | undefined {
     const ahead = bytes.join(prefix + HEAD_BYTES);
     this.#reader.reset(bytes.head, bytes.at + prefix, bytes.at + ahead);
@@ -177,7 +177,7 @@ export class BatchRecords implements Disposable {
     this.#skip = prefix + length;
     if (offset < this.#batch.from) return undefined;
     this.position = offset + 1;
-    const message = `the record has ${length} bytes, and ${this.#limits.maxRecordBytes} are allowed`;
+    const message = `the record has ${length} bytes, but at most ${this.#limits.maxRecordBytes} are allowed`;
     return unreadable(offset, timestampMs, 'too_large', message);
   }
 

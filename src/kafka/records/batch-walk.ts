@@ -1,13 +1,13 @@
 /**
  * Headers of the record batches in a fetch response, read without their records. Layout of message
  * format v2: https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than
- * Kafka 0.11) begin with the same offset and length: each of their messages is an unreadable batch.
+ * Kafka 0.11) begin with the same two fields, so each of their messages is an unreadable batch.
  */
 
 import { UnusableOffset } from '../errors.ts';
 import { crc32c } from './crc32c.ts';
 
-/** Input of the record reader. */
+/** Aborted transaction, as listed in a fetch response. */
 export interface AbortedTransaction {
   readonly producerId: string;
   readonly firstOffset: string;
@@ -21,7 +21,7 @@ export interface FetchedBytes {
   readonly endOffset: number;
   readonly bytes: Buffer;
   readonly aborted: readonly AbortedTransaction[];
-  /** The checksum of the last complete batch is right; undefined before it was verified. */
+  /** True if the checksum of the last complete batch is right; undefined if it is not verified yet. */
   readonly lastIntact?: boolean | undefined;
 }
 
@@ -29,13 +29,13 @@ export interface ReadLimits {
   /** A larger record is skipped and reported as unreadable. */
   readonly maxRecordBytes: number;
   readonly maxHeaders: number;
-  /** Decompressed bytes of one record batch. */
+  /** Maximum number of decompressed bytes of one record batch. */
   readonly maxBatchUnpackedBytes: number;
-  /** Size of a piece. Default: 64 KiB. */
+  /** Size of a piece in bytes. Default: 64 KiB. */
   readonly pieceBytes?: number;
 }
 
-/** Offset and length, in front of the bytes that the length counts. */
+/** Size of offset and length, which precede the bytes that the length counts. */
 const PREFIX_BYTES = 12;
 const MAGIC_AT = 16;
 const CRC_AT = 17;
@@ -60,19 +60,19 @@ export interface BatchHeader {
   /** Message format; only 2 can be read. Below 0: the batch is broken. */
   readonly magic: number;
   readonly baseOffset: number;
-  /** A compressed message of an old format has the offset of its last record as both. */
+  /** Equal to `baseOffset` in a compressed message of an old format, whose only offset is the last one. */
   readonly lastOffset: number;
-  /** bytes[start, end) are the whole batch. */
+  /** The whole batch is bytes[start, end). */
   readonly start: number;
   readonly end: number;
   /** 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. */
   readonly codec: number;
   readonly transactional: boolean;
   readonly control: boolean;
-  /** All records have the broker's time of the append: `maxTimestamp`. */
+  /** True if `maxTimestamp`, the broker's time of the append, applies to all records. */
   readonly logAppendTime: boolean;
   readonly producerId: bigint;
-  /** Records that the batch declares. */
+  /** Number of records that the batch declares. */
   readonly count: number;
   /** Milliseconds; may be any int64. */
   readonly baseTimestamp: bigint;
@@ -94,11 +94,11 @@ function readInt64(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }
 
-/** Distance of batches beyond the high watermark of their response: a broker notes it before it reads the records. */
+/** Maximum distance of a batch from the high watermark, which the broker takes before it reads the batches. */
 const AFTER_WATERMARK = 2 ** 31;
 
 /**
- * Yields the complete batches, in order; a response may end in the middle of one.
+ * Yields the complete batches in order. A response may end in the middle of a batch.
  * @param endOffset high watermark of the response; a batch far beyond it is misplaced
  */
 export function* walkBatches(
@@ -108,7 +108,7 @@ export function* walkBatches(
   for (let start = 0; start + CRC_AT <= bytes.length; ) {
     const stated = bytes.readInt32BE(start + 8) + PREFIX_BYTES;
     const magic = bytes.readInt8(start + MAGIC_AT);
-    // After an impossible length nothing can be located.
+    // After an impossible length, no further batch can be located.
     const broken = stated < (magic === 2 ? RECORDS_AT : OLD_MESSAGE_BYTES);
     const size = broken ? bytes.length - start : stated;
     if (start + size > bytes.length) return;
@@ -154,7 +154,7 @@ function header(
   };
 }
 
-/** Returns true when a batch can be read: its format is known, and its checksum is right. */
+/** Returns true if a batch can be read: its format is supported, and its checksum is right. */
 export function isIntact(bytes: Buffer, { magic, start, end }: BatchHeader): boolean {
   return (
     magic === 2 && crc32c(bytes, start + ATTRIBUTES_AT, end) === bytes.readUInt32BE(start + CRC_AT)
@@ -164,7 +164,7 @@ export function isIntact(bytes: Buffer, { magic, start, end }: BatchHeader): boo
 /** Batch with the part of the log that it alone covers. */
 export interface PlacedBatch {
   readonly header: BatchHeader;
-  /** Offsets [from, to), without those before the fetch offset or of another batch. Empty when from = to. */
+  /** Offsets [from, to), without those before the fetch offset or of another batch. Empty if from = to. */
   readonly from: number;
   readonly to: number;
   /** undefined: not verified yet. */
@@ -172,10 +172,11 @@ export interface PlacedBatch {
 }
 
 /**
- * Yields the batches with the offsets that each covers. The last offset in a header is trusted up to
- * the next batch; that of the last batch only if its checksum is right, and otherwise up to the high
- * watermark. An unreadable batch at the end covers at least one offset, so that reading goes on.
- * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0024)
+ * Yields the batches with the offsets that each covers. The last offset in a header is trusted up
+ * to the next batch. In the last batch it is trusted if the checksum is right, otherwise only up to
+ * the high watermark. An unreadable last batch covers at least one offset, so that reading
+ * advances.
+ * @throws UnusableOffset if the high watermark exceeds the safe integers (ADR 0024)
  */
 export function* placeBatches({
   bytes,
@@ -187,7 +188,7 @@ export function* placeBatches({
   let position = fetchOffset;
   let prior: BatchHeader | undefined;
   const place = (batch: BatchHeader, to: number, intact?: boolean): PlacedBatch => {
-    // A compressed message of an old format has only its last offset.
+    // A compressed message of an old format states only its last offset.
     const set = (batch.magic === 0 || batch.magic === 1) && batch.codec !== 0;
     const from = set ? position : Math.max(position, batch.baseOffset);
     position = Math.max(position, to);
@@ -216,7 +217,7 @@ export function* placeBatches({
     );
 }
 
-/** Returns the last complete batch, verified, if there is one. @throws UnusableOffset as placeBatches does */
+/** Verifies and returns the last complete batch, if there is one. @throws UnusableOffset as placeBatches does */
 export function lastBatch(
   fetched: Omit<FetchedBytes, 'aborted' | 'partition'>,
 ): PlacedBatch | undefined {

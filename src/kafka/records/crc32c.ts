@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), sixteen bytes at a time ("slicing by 16"), read as words: that takes two
- * thirds of the time of reading them one by one.
+ * CRC-32C (Castagnoli), sixteen bytes at a time ("slicing by 16"). Reading words takes two thirds
+ * of the time of reading single bytes.
  */
 import { endianness } from 'node:os';
 
@@ -20,7 +20,7 @@ for (let at = 256; at < T.length; at++) {
   T[at] = (before >>> 8) ^ (T[before & 255] as number);
 }
 
-/** Returns the checksum of a word; its tables begin at `at`, for the bytes after it. */
+/** Returns the checksum of a word. Its tables begin at `at`, which depends on the bytes after it. */
 const ofWord = (word: number, at: number): number =>
   (T[at + 768 + (word & 255)] as number) ^
   (T[at + 512 + ((word >>> 8) & 255)] as number) ^

@@ -1,19 +1,19 @@
 /**
- * Base of LZ4 and Snappy, which Node does not have: literals, and matches that reach back into the
- * unpacked bytes. The last 64 KiB stay in memory, the reach of LZ4 and of Snappy's encoders.
+ * Decompression of LZ4 and Snappy, which Node lacks. Both encode literals, and matches that refer
+ * back to unpacked bytes, at most 64 KiB in LZ4 and Snappy's encoders. These bytes stay in memory.
  */
 import type { Stretches } from './stretches.ts';
 
 const WINDOW_BYTES = 64 * 1024;
 const LEAST_STRETCH_BYTES = 4 * 1024;
-/** Shorter literals are copied faster byte by byte. */
+/** Fewer bytes are copied faster one by one. */
 const SHORT = 32;
 
 abstract class LzStretches implements Stretches {
   readonly bytes: Buffer;
   /** Position of the next byte to read. */
   at = 0;
-  /** Set by `token`: number of input bytes to copy, then of unpacked bytes from `distance` back. */
+  /** Set by `token`: first `literals` input bytes are copied, then `match` unpacked bytes from `distance` back. */
   literals = 0;
   match = 0;
   distance = 0;
@@ -28,7 +28,7 @@ abstract class LzStretches implements Stretches {
   constructor(bytes: Buffer, stretchBytes: number) {
     this.bytes = bytes;
     this.#stretchBytes = stretchBytes;
-    // Most batches are small, and so is the first stretch.
+    // The first stretch is small because most batches are.
     this.#size = Math.min(stretchBytes, Math.max(LEAST_STRETCH_BYTES, bytes.length * 4));
   }
 
@@ -45,7 +45,7 @@ abstract class LzStretches implements Stretches {
     try {
       this.#fill(out);
     } catch (error) {
-      // The bytes unpacked before are returned first.
+      // The bytes unpacked before the error are returned first.
       this.#failed = error;
       if (this.#end === start) throw error;
     }
@@ -75,11 +75,11 @@ abstract class LzStretches implements Stretches {
       } else if (this.match > 0) {
         const { distance } = this;
         if (distance === 0 || distance > write)
-          throw new Error('compressed data refer to what is not there');
+          throw new Error('compressed data refer to bytes before their beginning');
         const count = Math.min(this.match, out.length - write);
         if (count >= SHORT && distance >= count)
           out.copyWithin(write, write - distance, write - distance + count);
-        // An overlapping match repeats what it has just written.
+        // An overlapping match repeats bytes that it has just written.
         else for (let i = write; i < write + count; i++) out[i] = out[i - distance] as number;
         this.match -= count;
         write += count;
@@ -109,7 +109,7 @@ const damaged = () => new Error('an LZ4 frame is damaged');
 
 /**
  * LZ4 frames (github.com/lz4/lz4, doc/lz4_Frame_format.md and lz4_Block_format.md). Their checksums
- * are not verified: the batch has one of its own.
+ * are not verified, because the batch has its own.
  */
 export class Lz4Stretches extends LzStretches {
   readonly #checksumBytes: number;
@@ -124,7 +124,7 @@ export class Lz4Stretches extends LzStretches {
     if (bytes.length < LEAST_HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) throw damaged();
     const flags = bytes.readUInt8(4);
     if ((flags & VERSION_MASK) !== VERSION || (flags & DICTIONARY) !== 0) {
-      throw new Error('an LZ4 frame of a kind that Kafka does not use');
+      throw new Error('an LZ4 frame has an unsupported version or a dictionary');
     }
     this.#checksumBytes = (flags & BLOCK_CHECKSUM) === 0 ? 0 : 4;
     this.at = LEAST_HEADER_BYTES + ((flags & CONTENT_SIZE) === 0 ? 0 : 8);
@@ -181,9 +181,9 @@ const XERIAL_BYTES = 16;
 const cutOff = () => new Error('a Snappy block is cut off');
 
 /**
- * Snappy as Kafka's clients write it: Java frames blocks as xerial's snappy-java does, others send
+ * Snappy as Kafka's clients write it. Java frames blocks as xerial's snappy-java does; others send
  * one bare block (github.com/google/snappy, format_description.txt). The unpacked size that a block
- * declares is not trusted, only skipped.
+ * declares is skipped, because it is not trusted.
  */
 export class SnappyStretches extends LzStretches {
   readonly #framed: boolean;

@@ -1,6 +1,6 @@
 /**
- * Record reader: from one partition of a fetch response to pieces of records, as a read_committed
- * consumer may see them. Unreadable records are reported by their offsets, and reading goes on.
+ * Record reader: turns one partition of a fetch response into pieces of the records that a
+ * read_committed consumer may see. Reports unreadable records by offset and continues.
  */
 import { MalformedError, VarintReader } from '../../../packages/client/src/base/varint.ts';
 import type { RecordPiece, ReserveMemory, UnreadableRecords } from '../../core/ports/kafka.ts';
@@ -19,11 +19,11 @@ import { CODECS } from './unpack.ts';
 
 // Visibility of batches to a read_committed consumer, decided by their headers.
 
-/** Type in the key of a control record: 0 aborts, 1 commits. */
+/** Type in the key of a control record: 0 is an abort, 1 a commit. */
 const ABORT = 0;
 
 class CommittedFilter {
-  /** By first offset: brokers promise no order, and transactions of several producers interleave. */
+  /** Sorted by first offset: brokers promise no order, and transactions of several producers interleave. */
   readonly #aborted: readonly { readonly producerId: bigint; readonly firstOffset: number }[];
   #next = 0;
   /** Producers whose open transaction ends in an abort. */
@@ -56,7 +56,7 @@ class CommittedFilter {
   }
 }
 
-/** Returns true when the one record of a control batch is an abort marker. Control batches are never compressed. */
+/** Returns true if the only record of a control batch is an abort marker. Control batches are never compressed. */
 function isAbort(records: Buffer): boolean {
   try {
     const reader = new VarintReader();
@@ -72,8 +72,8 @@ function isAbort(records: Buffer): boolean {
 }
 
 /**
- * Yields nothing for a response without a complete batch. The last piece has the `nextOffset` of the response.
- * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0024); whatever `reserve` rejects with
+ * Yields nothing for a response without a complete batch. The last piece has its `nextOffset`.
+ * @throws UnusableOffset if the high watermark exceeds the safe integers; errors of `reserve`
  */
 export async function* readPieces(
   fetched: FetchedBytes,
@@ -104,7 +104,7 @@ export async function* readPieces(
         position = records.position;
         isOver = stop === undefined && records.isOver;
       } catch (error) {
-        // Damage of a batch concerns that batch alone.
+        // Damage to one batch does not affect the others.
         if (records.position < to)
           stop = unreadableBatch(header, records.position, to, messageOf(error));
         position = to;
@@ -113,7 +113,7 @@ export async function* readPieces(
       if (typeof stop === 'number') await reserve?.(stop);
       else if (stop !== undefined || !isOver) {
         yield take(stop);
-        // A long response must not keep the event loop to itself.
+        // A long response must not block the event loop.
         await nextPieceTurn(++pieces % PIECES_IN_A_ROW !== 0);
       }
     }
@@ -130,8 +130,8 @@ function damage({ magic }: BatchHeader): string {
   if (magic === 2) return 'its CRC-32C is wrong';
   if (magic < 0) return 'its length is impossible';
   return magic > 2
-    ? 'its message format is not known'
-    : 'its message format is older than Kafka 0.11: write the topic again with a current producer';
+    ? 'its message format is not supported'
+    : 'its message format is older than Kafka 0.11: rewrite the topic with a current producer';
 }
 
 function unreadableBatch(
@@ -152,20 +152,20 @@ function unreadableBatch(
 }
 
 /**
- * Pieces of a response that are read in a row. With fewer, batches of many shards and many content
- * types would reach their age while they are still small.
+ * Number of pieces of a response that are read in a row. With fewer, batches of many shards and
+ * content types would reach their maximum age while they are still small.
  */
 const PIECES_IN_A_ROW = 16;
 
 /**
- * Queue of readers: the process reads one piece per turn of the event loop. With one piece of each
- * response per turn, answers on sockets would wait for all of them.
+ * Queue of readers. The process reads one piece per turn of the event loop: sockets would be served
+ * late if every reader read a piece in each turn.
  */
 const waiting: (() => void)[] = [];
 
 /**
  * Resolves in a later turn of the event loop: one caller per turn, in the order of the calls.
- * @param goesOn true to go before all others
+ * @param goesOn true to go ahead of the other callers
  */
 function nextPieceTurn(goesOn = false): Promise<void> {
   if (waiting.length === 0) setImmediate(letOneGo);

@@ -1,4 +1,4 @@
-/** Parser of records of message format v2, from bytes that hold all of one. */
+/** Parser of records of message format v2. */
 
 import {
   MalformedError,
@@ -14,18 +14,18 @@ import {
 } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
 
-/** Maximum size in front of the key: attributes (1 byte), timestamp delta (10) and offset delta (5). */
+/** Maximum size of the fields before the key: attributes (1 byte), timestamp delta (10) and offset delta (5). */
 export const HEAD_BYTES = 16;
-/** Minimum size: the above in one byte each, then no key, no value, no headers. */
+/** Minimum size of a record: the fields above in one byte each, and no key, value or headers. */
 export const LEAST_RECORD_BYTES = 6;
 
-/** Bound below which a double holds every number, and every sum of two. */
+/** Doubles represent all integers below this bound, and the sum of any two, exactly. */
 const EXACT = 2 ** 51;
 
-/** Holds the places of the last record: each record takes a copy, and no other object is made. */
+/** Holds the positions of the last record. Each RecordView copies them, so no other object is created per record. */
 export class RecordParser implements RecordPlaces {
   readonly partition: number;
-  /** Set by `head`, like the timestamp; the others by `body`. */
+  /** Set by `head`, like the timestamp. The other fields are set by `body`. */
   offset = -1;
   timestampMs = -1;
   bytes = NO_BYTES;
@@ -51,7 +51,8 @@ export class RecordParser implements RecordPlaces {
 
   /**
    * Reads offset and timestamp of the next record.
-   * @throws MalformedError also when the offset does not follow the one before, or is too high for the number of records after it
+   * @throws MalformedError also if the offset is not above the previous one, or leaves no offsets
+   * for the records that follow
    */
   head(reader: VarintReader): void {
     reader.skip(1);
@@ -69,8 +70,8 @@ export class RecordParser implements RecordPlaces {
   }
 
   /**
-   * Returns the int64 that was written, rounded once: a record that is read again, from a batch
-   * that was compacted meanwhile, must have the same timestamp.
+   * Returns the int64 timestamp, rounded only once: a record that is reread from a batch compacted
+   * in the meantime must have the same timestamp.
    */
   #timestamp(reader: VarintReader): number {
     const { logAppendTime, maxTimestamp, baseTimestamp } = this.#batch;
@@ -82,7 +83,7 @@ export class RecordParser implements RecordPlaces {
     return Number(BigInt.asIntN(64, baseTimestamp + reader.exactVarlong(at)));
   }
 
-  /** Reads what follows the head. @returns the number of headers instead when they are too many. @throws MalformedError */
+  /** Reads the rest of the record. @returns the record, or its number of headers if too many. @throws MalformedError */
   body(reader: VarintReader): SourceRecord | number {
     this.bytes = reader.bytes;
     this.keyLength = reader.part();
@@ -90,7 +91,7 @@ export class RecordParser implements RecordPlaces {
     this.valueLength = reader.part();
     this.valueStart = reader.at - this.valueLength;
     const count = reader.varint();
-    // Each takes two bytes at least.
+    // Each header takes at least two bytes.
     if (count < 0 || count * 2 > reader.left)
       throw new MalformedError(`a record of ${reader.left} more bytes declares ${count} headers`);
     if (count > this.#maxHeaders) return count;

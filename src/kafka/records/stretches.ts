@@ -1,12 +1,15 @@
-/** Unpacked bytes of a batch, pulled one stretch after the other. */
+/** Unpacked bytes of a batch, pulled one stretch at a time. */
 export interface Stretches {
-  /** Returns a stretch in memory of its own; undefined at the end. @throws Error for damaged bytes; so may the promise */
+  /**
+   * Returns a stretch whose memory is not reused, or undefined at the end. Throws or rejects with
+   * an Error for damaged bytes.
+   */
   next(): Buffer | undefined | Promise<Buffer | undefined>;
-  /** Frees all memory. Repeatable. */
+  /** Frees all memory. Idempotent. */
   close(): void;
 }
 
-/** Returns bytes as they are, as one stretch. */
+/** Returns uncompressed bytes as one stretch. */
 export function plainStretches(bytes: Buffer): Stretches {
   let left: Buffer | undefined = bytes;
   const close = () => {

@@ -1,4 +1,4 @@
-/** Decompression in stretches: however large a batch unpacks, only a stretch and a window of it are in memory. */
+/** Decompression in stretches. Only one stretch and one window of a batch are in memory, whatever its unpacked size. */
 
 import { Lz4Stretches, SnappyStretches } from './lz-stretches.ts';
 import { plainStretches, type Stretches } from './stretches.ts';
@@ -8,10 +8,10 @@ export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 
 /** Smaller stretches cost more than they save. */
 const LEAST_STRETCH_BYTES = 4 * 1024;
-/** Large enough for common batches: one that fits into a stretch needs no stream. */
+/** Large enough that a common batch fits into one stretch and needs no stream. */
 const PIECES_PER_STRETCH = 4;
 
-/** @throws Error for an unknown codec, or bytes with a wrong beginning */
+/** Returns the unpacked bytes of a batch. @throws Error for an unknown codec or a wrong LZ4 header */
 export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretches {
   const stretchBytes = Math.max(LEAST_STRETCH_BYTES, PIECES_PER_STRETCH * pieceBytes);
   switch (CODECS[codec]) {
@@ -26,6 +26,6 @@ export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretc
     case 'zstd':
       return new ZlibStretches(bytes, stretchBytes, ZSTD);
     default:
-      throw new Error(`compression codec ${codec} is not known`);
+      throw new Error(`compression codec ${codec} is not supported`);
   }
 }

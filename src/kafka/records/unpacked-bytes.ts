@@ -1,15 +1,18 @@
-/** Queue of unpacked bytes of one batch. They come in stretches; a record that spans several is joined, all others stay views. */
+/**
+ * Queue of the unpacked bytes of one batch, which come in stretches. Only records that span several
+ * stretches are copied.
+ */
 
 import { NO_BYTES } from '../../../packages/client/src/base/varint.ts';
 import type { Stretches } from './stretches.ts';
 
-/** Stretches unpacked before the event loop runs. */
+/** Number of stretches that are unpacked before the event loop runs. */
 const STRETCHES_IN_A_ROW = 16;
 
 export class UnpackedBytes {
   readonly #stretches: Stretches;
   readonly #maxBytes: number;
-  /** The next bytes begin at `at`. */
+  /** Buffer in which the next byte is at `at`. */
   head = NO_BYTES;
   at = 0;
   #rest: Buffer[] = [];
@@ -30,9 +33,9 @@ export class UnpackedBytes {
   }
 
   /**
-   * Unpacks until `count` bytes are available, or all that exist.
-   * @returns false when that takes time: `more` waits for it
-   * @throws Error when the bytes are damaged, or unpack to too much
+   * Unpacks until `count` bytes are available, or the end is reached.
+   * @returns false if that needs another turn of the event loop; call `more` to wait for it
+   * @throws Error if the bytes are damaged, or unpack to more than the maximum
    */
   need(count: number): boolean {
     while (this.#length < count && !this.#exhausted) {
@@ -48,7 +51,7 @@ export class UnpackedBytes {
     return true;
   }
 
-  /** Goes on after `need` has returned false. @throws Error as `need` does */
+  /** Continues after `need` has returned false. @throws Error as `need` does */
   async more(count: number): Promise<void> {
     do {
       const pending = this.#pending;
@@ -59,7 +62,7 @@ export class UnpackedBytes {
     } while (!this.need(count));
   }
 
-  /** Joins the next `count` bytes, or all if there are fewer, in `head`. @returns their number */
+  /** Makes the next `count` bytes, or all if there are fewer, contiguous in `head`. @returns their number */
   join(count: number): number {
     const wanted = Math.min(count, this.#length);
     if (this.head.length - this.at >= wanted) return wanted;

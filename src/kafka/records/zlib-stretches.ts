@@ -1,4 +1,4 @@
-/** gzip members and zstd frames, unpacked by node:zlib: at once when they are small, and as a stream when they are not. */
+/** Decompression of gzip members and zstd frames by node:zlib: at once if they are small, otherwise as a stream. */
 import type { Transform } from 'node:stream';
 import {
   constants,
@@ -9,13 +9,13 @@ import {
 } from 'node:zlib';
 import type { Stretches } from './stretches.ts';
 
-// Room for decompressors and their windows, 64 MiB for the process: each shard has a fetch, and each
-// fetch may have batches with large windows. A window larger than the room takes all of it. An idle
-// decompressor gives its room up while others wait, because its reader may itself wait for memory
-// that they have.
+// Memory for decompressors and their windows, limited to 64 MiB for the process: each shard has a
+// fetch, and each fetch may have batches with large windows. A window larger than the limit takes
+// all of it. An idle decompressor gives up its memory while others wait for some, because its
+// reader may itself be waiting for memory that they have.
 
 const ROOM_BYTES = 64 * 1024 * 1024;
-/** Memory of a decompressor beside its window, bytes. */
+/** Memory of a decompressor in addition to its window, in bytes. */
 const DECOMPRESSOR_BYTES = 1024 * 1024;
 const PATIENCE_MS = 1_000;
 
@@ -31,9 +31,10 @@ const line: RoomTaken[] = [];
 let watching = false;
 
 /**
- * Resolves, in the order of the calls, when there is room.
- * @param giveUp called every second while others wait: returns the room if nothing was unpacked since the last call
- * @returns the function that returns it; repeatable
+ * Resolves when there is room, in the order of the calls.
+ * @param giveUp called every second while others wait; frees the room if nothing was unpacked since
+ * the last call
+ * @returns an idempotent function that frees the room
  */
 function takeRoom(windowBytes: number, giveUp: () => void): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<() => void>();
@@ -81,7 +82,7 @@ interface ZlibKind {
   ): Transform & { readonly bytesWritten: number };
   /** Size of the member's window. */
   windowBytes(packed: Buffer): number;
-  /** Bytes after the compressed data of each member. */
+  /** Number of bytes after the compressed data of each member. */
   readonly trailerBytes: number;
 }
 
@@ -90,7 +91,7 @@ interface Whole {
   readonly engine: { readonly bytesWritten: number };
 }
 
-/** Maximum per batch: each needs a decompressor of its own; known producers write one. */
+/** Maximum per batch. Each member needs its own decompressor, and known producers write only one. */
 const MAX_MEMBERS = 1_000;
 
 export class ZlibStretches implements Stretches {
@@ -104,7 +105,7 @@ export class ZlibStretches implements Stretches {
   /** Frees the stream and its room. */
   #drop = () => {};
   #unpacking = false;
-  /** A stretch was requested since others wait for room. */
+  /** True if a stretch was requested since the last check for idle decompressors. */
   #active = false;
   #closed = false;
 
@@ -159,7 +160,7 @@ export class ZlibStretches implements Stretches {
     return this.next();
   }
 
-  /** Unpacks a member as a stream, from its start again each time that it gave its room up. */
+  /** Unpacks a member as a stream. Starts again from the beginning after giving up its room. */
   async *#unpack(packed: Buffer): AsyncGenerator<Buffer, void> {
     for (let given = 0; !this.#closed; ) {
       let gaveUp = false;
@@ -195,14 +196,14 @@ export class ZlibStretches implements Stretches {
   }
 
   #endMember(end: number): void {
-    // A member without packed bytes would be read again and again.
+    // A member without packed bytes would be read endlessly.
     this.#at = end > this.#at ? end + this.#kind.trailerBytes : this.#bytes.length;
   }
 }
 
 // gzip members (RFC 1952).
 
-/** Data that are cut off are unpacked too: missing records show when they are counted. */
+/** Truncated data are unpacked too. The missing records are found when the records are counted. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 export const GZIP: ZlibKind = {
@@ -219,7 +220,10 @@ const FEXTRA = 4;
 const FNAME = 8;
 const FCOMMENT = 16;
 
-/** Returns the start of the deflated data of a gzip member. Node's gunzip fails on bytes after the last member. */
+/**
+ * Returns the start of a gzip member's deflated data. Node's gunzip cannot be used: it fails on
+ * bytes after the last member.
+ */
 function gzipBody(bytes: Buffer, start: number): number {
   if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08)
     throw new Error('not a gzip header');
@@ -236,9 +240,9 @@ function gzipBody(bytes: Buffer, start: number): number {
   return at;
 }
 
-// zstd frames. Their window, the reach of matches, is memory of the decoder (RFC 8878, 3.1.1.1).
+// zstd frames. Decoders keep a window in memory, as long as the reach of matches (RFC 8878, 3.1.1.1).
 
-/** Maximum window, zstd's own default: producers use it at level 22, also for small batches. */
+/** Maximum window, zstd's default limit. Producers at level 22 use it even for small batches. */
 const MAX_WINDOW_LOG = 27;
 const LEAST_WINDOW_LOG = 20;
 
@@ -251,7 +255,7 @@ const windowOf = (log: number) => ({ params: { [constants.ZSTD_d_windowLogMax]: 
 export const ZSTD: ZlibKind = {
   body: (_, at) => at,
   whole: (part, options) => zstdDecompressSync(part, { ...windowOf(MAX_WINDOW_LOG), ...options }),
-  // A stream may go on into the next frame, whose window must not be larger than the one that has room.
+  // A stream may continue into the next frame, whose window must not exceed the room that was taken.
   stream: (options, frame) =>
     createZstdDecompress({ ...windowOf(logOf(windowBytes(frame))), ...options }),
   windowBytes,
@@ -261,7 +265,7 @@ export const ZSTD: ZlibKind = {
 const logOf = (bytes: number) =>
   Math.min(MAX_WINDOW_LOG, Math.max(LEAST_WINDOW_LOG, Math.ceil(Math.log2(bytes))));
 
-/** Returns the size of the frame's window; 0 for other bytes. */
+/** Returns the size of a zstd frame's window in bytes, or 0 for other bytes. */
 function windowBytes(frame: Buffer): number {
   if (frame.length < LONGEST_HEADER_BYTES || frame.readUInt32LE(0) !== MAGIC) return 0;
   const descriptor = frame.readUInt8(4);
@@ -269,7 +273,7 @@ function windowBytes(frame: Buffer): number {
     const window = frame.readUInt8(5);
     return 2 ** (10 + (window >> 3)) * (1 + (window & 7) / 8);
   }
-  // The window has the size of the contents, which follows the number of a dictionary.
+  // The window is as large as the content, whose size follows the dictionary id.
   const at = 5 + ([0, 1, 2, 4][descriptor & 3] as number);
   switch (descriptor >> 6) {
     case 0:

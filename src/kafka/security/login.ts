@@ -1,6 +1,6 @@
 /**
- * Logins, as kafkajs's authentication providers: with the current password or token, and with
- * errors that distinguish a refusal from a lost connection. kafkajs reports both as a refusal.
+ * Logins, as kafkajs's authentication providers. They use the current password or token, and
+ * distinguish a rejected login from a lost connection, while kafkajs reports both as rejected.
  */
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import type { SaslOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';
 import type { TokenSource } from './token-source.ts';
 
-/** A message, framed by its length as kafkajs requires it, and the answer, framed alike. */
+/** A message and its response, both with the length prefix that kafkajs requires. */
 interface SaslExchange {
   readonly request: { encode(): Promise<Buffer> };
   readonly response: {
@@ -29,7 +29,7 @@ export interface KafkaJsSasl {
   readonly authenticationProvider: (args: ProviderArguments) => { authenticate(): Promise<void> };
 }
 
-/** Sends a message. @returns the broker's answer */
+/** Sends a message. @returns the broker's response */
 type Send = (message: string) => Promise<string>;
 
 export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined): KafkaJsSasl {
@@ -54,7 +54,7 @@ export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined)
 
 type PasswordLogin = Exclude<SaslOptions, { mechanism: 'oauthbearer' }>;
 
-/** Minimum of RFC 7677, and a maximum: more would occupy this process for minutes. */
+/** Minimum of RFC 7677, and a maximum, since more rounds would occupy this process for minutes. */
 const MIN_ROUNDS = 4_096;
 const MAX_ROUNDS = 1_000_000;
 const derive = promisify(pbkdf2);
@@ -70,8 +70,9 @@ async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
   const [, serverNonce, salt, rounds] =
     /^r=([^,]+),s=([A-Za-z0-9+/=]+),i=(\d{1,15})(?:,|$)/.exec(challenge) ?? [];
   if (serverNonce === undefined || salt === undefined)
-    throw new Error('its answer is not a SCRAM challenge');
-  if (!serverNonce.startsWith(nonce)) throw new Error('its nonce does not continue ours');
+    throw new Error('its response is not a SCRAM challenge');
+  if (!serverNonce.startsWith(nonce))
+    throw new Error('its nonce does not begin with the client nonce');
   if (Number(rounds) < MIN_ROUNDS || Number(rounds) > MAX_ROUNDS)
     throw new Error(
       `it requires ${rounds} rounds of hashing, which is not between ${MIN_ROUNDS} and ${MAX_ROUNDS}`,
@@ -98,8 +99,8 @@ async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
 }
 
 /**
- * Logs in with a token (RFC 7628). A broker that refuses it answers with the reason, and waits for
- * one more byte before the refusal (section 3.2.3).
+ * Logs in with a token (RFC 7628). A broker that rejects the token first sends the reason, and
+ * fails the login only after the client has sent one more byte (section 3.2.3).
  */
 async function sendToken(
   extensions: Readonly<Record<string, string>>,
@@ -112,7 +113,7 @@ async function sendToken(
   try {
     const answer = await send(`n,,\x01auth=Bearer ${token}\x01${pairs.join('')}\x01`);
     if (answer === '') return;
-    // {"status":"invalid_token",…}: a word, and nothing that could repeat the token.
+    // {"status":"invalid_token",…}: only this word is kept, so that nothing repeats the token.
     reason = /"status"\s*:\s*"([a-z_]{1,40})"/.exec(answer)?.[1] ?? '';
     await send('\x01');
     throw new TokenRefusal(reason);
@@ -146,7 +147,7 @@ function loginFailure(options: SaslOptions, broker: string, error: unknown): unk
   const { mechanism } = options;
   const { message, retriable } = error as Error & { readonly retriable?: unknown };
   if (!isRefusal(error)) {
-    // A broker that went away in the middle: kafkajs tries again.
+    // The broker closed the connection during the login. kafkajs retries.
     if (error instanceof SecurityError || retriable === true) return error;
     const text = `the login at the broker ${broker} with ${mechanism} failed: ${message}`;
     return new SecurityError(text, { cause: error });
@@ -155,7 +156,7 @@ function loginFailure(options: SaslOptions, broker: string, error: unknown): unk
   return new SecurityError(
     options.mechanism === 'oauthbearer'
       ? `the broker ${broker} does not accept the token${reason}: check scope, parameters and extensions in kafka.sasl.oauth`
-      : `the broker ${broker} refuses the login of ${options.username} with ${mechanism}: check kafka.sasl.username, kafka.sasl.password, and that the user exists for ${mechanism}`,
+      : `the broker ${broker} rejects the login of ${options.username} with ${mechanism}: check kafka.sasl.username, kafka.sasl.password, and that the user exists for ${mechanism}`,
     { cause: error },
   );
 }

@@ -1,22 +1,22 @@
-/** Options of the protection of connections to brokers, and of the login. */
+/** Options of TLS and of the login for connections to brokers. */
 import type { HttpExchange } from '../../core/ports/http.ts';
 
 export interface TlsOptions {
-  /** PEM files of authorities; empty: those that Node.js knows. */
+  /** PEM files of authorities. If empty, those of Node.js are trusted. */
   readonly ca: readonly string[];
-  /** PEM files for brokers that require a certificate: both, or none. */
+  /** PEM files for brokers that require a client certificate. Both are set, or neither. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
-  /** Read each time that the files are read. */
+  /** Called each time that the files are read. */
   readonly keyPassphrase?: (() => Promise<string>) | undefined;
-  /** Name that the brokers' certificates must have, instead of the host they are reached at. */
+  /** Name that the brokers' certificates must have, instead of the host in the address. */
   readonly serverName?: string | undefined;
 }
 
 export interface TokenOptions {
   readonly endpoint: string;
   readonly clientId: string;
-  /** Read for each request. */
+  /** Called for each request. */
   readonly clientSecret: () => Promise<string>;
   readonly scope?: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export type SaslOptions =
   | {
       readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
       readonly username: string;
-      /** Read for each login. */
+      /** Called for each login. */
       readonly password: () => Promise<string>;
     }
   | {
@@ -38,8 +38,8 @@ export type SaslOptions =
       readonly extensions: Readonly<Record<string, string>>;
     };
 
-/** Owner of a certificate; of several brokers or authorities the first to expire counts. */
+/** Owner of a certificate. Of several brokers or authorities, the first expiry is reported. */
 export type CertificateOwner = 'client' | 'ca' | 'broker';
 
-/** Receives the expiry, ms since the epoch, when files are read, and when a broker presents its certificate. */
+/** Receives the expiry (ms since the epoch) when files are read, and when a broker presents its certificate. */
 export type ExpiryObserver = (owner: CertificateOwner, expiresAtMs: number) => void;

@@ -1,9 +1,9 @@
-/** Remedies for TLS handshakes that fail, by the codes and messages of Node and OpenSSL. */
+/** Remedies for failed TLS handshakes, by the codes and messages of Node and OpenSSL. */
 
-/** Failure to reach a protected cluster, in one sentence that names the option to change. Never holds a secret. */
+/** Failure to reach a protected cluster, in one sentence that names the option to change. Never contains a secret. */
 export class SecurityError extends Error {
   override readonly name = 'SecurityError';
-  /** kafkajs retries only errors that are. */
+  /** kafkajs retries an error only if this is true. */
   readonly retriable: boolean;
 
   constructor(
@@ -22,7 +22,7 @@ interface TlsOptionNames {
   readonly name: string;
 }
 
-/** Node's message for it. Its code is the same for every connection that was cut. */
+/** Node's message for a connection closed in the handshake. Its code is the same for every cut connection. */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const NO_TLS =
@@ -32,23 +32,23 @@ const MTLS = 'it requires a certificate (mTLS): set kafka.tls.certificate and ka
 const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) => string)])[] = [
   [
     /^DEPTH_ZERO_SELF_SIGNED_CERT/,
-    ({ ca }) => `its certificate is signed by itself: put that certificate into ${ca}`,
+    ({ ca }) => `its certificate is self-signed: add that certificate to ${ca}`,
   ],
   [
     /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT_IN_CHAIN|CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED|INVALID_CA)/,
     ({ ca }) =>
-      `its certificate is signed by an authority that is not trusted here: put that authority into ${ca}`,
+      `its certificate is signed by an authority that is not trusted here: add that authority to ${ca}`,
   ],
   [
     /^CERT_HAS_EXPIRED/,
     ({ ca }) =>
       `its certificate or authority has expired: renew it there (or the file of ${ca} here)`,
   ],
-  [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: is the clock of this machine right?'],
+  [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: check the clock of this machine'],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID/,
     ({ name }) =>
-      `its certificate is for another name than the host: use a name that it has, or set ${name}`,
+      `its certificate is for a different host name: connect to a name that it contains, or set ${name}`,
   ],
   [/certificate.required/i, MTLS],
   [
@@ -57,14 +57,17 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
   ],
   [
     /alert.(unknown.ca|bad.certificate|certificate.unknown)/i,
-    'it does not accept the certificate of this client, or there is none: check kafka.tls.certificate and kafka.tls.key, and that the brokers trust who signed it',
+    'it does not accept the certificate of this client, or none was sent: check kafka.tls.certificate and kafka.tls.key, and that the brokers trust its issuer',
   ],
   [/alert.protocol.version|UNSUPPORTED_PROTOCOL/i, 'it supports neither TLS 1.2 nor TLS 1.3'],
   [/(wrong.version.number|packet.length.too.long)/i, NO_TLS],
-  [CLOSED_IN_HANDSHAKE, `it closed the connection in the TLS handshake: if ${NO_TLS}; if ${MTLS}`],
+  [
+    CLOSED_IN_HANDSHAKE,
+    `it closed the connection during the TLS handshake: if ${NO_TLS}; if ${MTLS}`,
+  ],
 ];
 
-/** Returns the remedy; undefined when TLS was not the reason. */
+/** Returns the remedy, or undefined if TLS was not the reason. */
 export function tlsRemedy(error: unknown, names: TlsOptionNames): string | undefined {
   const { code = '', message = '' } = error as { code?: unknown; message?: string };
   const text = `${code} ${message}`;

@@ -1,4 +1,4 @@
-/** Protection of the connections of one process to its brokers: shared by all its clients. */
+/** TLS and logins of a process for its connections to brokers, shared by all its clients. */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
@@ -16,13 +16,13 @@ const OWNERS: Readonly<Record<CertificateOwner, string>> = {
   broker: "a broker's certificate",
 };
 
-/** Watch of certificates: warns of each that expires soon, once. */
+/** Observer of certificates. Warns once about each certificate that expires soon. */
 export class ExpiryWatch {
   readonly #logger: Logger;
   readonly #observe: ExpiryObserver;
   readonly #now: () => number;
   readonly #warned = new Set<string>();
-  /** By owner, then by place. */
+  /** Expiry by owner, then by place (ms since the epoch). */
   readonly #ends = new Map<CertificateOwner, Map<string, number>>();
 
   constructor(logger: Logger, observe: ExpiryObserver, now: () => number = Date.now) {
@@ -31,7 +31,7 @@ export class ExpiryWatch {
     this.#now = now;
   }
 
-  /** @param where `host:port` of a broker; subject of an authority */
+  /** @param where `host:port` of a broker, or subject of an authority */
   seen(
     owner: CertificateOwner,
     certificate: X509Certificate,
@@ -54,13 +54,13 @@ export class ExpiryWatch {
   }
 }
 
-/** Interval at which the files are checked without a new connection: certificates also expire meanwhile. */
+/** Interval at which the files are checked without new connections, because certificates may expire meanwhile. */
 const LOOK_MS = 3_600_000;
 
 interface SecurityOptions {
-  /** Absent: connections are not encrypted. */
+  /** Absent if connections are not encrypted. */
   readonly tls?: TlsOptions | undefined;
-  /** Absent: no login. */
+  /** Absent if there is no login. */
   readonly sasl?: SaslOptions | undefined;
 }
 
@@ -91,7 +91,7 @@ export class Security {
     if (tls === undefined && sasl !== undefined)
       logger.warn(
         { mechanism: sasl.mechanism },
-        'kafka.sasl without kafka.tls: anyone on the network can read the data: set kafka.tls.enabled',
+        'kafka.sasl without kafka.tls: anyone on the network can read the data; set kafka.tls.enabled',
       );
   }
 
@@ -99,7 +99,7 @@ export class Security {
     return this.#tls !== undefined;
   }
 
-  /** Reads changed TLS files, before each new connection. @throws SecurityError while there never were usable ones */
+  /** Reads changed TLS files. Called before each new connection. @throws SecurityError as long as none were usable */
   async prepare(): Promise<void> {
     await this.#tls?.refresh();
   }
@@ -109,7 +109,7 @@ export class Security {
     return this.#tls?.connection ?? {};
   }
 
-  /** Observes the expiry of the certificate of a broker. */
+  /** Observes the expiry of a broker's certificate. */
   watch(socket: Socket, broker: string): void {
     if (this.#tls === undefined) return;
     socket.once('secureConnect', () => {

@@ -6,15 +6,15 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { CertificateOwner, TlsOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';
 
-// PEM files, parsed to name the broken part: OpenSSL skips what it cannot read, or reports a number.
+// PEM files are parsed here to name the broken part: OpenSSL skips unreadable parts or reports a number.
 
 const PART = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 const BEGIN = /-----BEGIN CERTIFICATE-----/g;
 
-/** Returns at least one. @throws Error when there is none, or one is broken or cut off */
+/** Returns at least one certificate. @throws Error if there is none, or one is broken or cut off */
 function certificatesIn(text: string): X509Certificate[] {
   const parts = text.match(PART) ?? [];
-  if (parts.length === 0) throw new Error('it has no certificate in PEM');
+  if (parts.length === 0) throw new Error('it contains no PEM certificate');
   if (parts.length !== text.match(BEGIN)?.length)
     throw new Error('its last certificate is cut off');
   return parts.map((part, index) => {
@@ -26,10 +26,10 @@ function certificatesIn(text: string): X509Certificate[] {
   });
 }
 
-/** @throws Error with the reason, without contents of the key or the passphrase */
+/** @throws Error with the reason, but without contents of the key or the passphrase */
 function privateKeyIn(text: string, passphrase: string | undefined): KeyObject {
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+-----END [A-Z ]*PRIVATE KEY-----/.test(text))
-    throw new Error('it has no private key in PEM, or one that is cut off');
+    throw new Error('it contains no complete PEM private key');
   try {
     return createPrivateKey({ key: text, ...(passphrase === undefined ? {} : { passphrase }) });
   } catch {
@@ -57,7 +57,7 @@ export class TlsMaterial {
   readonly #logger: Logger;
   readonly #onCertificate: (owner: CertificateOwner, certificate: X509Certificate) => void;
   readonly #files: WatchedFiles<Material>;
-  /** Last warning, so that a broken file is logged once. */
+  /** Last warning. Prevents a broken file from being logged repeatedly. */
   #warned = '';
 
   constructor(
@@ -77,8 +77,9 @@ export class TlsMaterial {
   }
 
   /**
-   * Reads the files again if one has changed. While they cannot be used the last good ones stay.
-   * @throws SecurityError as long as there never were good ones
+   * Reads the files again if one has changed. If they cannot be used, the last good ones stay in
+   * use.
+   * @throws SecurityError as long as there have been no good ones
    */
   async refresh(): Promise<void> {
     try {
@@ -92,7 +93,7 @@ export class TlsMaterial {
   get connection(): ConnectionOptions {
     const secureContext = this.#files.value?.context;
     if (secureContext === undefined)
-      throw new SecurityError('the TLS files were not read yet', { retriable: true });
+      throw new SecurityError('the TLS files have not been read yet', { retriable: true });
     const { serverName } = this.#options;
     return { secureContext, ...(serverName && { servername: serverName }) };
   }
@@ -107,7 +108,7 @@ export class TlsMaterial {
     this.#warned = why;
     this.#logger.warn(
       { error: why },
-      'the TLS files for Kafka were changed and cannot be used: the earlier ones stay in use',
+      'the changed TLS files for Kafka cannot be used: the earlier ones stay in use',
     );
   }
 
@@ -133,7 +134,7 @@ export class TlsMaterial {
   }
 }
 
-/** @throws Error that names the option and the file */
+/** Parses a file. @throws Error that names the option and the file */
 function parsed<T>(option: string, path: string, textOf: TextOf, parse: (text: string) => T): T {
   try {
     return parse(textOf(path));

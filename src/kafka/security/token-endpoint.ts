@@ -1,19 +1,19 @@
-/** Requests for a token by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
+/** Token requests with the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError, tlsRemedy } from './security-error.ts';
 
 export interface KafkaToken {
-  /** Never to be logged or put into an error. */
+  /** Must never reach a log or an error. */
   readonly value: string;
   readonly lifetimeMs: number;
 }
 
-/** Lifetime of a token without an expiry. */
+/** Lifetime assumed for a token without an expiry. */
 const UNKNOWN_LIFETIME_MS = 60_000;
 
-/** @throws SecurityError that names the endpoint's host and the option to check */
+/** Requests a token. @throws SecurityError that names the endpoint's host and the option to check */
 export async function requestToken(
   options: TokenOptions,
   signal: AbortSignal,
@@ -34,7 +34,7 @@ export async function requestToken(
   const { access_token: value, expires_in: expiresIn } = fields;
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
     throw new SecurityError(
-      `the token endpoint ${host} answers without a token: check kafka.sasl.oauth.tokenEndpoint`,
+      `the token endpoint ${host} responded without a token: check kafka.sasl.oauth.tokenEndpoint`,
     );
   return { value, lifetimeMs: lifetimeOf(expiresIn, value) };
 }
@@ -56,7 +56,7 @@ async function post(
     'content-type': 'application/x-www-form-urlencoded',
   };
   const request = { url: new URL(endpoint), headers, body: Buffer.from(String(form)) };
-  // One request in many minutes: a connection that is kept would only be found dead.
+  // Requests are many minutes apart, so that a kept connection would be dead by the next one.
   const http = opened(options);
   try {
     const answer = await http.send({ method: 'POST', ...request }, signal);
@@ -84,17 +84,17 @@ function notReached(
   const { code, message = String(error) } = error as NodeJS.ErrnoException;
   const names = { ca: 'kafka.sasl.oauth.ca', name: 'kafka.sasl.oauth.tokenEndpoint' };
   const tls = tlsRemedy(error, names);
-  const why = late ? `it did not answer within ${timeoutMs} ms` : (code ?? message);
+  const why = late ? `it did not respond within ${timeoutMs} ms` : (code ?? message);
   const remedy = isProxyFailure(error)
     ? 'the proxy refused the request: check HTTPS_PROXY and NO_PROXY'
     : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
   return new SecurityError(`no token for Kafka from ${host}: ${why}; ${remedy}`, {
-    // A file that is being replaced is there a moment later.
+    // A missing file may be in the middle of a replacement.
     retriable: tls === undefined,
   });
 }
 
-/** Remedies by status and error code, the first that matches. */
+/** Remedies by status and error code. The first match applies. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/invalid_(scope|target)/, 'check kafka.sasl.oauth.scope and kafka.sasl.oauth.parameters'],
   [
@@ -106,13 +106,13 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 function refusal(host: string, status: number, { error }: Record<string, unknown>): SecurityError {
-  // A code of RFC 6749, section 5.2; never the description, which may repeat what was sent.
+  // A code of RFC 6749, section 5.2. Never the description, which may repeat what was sent.
   const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` ${error}` : '';
   const answer = `${status}${code}`;
   const retriable = status === 429 || status === 408 || status >= 500;
   const remedy = REMEDIES.find(([pattern]) => pattern.test(answer))?.[1];
   return new SecurityError(
-    `the token endpoint ${host} gives no token for Kafka (${answer}): ${retriable ? 'retrying' : remedy}`,
+    `the token endpoint ${host} issued no token for Kafka (${answer}): ${retriable ? 'retrying' : remedy}`,
     { retriable },
   );
 }
@@ -123,7 +123,7 @@ function lifetimeOf(expiresIn: unknown, token: string): number {
   return lifetimes.find((ms) => Number.isFinite(ms) && ms > 0) ?? UNKNOWN_LIFETIME_MS;
 }
 
-/** An empty one for anything else. */
+/** Returns the fields of a JSON object, or an empty object for other text. */
 function jsonObject(text: string): Record<string, unknown> {
   try {
     return { ...(parseJson(text) as object) };
@@ -132,5 +132,5 @@ function jsonObject(text: string): Record<string, unknown> {
   }
 }
 
-/** RFC 6749, section 2.3.1: both halves are encoded like the values of a form. */
+/** Encodes the client id or secret like a form value, as RFC 6749, section 2.3.1 requires. */
 const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);

@@ -1,15 +1,15 @@
-/** Source of the token of all connections: kept until shortly before it expires, and replaced before that. */
+/** Source of the token for all connections. It replaces the token before it expires. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { SecurityError } from './security-error.ts';
 import type { KafkaToken } from './token-endpoint.ts';
 
-/** Share of its lifetime after which a token is replaced, while it is still valid. */
+/** Share of its lifetime after which a token is replaced while it is still valid. */
 const REPLACE_AT = 0.8;
-/** Share of its lifetime, and maximum time, before its end in which a token is not used: a login takes a while. */
+/** Last share of a token's lifetime in which it is not used, at most MAX_MARGIN_MS, because a login takes time. */
 const MARGIN = 0.1;
 const MAX_MARGIN_MS = 10_000;
-/** Attempts of one request, and the first maximum of the pauses between them. */
+/** Attempts per request, and maximum of the first pause between them. */
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 250;
 /** Pause between attempts to replace a token that is still valid. */
@@ -47,7 +47,7 @@ export class TokenSource {
     };
   }
 
-  /** Returns a token that is valid for a login now. @throws SecurityError */
+  /** Returns a token that is valid for a login at this time. @throws SecurityError */
   async token(): Promise<string> {
     const nowMs = this.#parts.now();
     const kept = this.#kept;
@@ -58,14 +58,14 @@ export class TokenSource {
         if (!this.#closing.signal.aborted)
           this.#parts.logger.warn(
             { error: (error as Error).message },
-            'the token for Kafka could not be replaced; the earlier one is used while it lasts',
+            'the token for Kafka could not be replaced; the current one is used until it expires',
           );
       });
     }
     return kept.value;
   }
 
-  /** Drops a token that brokers refused: the next login requests another one. */
+  /** Drops a token that brokers rejected, so that the next login requests a new one. */
   invalidate(value: string): void {
     if (this.#kept?.value === value) this.#kept = undefined;
   }
@@ -74,7 +74,7 @@ export class TokenSource {
     this.#closing.abort(new SecurityError('the connection to Kafka is closed'));
   }
 
-  /** Shares one request among all callers. */
+  /** Requests a new token. Concurrent callers share one request. */
   #renew(): Promise<string> {
     this.#request ??= this.#requestNew().finally(() => {
       this.#request = undefined;

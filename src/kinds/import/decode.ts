@@ -12,27 +12,27 @@ import {
 import { compileType, type TypeSource } from '../../events/type-mapping.ts';
 import { LINE_BYTES } from './json-lines.ts';
 
-/** Strings are expressions (docs/mapping.md). */
+/** Mapping of an event. Strings are expressions (docs/mapping.md). */
 export interface ImportMapping extends DecoderOptions {
   /** Format of the values. Default JSON. */
   readonly format?: EventFormat;
-  /** The type of the record. */
+  /** Type of the record. */
   readonly type: TypeSource;
-  /** The data object. */
+  /** Expression for the data object. */
   readonly data: string;
-  /** Types that may be imported; others become dead letters. Absent: any. */
+  /** Types that may be imported. Other types become dead letters. Absent if all are allowed. */
   readonly allowedTypes?: readonly string[] | undefined;
-  /** Largest line, bytes of UTF-8. */
+  /** Maximum size of a line in bytes of UTF-8. */
   readonly maxLineBytes: number;
 }
 
-/** Content type in the engine: records of all types share a file, so they share a buffer. */
+/** Content type in the engine. Records of all types share a file, so they share a buffer. */
 const IMPORT_TYPE = 'import';
-/** Most members and elements of a record's data, at any level. */
+/** Maximum number of members and elements in a record's data, at all levels. */
 const MAX_VALUES = 2 ** 18;
 
 /**
- * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
+ * Creates the decoder of a mapping. It never throws, and its messages never contain content (I6).
  * @throws RangeError for an invalid expression
  */
 export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
@@ -59,7 +59,7 @@ export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
       if (bytes > maxLineBytes) {
         throw new MappingFailure(
           'too_large',
-          `the record makes a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
+          `the record needs a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
         );
       }
       return { type: IMPORT_TYPE, content, metadata: partOf(data), expected: undefined };

@@ -1,4 +1,4 @@
-/** Import kind: batches of JSON Lines are uploaded; each record gets a receipt, without a file. */
+/** Import kind: uploads batches of JSON Lines. Each record gets a receipt; there are no result files. */
 
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import {
@@ -24,12 +24,12 @@ import { JsonLines } from './json-lines.ts';
 
 interface ReceiptFacts {
   readonly status: 'SUCCESS' | 'ERROR';
-  /** In the spelling of the service; null if it reported none. */
+  /** Status in the service's spelling; null if it reported none. */
   readonly importStatus: string | null;
   readonly error: RecordError | undefined;
 }
 
-/** @param topic the source topic */
+/** Returns a receipt. @param topic the source topic */
 export function receiptOf(
   topic: string,
   source: TerminalSource,
@@ -43,8 +43,8 @@ export function receiptOf(
   return terminalRecord(topic, source, members, job);
 }
 
-// Status check of imports. Its path is configured, since the interface does not define it, and a
-// wrong path returns 404 as well: taken literally, that would resubmit every import endlessly.
+// Status check of imports. Its path is configured, since the interface does not define it. A wrong
+// path returns 404 too; treating that as a missing import would resubmit every import endlessly.
 
 const STATES = {
   WAITING_FOR_UPLOAD: 'waiting_for_upload',
@@ -55,16 +55,16 @@ const STATES = {
 
 class StatusCheck {
   readonly #service: ImportService;
-  /** Import created only to be queried. It is never uploaded and costs nothing. */
+  /** Control: an import that is created only to be queried. It is never uploaded and costs nothing. */
   #control: string | undefined;
-  /** True if an import was found since then: the service may have dropped the control. */
+  /** True if an import was found since the control was created. The service may then have dropped the control. */
   #foundSince = false;
 
   constructor(service: ImportService) {
     this.#service = service;
   }
 
-  /** @throws ServiceError `not_found` while no import at all is found; the signal's reason */
+  /** @throws ServiceError `not_found` if no import can be found at all; the signal's reason */
   async status(importId: string, signal: AbortSignal): Promise<RemoteStatus> {
     try {
       const rawState = await this.#find(importId, signal);
@@ -83,7 +83,7 @@ class StatusCheck {
     return rawStatus;
   }
 
-  /** Queries an import that exists for certain unless the path is wrong, or it was dropped. */
+  /** Queries the control, which exists unless the path is wrong or the service dropped it. */
   async #findControl(signal: AbortSignal): Promise<void> {
     try {
       await this.#find(this.#control ?? (await this.#createControl(signal)), signal);
@@ -115,7 +115,7 @@ export interface ImportOptions extends ImportMapping {
   readonly topic: string;
 }
 
-/** Receipts made between two checks of the signal. */
+/** Number of receipts created between two checks of the signal. */
 const SLICE = 1024;
 
 /** Creates the pipeline kind. @throws RangeError for an invalid expression */
@@ -139,7 +139,7 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
 
     status: (remoteId, signal) => statusCheck.status(remoteId, signal),
 
-    // All records of a complete import are imported: the items only determine where the receipts go.
+    // A complete import has imported all its records. The items only determine the receipts' destination.
     async *outcomes(items, { rawState }, job, signal) {
       for (let from = 0; from < items.length; from += SLICE) {
         signal.throwIfAborted();

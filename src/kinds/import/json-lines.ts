@@ -1,4 +1,4 @@
-/** Upload of an import: JSON Lines, UTF-8 without a byte order mark, each line ends in LF. */
+/** Upload of an import: JSON Lines in UTF-8 without a byte order mark. Each line ends in LF. */
 import { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { EncodedBody, RowSink } from '../../core/bytes/row-sink.ts';
@@ -11,7 +11,7 @@ const END = Buffer.from('}\n');
 /** Bytes of a line without its type and data. */
 export const LINE_BYTES: number = BEFORE_TYPE.length + BEFORE_DATA.length + END.length - 1;
 
-/** Writes a line for each item. They are compact JSON, which has no line end. */
+/** Writes a line for each item, as compact JSON without line ends. */
 export class JsonLines implements RowSink {
   readonly #lines: Slabs;
   readonly #data = new CompactObject();

@@ -1,4 +1,4 @@
-/** Decoder of source records into ids of decisions. */
+/** Decoder of source records into decision ids. */
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import { STRING } from '../../../packages/client/src/base/json/scanner.ts';
 import { EMPTY_OBJECT } from '../../events/expression/input.ts';
@@ -17,21 +17,21 @@ import {
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
 
-/** Strings are expressions (docs/mapping.md). */
+/** Mapping of an event. Strings are expressions (docs/mapping.md). */
 export interface LookupMapping extends DecoderOptions {
   /** Format of the values. Default JSON. */
   readonly format?: EventFormat;
-  /** The id in an event; undefined: the value is the id, and the event `{content: ID}`. */
+  /** Expression for the id. If undefined, the value is the id, and the event is `{content: ID}`. */
   readonly decisionId: string | undefined;
 }
 
-/** Content type in the engine: lookups have none of their own. */
+/** Content type in the engine, because lookups have none. */
 const LOOKUP_TYPE = 'lookup';
 
-/** An id is part of a URL. */
+/** Maximum length of an id, which is part of a URL. */
 const MAX_ID_LENGTH = 1024;
 
-/** Values that are ids, with blanks around them. */
+/** Format of values that are ids, surrounded by optional blanks. */
 const WHOLE_VALUE: Pick<EventFormat, 'read' | 'cost'> = {
   cost: textCost,
   read({ value }) {
@@ -49,7 +49,7 @@ const WHOLE_VALUE: Pick<EventFormat, 'read' | 'cost'> = {
 const isBlank = (byte = 0): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
 /**
- * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
+ * Creates the decoder of a mapping. It never throws, and its messages never contain content (I6).
  * @throws RangeError for an invalid expression
  */
 export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
@@ -60,7 +60,7 @@ export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
       const found = part.find();
       if (found.type !== STRING) throw part.mismatch('no_content', 'a string', found);
       const id = textOfString(found);
-      if (id === '') throw part.failure('empty_content', 'is empty, and must be a decision id');
+      if (id === '') throw part.failure('empty_content', 'must be a decision id, but is empty');
       if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
         throw part.failure('no_content', 'is not a decision id: it cannot be part of a URL');
       }

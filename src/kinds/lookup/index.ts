@@ -1,4 +1,4 @@
-/** Lookup kind: takes decision ids and publishes their decisions once they are not pending. */
+/** Lookup kind: takes decision ids, and publishes their decisions once these are no longer pending. */
 
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
@@ -15,7 +15,7 @@ import { createLookupDecoder, type LookupMapping } from './decode.ts';
 
 // Looked-up decisions (contracts/looked-up-decision.schema.json).
 
-/** @param topic the source topic @param decision undefined if none was found */
+/** Returns a looked-up decision. @param topic the source topic @param decision undefined if none was found */
 export function lookedUpDecision(
   topic: string,
   item: ContentItem,
@@ -33,25 +33,25 @@ export function lookedUpDecision(
   return terminalRecord(topic, item, members, job);
 }
 
-/** Ids remembered, about 150 bytes each. */
+/** Maximum number of remembered ids, of about 150 bytes each. */
 const MOST = 10_000;
-/** Time from the end of the grace until an id is forgotten, ms: more than `review.poll`. */
+/** Time in ms from the end of the grace period until an id is forgotten. Longer than `review.poll`. */
 const FORGET_MS = 7_200_000;
 
-/** Grace period of ids that are unknown or refused: both may be transient. */
+/** Grace period for unknown and rejected ids, which may both be transient. */
 export class Grace {
   readonly #graceMs: number;
   readonly #most: number;
-  /** Start of the uninterrupted series of such responses by id, ms; the oldest first. */
+  /** Start in ms of the uninterrupted series of such responses, by id. The oldest entry is first. */
   readonly #sinceMs = new Map<string, number>();
 
-  /** @param graceMs time after which such responses are final, ms */
+  /** @param graceMs time in ms after which such responses are final */
   constructor(graceMs: number, most = MOST) {
     this.#graceMs = graceMs;
     this.#most = most;
   }
 
-  /** Counts another such response. @returns whether it is final */
+  /** Records another such response. @returns true if it is final */
   isOver(place: string, nowMs: number): boolean {
     const sinceMs = this.#sinceMs.get(place) ?? this.#begin(place, nowMs);
     if (nowMs - sinceMs < this.#graceMs) return false;
@@ -59,12 +59,12 @@ export class Grace {
     return true;
   }
 
-  /** The id was found. */
+  /** Ends the series of an id that was found. */
   end(place: string): void {
     this.#sinceMs.delete(place);
   }
 
-  /** Without room the series starts later: its end may be late, but never early. */
+  /** Starts a series. If there is no room, it starts later, so its end may be late but never early. */
   #begin(place: string, nowMs: number): number {
     if (this.#sinceMs.size >= this.#most) this.#forget(nowMs);
     if (this.#sinceMs.size < this.#most) this.#sinceMs.set(place, nowMs);
@@ -82,21 +82,21 @@ export class Grace {
 export interface LookupOptions extends LookupMapping {
   /** The source topic. */
   readonly topic: string;
-  /** Time that an id must be unknown or refused without interruption to be given up, ms. */
+  /** Time in ms without interruption after which an unknown or rejected id is given up. */
   readonly graceMs: number;
-  /** Terminal record of an id that is unknown or refused. */
+  /** Kind of terminal record for an unknown or rejected id. */
   readonly onFailure: 'error' | 'dead-letter';
   /** Monotonic clock, ms. */
   readonly monotonic: () => number;
-  /** Returns globally unique ids for jobs, which the service does not have. */
+  /** Returns globally unique ids for jobs, because the service has no ids for lookups. */
   readonly newId: () => string;
-  /** Called once for each unknown status: such a decision is treated as pending. */
+  /** Called once for each unknown status. Such a decision is treated as pending. */
   readonly onNotice?: (status: string) => void;
-  /** Called for invalid responses, limited per decision. The message names the call and cause. */
+  /** Called for invalid responses, limited per decision. The message names the call and the cause. */
   readonly onBadAnswer?: (message: string) => void;
 }
 
-/** Concurrent lookups of a job; the client limits the lookups of the process. */
+/** Number of concurrent lookups of a job. The client limits those of the process. */
 const AT_ONCE = 16;
 const MAX_NOTICES = 100;
 
@@ -106,7 +106,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   const notices = new LogOnce(MAX_NOTICES);
   const grace = new Grace(options.graceMs);
   const badAnswers = new LogSeldom();
-  /** The decision found last. */
+  /** Last decision that was found. */
   let found: { readonly id: string; readonly atMs: number } | undefined;
 
   function isPending(rawStatus: string): boolean {
@@ -137,8 +137,8 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   }
 
   /**
-   * Checks, before an id is given up, that a decision found earlier is still found: otherwise the
-   * service, or a gateway in front of it, is at fault as a whole.
+   * Before an id is given up, checks that a previously found decision can still be found. Otherwise
+   * the service, or a gateway in front of it, fails for all ids.
    * @throws ServiceError
    */
   async function mustFindKnown(id: string, signal: AbortSignal): Promise<void> {
@@ -158,7 +158,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     }
   }
 
-  /** @returns undefined while it is pending. @throws ServiceError */
+  /** Looks up a decision. @returns undefined while it is pending. @throws ServiceError */
   async function lookUp(
     item: ContentItem,
     job: () => JobContext,
@@ -211,12 +211,12 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
     ...createLookupDecoder(options),
     rows: () => new NoRows(),
-    // Nothing to create: the job consists of the ids, which are in the source topic.
+    // There is nothing to create: the job consists of ids in the source topic.
     create: async () => ({ remoteId: options.newId(), uploadUrl: '' }),
     upload: async () => {},
     status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
 
-    // A failing id must not block the ids after it. If all fail, the service is unavailable.
+    // A failing id must not block later ids. If all lookups fail, the service is unavailable.
     async *outcomes(items, _status, job, signal, last) {
       let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {
@@ -233,13 +233,13 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
       if (failure !== undefined) throw failure.reason;
     },
 
-    // Without the source record its decision id is unknown.
+    // The decision id is only in the source record.
     outcomeOf: () => undefined,
     failure: (item, error, job) => lookedUpDecision(topic, item, undefined, error, job),
   };
 }
 
-/** True if the service has no decision with the id, or refuses the id. */
+/** Returns true if the service has no decision with the id, or rejects the id. */
 function isWithout({ failure, status }: ServiceError): boolean {
   return (
     failure === 'not_found' ||

@@ -5,14 +5,14 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const LETTER_Z = 0x5a;
 
-/** Larger copies are left to Node, whose call costs as much as copying these. */
+/** Maximum size copied here. A call of Node costs as much as copying these bytes. */
 const FEW_BYTES = 36;
-/** Nine digits fit into 32 bits. */
+/** Numbers below this, of nine digits, fit into 32 bits. */
 const BILLION = 1_000_000_000;
 const DAY_MS = 86_400_000;
 
 export class ByteWriter {
-  /** The caller provides the room. */
+  /** Buffer to write to. The caller ensures that there is room. */
   to: Buffer = Buffer.alloc(0);
   /** Offset of the next byte. */
   at = 0;
@@ -45,8 +45,8 @@ export class ByteWriter {
   }
 
   /**
-   * Writes an instant as Date.toISOString. Instants of one day share the text of the date.
-   * @param ms since the epoch, not negative, within the range of a date
+   * Writes an instant in the form of Date.toISOString. Caches the text of the last date.
+   * @param ms time since the epoch, not negative, within the range of a date
    */
   instant(ms: number): void {
     const day = Math.floor(ms / DAY_MS);
@@ -68,7 +68,7 @@ export class ByteWriter {
     this.byte(LETTER_Z);
   }
 
-  /** Writes exactly so many digits of a number below a billion, with leading zeros. */
+  /** Writes a number below a billion with exactly `digits` digits, including leading zeros. */
   #digits(value: number, digits: number): void {
     const { to } = this;
     let rest = value;

@@ -1,10 +1,10 @@
 /**
  * Rows of an upload, written as bytes as soon as an item is known: RFC 4180, UTF-8 without a byte
- * order mark, records end in CRLF.
+ * order mark, lines that end in CRLF.
  *
- * The columns are `Content`, those for policies in order of first appearance, and the connector's
- * own, which alone is read from the results. A row is written with the columns known by then;
- * `finish` inserts the commas of its later, empty cells.
+ * The columns are `Content`, the columns for policies in order of first appearance, and the
+ * connector's own column, the only one that is read from the results. A row is written with the
+ * columns known so far; `finish` inserts the commas of later columns, whose cells are empty.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -27,10 +27,10 @@ import { RowSeal } from './row-seal.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-/** Bytes of a cell that is quoted without a look at it: a reader skips quoted bytes faster. */
+/** Size from which a cell is quoted without checking its bytes: readers skip quoted bytes faster. */
 const LONG = 64;
 
-/** Writes any bytes, quoted. @param to with room for twice the bytes and two more */
+/** Writes any bytes as a quoted cell. @param to buffer with room for twice the bytes and two more */
 function writeCell(from: Buffer, start: number, end: number, to: Buffer, first: number): number {
   let at = first;
   to[at++] = QUOTE;
@@ -45,7 +45,7 @@ function writeCell(from: Buffer, start: number, end: number, to: Buffer, first: 
 
 /**
  * Writes bytes without quotes or line ends, such as the text of a JSON string without escapes.
- * @param to with room for two more bytes
+ * @param to buffer with room for two more bytes
  */
 function writePlainCell(from: Buffer, start: number, end: number, to: Buffer, at: number): number {
   let byte = start;
@@ -63,9 +63,9 @@ const CR = 0x0d;
 const OPENING = 0x5b;
 const BACKSLASH = 0x5c;
 const OPENING_OBJECT = 0x7b;
-/** Slabs copied before other events are handled: about a millisecond's work. */
+/** Number of slabs copied per turn of the event loop, which takes about a millisecond. */
 const TURN_SLABS = 8;
-/** Memory of a cut. */
+/** Memory per cut in bytes. */
 const CUT_BYTES = 16;
 
 export type UploadOptions = ColumnOptions & EventPartOptions;
@@ -78,15 +78,15 @@ export class CsvRows implements RowSink {
   readonly #options: UploadOptions;
   readonly #slabs: Slabs;
   #columns: PolicyColumns;
-  /** Number of the current row, which may fail. */
+  /** Number of the current row. A row that fails has a number too. */
   #row = 0;
-  /** Per row, the place where `finish` inserts commas: an offset into the bytes of all rows. */
+  /** Position in each row at which `finish` inserts commas, as an offset into the bytes of all rows. */
   #cuts: number[] = [];
-  /** Per row, its columns for policies. */
+  /** Number of policy columns written in each row. */
   #widths: number[] = [];
 
   /**
-   * @param rowKey seals the references
+   * @param rowKey key that seals the references
    * @param part reused for each row; several uploads may share it
    */
   constructor(options: UploadOptions, pool: BufferPool, rowKey: string, part = new EventPart()) {
@@ -104,7 +104,7 @@ export class CsvRows implements RowSink {
   }
 
   add(item: ContentItem): void {
-    // Of a row that failed, at most an empty column remains.
+    // A failed row may leave an empty column, but nothing else.
     this.#slabs.dropRow();
     this.#write(item, this.#row++);
   }
@@ -182,19 +182,19 @@ export class CsvRows implements RowSink {
     this.#text(bytes, start, end, hasEscapes);
   }
 
-  /** Writes a JSON string as text, as far as a cell can show it. */
+  /** Writes a JSON string as text, replacing what a cell cannot contain. */
   #text(bytes: Buffer, start: number, end: number, hasEscapes: boolean): void {
     if (!hasEscapes) {
       this.#cell(bytes, start + 1, end - 1, true);
       return;
     }
     const text = textOfString({ bytes, start, end, hasEscapes });
-    // UTF-8 has no lone surrogates, and many readers of CSV refuse U+0000.
+    // UTF-8 has no lone surrogates, and many CSV readers reject U+0000.
     const shown = Buffer.from(text.toWellFormed().replaceAll('\0', '\ufffd'));
     this.#cell(shown, 0, shown.length, false);
   }
 
-  /** Writes a value of the metadata: a string as text, others as JSON. */
+  /** Writes a metadata value: strings as text, others as JSON. */
   #value({ metadata, bytes }: EventPart, member: number): void {
     const start = metadata.valueStart(member);
     const end = metadata.valueEnd(member);
@@ -210,7 +210,7 @@ export class CsvRows implements RowSink {
     slabs.at = write(from, start, end, slabs.buffer, slabs.at);
   }
 
-  /** Writes the sealed part, quoted: a reader skips quoted bytes faster. */
+  /** Writes the sealed part, quoted because readers skip quoted bytes faster. */
   #reference(part: EventPart): void {
     const slabs = this.#slabs;
     slabs.room(RowSeal.size(part) + 2);

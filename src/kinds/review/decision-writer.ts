@@ -1,6 +1,6 @@
 /**
- * Writer of decisions (contracts/decision.schema.json): puts the part of the event, the verdict of
- * the service and the facts of the job together, as an encoded record (record-bytes.ts).
+ * Writer of decisions (contracts/decision.schema.json). Combines the part of the event, the
+ * service's verdict and the facts of the job in an encoded record (record-bytes.ts).
  */
 import { varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { readRecord } from '../../core/bytes/record-bytes.ts';
@@ -13,10 +13,10 @@ import { EventPart, type EventPartOptions } from './event-part.ts';
 
 /** Members of a decision that the service determines, as JSON. */
 export interface Verdict {
-  /** Value of `status`, and perhaps `service_status`. */
+  /** Value of `status`, optionally followed by `service_status`. */
   readonly status: Buffer;
   readonly result: Buffer;
-  /** Value of `labels`, and perhaps `labels_raw`. */
+  /** Value of `labels`, optionally followed by `labels_raw`. */
   readonly labels: Buffer;
   readonly error: Buffer;
 }
@@ -39,14 +39,14 @@ const QUOTE = 0x22;
 const HASH = 0x23;
 const DASH = 0x2d;
 
-/** Room of names, marks and numbers. */
+/** Bytes reserved for names, punctuation and numbers. */
 const FIXED_BYTES = 512;
-/** Bytes of the length before a value, as a rule. */
+/** Usual size of the length before a value. */
 const LENGTH_BYTES = 2;
 
 export class DecisionWriter {
   readonly #topic: string;
-  /** `{"id":"topic-`, and `topic-` as in a header. */
+  /** `{"id":"topic-` as JSON, and `topic-` as in a header. */
   readonly #start: Buffer;
   readonly #topicDash: Buffer;
   readonly #eventId: Buffer;
@@ -65,7 +65,7 @@ export class DecisionWriter {
     this.#eventId = Buffer.concat([Buffer.from([name.length * 2]), name]);
   }
 
-  /** Begins the decisions of a job. @throws RangeError when the time of the job is invalid */
+  /** Begins the decisions of a job. @throws RangeError if the time of the job is invalid */
   begin(job: JobContext): void {
     if (job === this.#job) return;
     const { remoteId, type, attempt, decidedAtMs } = job;
@@ -76,15 +76,15 @@ export class DecisionWriter {
     this.#job = job;
   }
 
-  /** Returns an upper bound of the bytes of a decision. */
+  /** Returns an upper bound for the size of a decision in bytes. */
   room({ end }: EventPart, { status, result, labels, error }: Verdict): number {
     const verdict = status.length + result.length + labels.length + error.length;
     const job = this.#start.length + this.#topicDash.length + this.#batch.length + this.#end.length;
-    // The key is in the record and in the source.
+    // The key occurs in the record and in the source.
     return FIXED_BYTES + 2 * end + verdict + job;
   }
 
-  /** Writes the decision of a part that was read. @returns the offset of the next byte */
+  /** Writes the decision of a part that was read before. @returns the offset of the next byte */
   write(
     part: EventPart,
     { status, result, labels, error }: Verdict,
@@ -179,7 +179,7 @@ export class DecisionWriter {
     }
   }
 
-  /** Writes the length of the value at `start`. @returns by how much the value moved */
+  /** Writes the length of the value at `start`. @returns the distance by which the value moved */
   #length(start: number): number {
     const out = this.#out;
     const length = out.at - start - LENGTH_BYTES;

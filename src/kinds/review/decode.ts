@@ -15,23 +15,23 @@ import {
 } from '../../events/record-decoder.ts';
 import { compileType, type TypeSource } from '../../events/type-mapping.ts';
 
-/** Configuration of the parts of a content event. Strings are expressions (docs/mapping.md). */
+/** Expressions for the parts of a content event (docs/mapping.md). */
 export interface MappingOptions extends DecoderOptions {
   /** Format of the values. */
   readonly format: EventFormat;
-  /** The text or URL to review. */
+  /** Text or URL to review. */
   readonly content: string;
-  /** The content type, which selects the batch. */
+  /** Content type, which selects the batch. */
   readonly type: TypeSource;
-  /** Types that may be submitted; others become dead letters. Absent: any. */
+  /** Types that may be submitted. Other types become dead letters. Absent if all are allowed. */
   readonly allowedTypes?: readonly string[] | undefined;
-  /** The metadata object. */
+  /** Metadata object. */
   readonly metadata: string;
-  /** The decision expected by the producer, a string. */
+  /** Decision expected by the producer, a string. */
   readonly expected: string;
-  /** Largest content, bytes of UTF-8. */
+  /** Maximum size of the content in bytes of UTF-8. */
   readonly maxContentBytes: number;
-  /** Largest metadata, bytes of JSON. */
+  /** Maximum size of the metadata in bytes of JSON. */
   readonly maxMetadataBytes: number;
 }
 
@@ -47,7 +47,7 @@ export const DEFAULT_MAPPING: MappingOptions = {
   maxMetadataBytes: 1024 * 1024,
 };
 
-/** Rules of metadata, which the decision repeats. */
+/** Rules for the metadata, which the decision repeats. */
 const METADATA = {
   option: 'source.mapping.metadata',
   required: false,
@@ -57,7 +57,7 @@ const METADATA = {
 } as const;
 
 /**
- * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
+ * Creates the decoder of a mapping. It never throws, and its messages never contain content (I6).
  * @throws RangeError for an invalid expression
  */
 export function createDecoder(mapping: MappingOptions): RecordDecoder {
@@ -76,7 +76,7 @@ export function createDecoder(mapping: MappingOptions): RecordDecoder {
   });
 }
 
-/** Quotes of a string. */
+/** Size of the quotes of a string. */
 const QUOTES = 2;
 
 type ExpectedMapping = Pick<MappingOptions, 'expected' | 'maxMetadataBytes'>;
@@ -119,5 +119,5 @@ function compileContent(
   };
 }
 
-/** Returns the size of a string as it is written, without its quotes. */
+/** Returns the encoded size of a string without its quotes. */
 const sizeOf = ({ start, end }: ScannedValue): number => end - start - QUOTES;

@@ -1,14 +1,14 @@
 /**
- * Part of a decision that its event determines. It is encoded once, at the upload, and travels
- * sealed in the connector's column (row-seal.ts); the settling adds the verdict of the service.
+ * Part of a decision that its event determines. It is encoded once, at the upload, and sealed in
+ * the connector's column (row-seal.ts). Settling adds the service's verdict.
  *
- *     partition, offset, replay, timestamp + 1     unsigned varints; 0 without a timestamp
+ *     partition, offset, replay, timestamp + 1     unsigned varints; 0 if there is no timestamp
  *     key of the decision                          as in a record (record-bytes.ts)
- *     key of the event                             length and JSON; empty if it is the key above
- *     expected result                              length and JSON; empty without one
+ *     key of the event                             length and JSON; empty if equal to the key above
+ *     expected result                              length and JSON; empty if there is none
  *     headers                                      length, count and headers as in a record; the
  *                                                  event id is counted and follows at settling
- *     metadata                                     the rest: an object, perhaps `,"content":"…"`
+ *     metadata                                     the rest: an object, optionally `,"content":"…"`
  */
 import { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
@@ -24,11 +24,11 @@ import type { ContentItem, Header, JsonPart, RecordHeaders } from '../../core/re
 import { keyJson, MAX_DATE_MS } from '../terminal-record.ts';
 import { copied } from './byte-writer.ts';
 
-/** Size of the key with which a body is hashed: the room for it is before the body. */
+/** Bytes reserved before the body, for the key with which it is hashed. */
 export const BODY_START = 16;
-/** Room of the numbers and lengths. */
+/** Bytes reserved for numbers and lengths. */
 const NUMBERS_BYTES = 64;
-/** Memory for bodies: the initial size, and the largest size that is kept for the next body. */
+/** Memory for bodies: initial size, and maximum size that is kept for the next body. */
 const LEAST_BYTES = 4 * 1024;
 const KEPT_BYTES = 256 * 1024;
 
@@ -37,25 +37,25 @@ const BACKSLASH = 0x5c;
 const CONTENT = Buffer.from(',"content":');
 
 export interface EventPartOptions {
-  /** The part has the content, for a decision that repeats it. */
+  /** True to include the content, for a decision that repeats it. */
   readonly includeContent: boolean;
-  /** Headers of the item that the part does not have. */
+  /** Headers of the item that the part omits. */
   readonly withheldHeaders?: readonly string[];
 }
 
 export class EventPart {
-  /** Members of the metadata of the last item; their places are in `bytes`. */
+  /** Metadata members of the last item. Their positions refer to `bytes`. */
   readonly metadata = new CompactObject();
-  /** The body is at `BODY_START`. Valid until the next item or body. */
+  /** Contains the body at `BODY_START`. Valid until the next item or body. */
   bytes: Buffer = Buffer.alloc(LEAST_BYTES);
   end = BODY_START;
 
   partition = 0;
   offset = 0;
   replay = 0;
-  /** -1 without a timestamp. */
+  /** -1 if there is no timestamp. */
   timestampMs = -1;
-  /** Places of the parts. The key's includes its length; `keyText` has the bytes only. */
+  /** Positions of the parts. The key begins with its length at `keyStart`, and with its text at `keyText`. */
   keyStart = 0;
   keyText = 0;
   keyEnd = 0;
@@ -66,7 +66,7 @@ export class EventPart {
   headersStart = 0;
   headersEnd = 0;
 
-  /** Returns the memory of the next body, of so many bytes at most. */
+  /** Returns the memory of the next body. @param size maximum size of the body in bytes */
   reserve(size: number): Buffer {
     const needed = BODY_START + size;
     if (needed > this.bytes.length || (this.bytes.length > KEPT_BYTES && needed <= KEPT_BYTES))
@@ -74,10 +74,7 @@ export class EventPart {
     return this.bytes;
   }
 
-  /**
-   * Encodes the part of an item.
-   * @throws TypeError if a header is neither bytes nor text
-   */
+  /** Encodes the part of an item. @throws TypeError if a header is neither bytes nor text */
   encode(item: ContentItem, { includeContent, withheldHeaders = [] }: EventPartOptions): void {
     const { key, outputKey = key, timestampMs, expected, metadata, content, headers: all } = item;
     const headers = all.length === 0 ? all : without(all, withheldHeaders);
@@ -116,7 +113,7 @@ export class EventPart {
     this.end = at;
   }
 
-  /** Finds the parts of the body in `bytes`, which `encode` made or a seal has authenticated. */
+  /** Finds the parts of the body in `bytes`, after `encode` wrote it or a seal authenticated it. */
   read(): void {
     const { bytes } = this;
     const cursor = { at: BODY_START };
@@ -127,7 +124,7 @@ export class EventPart {
     this.keyStart = cursor.at;
     const keyLength = readUnsigned(bytes, cursor);
     this.keyText = cursor.at;
-    // The length of no key is -1, which is 1 as a zigzag number.
+    // A missing key has the length -1, which is 1 in zigzag encoding.
     this.keyEnd = cursor.at += keyLength === 1 ? 0 : keyLength / 2;
     const sourceKeyLength = readUnsigned(bytes, cursor);
     this.sourceKeyStart = cursor.at;
@@ -145,7 +142,7 @@ function lengthOf(part: JsonPart | undefined): number {
   return part === undefined ? 0 : part.end - part.start;
 }
 
-/** Returns a JSON string as JSON.stringify writes it. */
+/** Returns a JSON string in the form of JSON.stringify. */
 function canonical(part: JsonPart): string {
   return JSON.stringify(textOfString(part));
 }
@@ -155,7 +152,7 @@ function writeText(to: Buffer, text: string, start: number): number {
   return text === '' ? at : at + to.write(text, at);
 }
 
-/** The event id of the source record, if it is a decision itself, is replaced. */
+/** Removes the named headers, and the event id of a source record that is itself a decision. */
 function without(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
   const isOther = ([name]: Header) => name !== DEAD_LETTER_HEADERS.eventId && !names.includes(name);
   return headers.every(isOther) ? headers : headers.filter(isOther);
@@ -167,7 +164,7 @@ function sizeOfHeaders(headers: RecordHeaders): number {
   return size;
 }
 
-/** True for printable ASCII that needs no JSON escapes. */
+/** Returns true for printable ASCII without JSON escapes. */
 function isPlain(key: Buffer): boolean {
   for (let i = 0; i < key.length; i++) {
     const byte = key[i] as number;

@@ -1,4 +1,4 @@
-/** Review kind: batches of CSV rows are uploaded, result files downloaded, one decision per item. */
+/** Review kind: uploads batches of CSV rows, downloads result files, and publishes one decision per item. */
 
 import { LogOnce } from '../../../packages/client/src/base/log-limits.ts';
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
@@ -21,13 +21,13 @@ export interface ReviewOptions extends Partial<MappingOptions & UploadOptions> {
   readonly topic: string;
   /** Called once for each deviation of the result files from the interface. */
   readonly onNotice?: (notice: ResultNotice) => void;
-  /** Default: in the caller's thread. */
+  /** Default: a reader in the caller's thread. */
   readonly createReader?: CreateResultFileReader;
 }
 
-/** Notices remembered, so that each is reported once. */
+/** Number of remembered notices, each of which is reported once. */
 const MAX_NOTICES = 1000;
-/** Longest part shown of a column name, which may be as long as a row. */
+/** Maximum length of a column name in a notice: a name may be as long as a row. */
 const MAX_NOTICE_CHARACTERS = 100;
 
 /** Creates the pipeline kind. @throws RangeError for an invalid expression */
@@ -38,7 +38,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
   const read = createReader({ topic, resultColumn }, onceEach(options.onNotice ?? (() => {})));
   const part = new EventPart();
   const decisions = new DecisionWriter(topic);
-  /** A file of this service without a final line end is truncated. */
+  /** True once a file had a final line end. From then on, a file without one counts as truncated. */
   let filesEndLines = false;
 
   return {
@@ -70,7 +70,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
         throw new ServiceError('protocol', 'the batch has no download address', {
           operation: 'download',
         });
-      // A caller with enough rows does not wait for a download that hangs.
+      // Once the caller has enough rows, it does not wait for a hanging download.
       const enough = new AbortController();
       try {
         const call = { signal: AbortSignal.any([signal, enough.signal]) };
@@ -99,7 +99,7 @@ const STATES = {
   ERROR: 'failed',
 } as const satisfies Record<string, RemoteState>;
 
-/** Translates the state of a batch into the engine's terms. */
+/** Translates the state of a batch to the engine's terms. */
 function remoteStatus({ rawStatus, downloadUrl, counts }: BatchState): RemoteStatus {
   const status = normaliseBatchStatus(rawStatus);
   const state = status === undefined ? 'unknown' : STATES[status];
@@ -109,7 +109,7 @@ function remoteStatus({ rawStatus, downloadUrl, counts }: BatchState): RemoteSta
     ...(success === undefined || error === undefined ? {} : { expectedRows: success + error }),
   };
   if (state !== 'finished') return { ...reported, state };
-  // Finished without an address: the next poll may have one.
+  // A finished batch without an address is polled again.
   if (downloadUrl === undefined) return { ...reported, state: 'pending', withoutResults: true };
   return { ...reported, state, resultUrl: downloadUrl };
 }

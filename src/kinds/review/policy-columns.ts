@@ -1,4 +1,4 @@
-/** Columns of one upload, in order of first appearance. Only policies read them. */
+/** Columns of one upload for policies, in order of first appearance. */
 import type { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import {
@@ -11,24 +11,24 @@ export interface PolicyColumn {
   readonly header: string;
   /** Metadata key as JSON; empty for the expected result. */
   readonly name: Buffer;
-  /** Number of the last row that has it, and its member of the metadata. */
+  /** Number of the last row with this column, and the index of its metadata member there. */
   row: number;
   member: number;
-  /** Column of the next member in a row before, which is likely the next again. */
+  /** Column that followed in an earlier row, and is likely to follow again. */
   next: PolicyColumn | undefined;
 }
 
-/** Most columns of a file: for producers that use ids as keys. */
+/** Maximum number of columns in a file, for producers that use ids as keys. */
 const MAX_COLUMNS = 200;
-/** Memory of a column in addition to its texts, bytes. */
+/** Memory of a column in addition to its texts, in bytes. */
 const COLUMN_BYTES = 300;
 
 export class PolicyColumns {
   readonly list: PolicyColumn[] = [];
-  /** Column of the expected result, once a row has one. */
+  /** Column of the expected result. Undefined until a row has one. */
   expected: PolicyColumn | undefined;
   readonly #options: ColumnOptions;
-  /** By the bytes of the name. */
+  /** Columns by the bytes of the name. */
   readonly #byName = new Map<string, PolicyColumn>();
   #first: PolicyColumn | undefined;
   #heldBytes = 0;
@@ -37,12 +37,12 @@ export class PolicyColumns {
     this.#options = options;
   }
 
-  /** Memory of the columns, bytes. */
+  /** Memory of the columns in bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** Assigns the members of a row to their columns, perhaps new ones. @param from has the copy */
+  /** Assigns the members of a row to columns, adding new ones. @param from buffer with the copied object */
   place(object: CompactObject, from: Buffer, row: number): void {
     if (this.#options.columns?.length === 0) return;
     let likely = this.#first;
@@ -70,7 +70,7 @@ export class PolicyColumns {
     this.expected.row = row;
   }
 
-  /** @returns undefined for a key that has no column */
+  /** Returns the column of a key, or undefined if it has none. */
   #of(from: Buffer, start: number, end: number): PolicyColumn | undefined {
     const bytes = from.toString('latin1', start, end);
     const known = this.#byName.get(bytes);

@@ -1,11 +1,11 @@
 /**
- * Seal of the connector's column (docs/adr/0034): the body of an event part in base64url, after a
- * code that authenticates it with the key of the batch, which only the journal has.
+ * Seal of the connector's column (docs/adr/0034): the body of an event part in base64url, preceded
+ * by a code that authenticates it with the key of the batch, which only the journal contains.
  *
  *     a <16 characters: the first 96 bits of SHA-256(key, body)> <body>
  *
- * Letters, digits, `-` and `_` look the same in every dialect of CSV and in every encoding. The
- * letter in front is the version of the layout; a cell that began with `-` would be a formula.
+ * Letters, digits, `-` and `_` look the same in every CSV dialect and every encoding. The leading
+ * letter is the version of the layout. It also prevents formulas, which begin with `-`.
  */
 import { hash } from 'node:crypto';
 import { copied } from './byte-writer.ts';
@@ -14,32 +14,32 @@ import { BODY_START, type EventPart } from './event-part.ts';
 const VERSION = 0x61;
 const CODE_LENGTH = 16;
 const HEAD_LENGTH = 1 + CODE_LENGTH;
-/** Size of nearly all bodies with the key in front of them, bytes. */
+/** Size in bytes of nearly all bodies, including the key before them. */
 const USUAL_SIZE = BODY_START + 1024;
 const SPACE = 0x20;
 
-/** Views of one buffer by their usual sizes: a new one for each row would be garbage. */
+/** Views of one buffer, cached by size: a new view for each row would be garbage. */
 let viewed: Buffer | undefined;
 let views: (Buffer | undefined)[] = [];
 
-/** Reason of the refusal of a row. */
+/** Reason for which a row is rejected. */
 export const FORGED = 'the reference is not the one that was uploaded';
 
 export class RowSeal {
-  /** Fills the room before the body. */
+  /** Key that is copied before the body. */
   readonly #key = Buffer.alloc(BODY_START);
 
-  /** @param key of the batch: 16 bytes in base64url */
+  /** @param key key of the batch: 16 bytes in base64url */
   constructor(key: string) {
     this.#key.write(key, 'base64url');
   }
 
-  /** Returns the bytes that `write` writes. */
+  /** Returns the number of bytes that `write` writes. */
   static size({ end }: EventPart): number {
     return HEAD_LENGTH + Math.ceil(((end - BODY_START) * 4) / 3);
   }
 
-  /** Writes the cell of an encoded part. @returns the offset of the next byte */
+  /** Writes the cell for an encoded part. @returns the offset of the next byte */
   write(part: EventPart, to: Buffer, start: number): number {
     const code = this.#codeOf(part);
     let at = start;
@@ -48,7 +48,7 @@ export class RowSeal {
     return at + to.write(part.bytes.toString('base64url', BODY_START, part.end), at, 'latin1');
   }
 
-  /** Reads bytes[start, end) into a part. @returns why it is not authentic, without showing it */
+  /** Reads bytes[start, end) into a part. @returns the reason if it is not authentic, without its text */
   open(bytes: Buffer, cellStart: number, cellEnd: number, part: EventPart): string | undefined {
     let start = cellStart;
     let end = cellEnd;
@@ -56,12 +56,14 @@ export class RowSeal {
     while (end > start && (bytes[end - 1] as number) <= SPACE) end--;
     const bodyStart = start + HEAD_LENGTH;
     if (end <= bodyStart || bytes[start] !== VERSION)
-      return end === start ? 'the reference is empty' : 'the reference is not of this connector';
+      return end === start
+        ? 'the reference is empty'
+        : 'the reference was not written by this connector';
     const to = part.reserve(end - bodyStart);
     const body = bytes.toString('latin1', bodyStart, end);
     part.end = BODY_START + to.write(body, BODY_START, 'base64url');
     const code = this.#codeOf(part);
-    // All characters are compared, so that the time tells nothing.
+    // Compares all characters, so that the time reveals nothing.
     let differences = 0;
     for (let i = 0; i < CODE_LENGTH; i++)
       differences |= (bytes[start + 1 + i] as number) ^ code.charCodeAt(i);
@@ -71,9 +73,9 @@ export class RowSeal {
   }
 
   /**
-   * Returns the hash of key and body, of which the first `CODE_LENGTH` characters are the code.
-   * One hash instead of two (HMAC) is safe, since a hash cannot be extended while 160 of its bits
-   * stay secret.
+   * Returns the hash of key and body, whose first `CODE_LENGTH` characters are the code. One hash
+   * instead of two (HMAC) is safe, since a hash cannot be extended while 160 of its bits stay
+   * secret.
    */
   #codeOf({ bytes, end }: EventPart): string {
     copied(this.#key, 0, BODY_START, bytes, 0);

@@ -46,14 +46,14 @@ export interface PipelineContext extends PipelinePorts {
   readonly waits: WaitReasons;
   readonly lanes: Lanes;
   readonly limits: Limits;
-  /** Facts about the topics at the start. */
+  /** Properties of the topics at the start. */
   readonly topics: TopicFacts;
 }
 
 export interface TopicFacts {
   /** K. */
   readonly shards: number;
-  /** Time for which the journal keeps tombstones: a recovery must take less than half of it. */
+  /** Time for which the journal keeps tombstones. A recovery must take less than half of it. */
   readonly deleteRetentionMs: number;
   /** max.message.bytes of the output topic; Infinity if it may not be read. */
   readonly maxOutputBytes: number;

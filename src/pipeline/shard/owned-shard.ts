@@ -25,30 +25,30 @@ import type { FailedJob, Heard, ShardStages } from '../stages/shard-stages.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { Tracker } from '../stages/tracker.ts';
 
-// Parked batch: one whose type is blocked keeps its coordinates and no content, so that other types
-// go on, and is read from the source again once the breaker of its type gives a permit. W stays in
-// front of it; `source.maxInFlight` bounds how far the partition goes on.
+// Parked batches: a batch whose type is blocked keeps only its coordinates, so that memory remains
+// for other types. It is read again once its type's breaker grants a permit. W does not pass it;
+// `source.maxInFlight` limits how far the partition can advance in the meantime.
 
-/** Memory of a parked batch beside its coordinates, bytes. */
+/** Memory of a parked batch in addition to its coordinates, bytes. */
 const OBJECT_BYTES = 1024;
 
 /**
- * @param plan plan of the batch, whose rows the caller discards
- * @param submit takes the batch with its items again
+ * Returns the request to read a batch again. The caller discards its rows.
+ * @param submit receives the batch, which again has its items
  */
 function parkedBatch(
   { type, lane, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,
 ): RereadRequest {
-  // The members of the plan alone: a submission has rows and memory as well.
+  // Copies only the plan: a submission also has rows and memory.
   const plan = { type, lane, bytes, from, inFlight, attempt, depth, spent };
   return {
     ...{ type, records, from, inFlight },
     written: writtenBetween(from ?? records),
     bytes: memoryOfItems(records.size, 2 * bytes),
     submits: true,
-    // Records of a job cost little.
+    // For records of a job, this memory is negligible.
     heldBytes: from === undefined ? OBJECT_BYTES + records.heldBytes : 0,
     found: async (items, permit, batchOf) => {
       const batch = await batchOf(items);
@@ -64,20 +64,20 @@ export interface LaneReport {
   readonly oldestEventMs: number;
 }
 
-/** A live job, and the stage that has it. */
+/** A live job and its phase. */
 export interface JobReport {
   readonly job: LiveJob;
   readonly phase: JobPhase;
-  /** undefined before the service has answered about the job. */
+  /** undefined before the first response about the job. */
   readonly heard: Heard | undefined;
 }
 
-/** First polls after a restart are spread over this long per live job, at most the polling cap. */
+/** Time per live job over which first polls after a restart are spread; at most review.poll. */
 const RECOVERY_SPREAD_MS = 2;
 
 export class OwnedShard implements ShardStages {
   readonly shard: ShardContext;
-  /** Wall clock, ms: the end of the claim. */
+  /** End of the claim on the wall clock, ms. */
   readonly sinceMs: number;
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
@@ -129,7 +129,7 @@ export class OwnedShard implements ShardStages {
     this.#obey();
   }
 
-  /** Records that were taken and have no terminal record yet. */
+  /** Number of records that were taken in and have no terminal record yet. */
   get unsettled(): number {
     return this.shard.inFlight.records + this.shard.state.unsettled;
   }
@@ -171,7 +171,7 @@ export class OwnedShard implements ShardStages {
     this.intake.sealToDrain();
   }
 
-  /** Acknowledges commands, and drains that have ended since. */
+  /** Acknowledges commands and completed drains. */
   acknowledge(): void {
     const { control, inFlight, queue, spawn, state } = this.shard;
     if (control.revision === 0) return;
@@ -188,7 +188,7 @@ export class OwnedShard implements ShardStages {
       this.shard.spawn('submit', () => this.#submitter.submit(submission));
       return;
     }
-    // A lost shard starts nothing, but still returns its memory.
+    // A lost shard starts nothing, but must still release the memory.
     submission.batch[Symbol.dispose]();
   }
 

@@ -1,4 +1,4 @@
-/** Batches of a shard that intake fills; full, old and unwanted ones are submitted. */
+/** Open batches of a shard, which intake fills. Sealed batches are submitted. */
 import { type BatchLimits, ItemBuffers } from '../../core/batch-buffer.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
 import type { BatchRecords } from '../../core/journal/job.ts';
@@ -18,9 +18,9 @@ export class OpenBatches implements Disposable {
   readonly #deferrals: Deferrals;
   #cancelTimer: (() => void) | undefined;
   /**
-   * The first batch is small. With a backlog all shards fill theirs at the same time, with code that
-   * is not compiled yet, so a full one would take many times as long as later, and so would its
-   * decisions.
+   * The first batch is small. With a backlog, all shards fill their first batch at the same time
+   * and with code that is not compiled yet. A full batch would then take many times longer than
+   * later ones, and so would its decisions.
    */
   #isFirst = true;
 
@@ -70,7 +70,7 @@ export class OpenBatches implements Disposable {
 
   /**
    * Adds an item, whose age counts from `sinceMs`.
-   * @returns the poison of an item that is refused, or whose row cannot be written
+   * @returns the poison of an item whose type is refused or whose row cannot be written
    */
   add(item: ContentItem, sinceMs: number): Poison | undefined {
     const { inFlight, lanes, typeLimit } = this.#shard;
@@ -94,7 +94,7 @@ export class OpenBatches implements Disposable {
     }
   }
 
-  /** Seals batches by the clock, also when no record comes; called after items were added. */
+  /** Sets the timer that seals batches by age. Called after items were added. */
   schedule(): void {
     this.#cancelTimer?.();
     const dueMs = earliest(this.#all.map(({ nextDueMs }) => nextDueMs));
@@ -111,7 +111,7 @@ export class OpenBatches implements Disposable {
     this.schedule();
   }
 
-  /** Discards the items: the next owner reads their records again. */
+  /** Discards the items. The next owner reads their records again. */
   [Symbol.dispose](): void {
     this.#cancelTimer?.();
     for (const buffers of this.#all) buffers[Symbol.dispose]();

@@ -124,12 +124,13 @@ test('result rows malformed: the records are submitted again, and the decision s
   const values = terminal.map(({ record }) => String(record.value)).join('\n');
   assert.match(
     values,
-    /"message":"[^"]*only malformed rows for this item: the reference is not of this connector"/,
+    /"message":"[^"]*only malformed rows for this item: the reference was not written by this connector"/,
   );
   assert.ok(
     malformed.log.some(
       (line) =>
-        line.includes('"malformed":1') && line.includes('the reference is not of this connector'),
+        line.includes('"malformed":1') &&
+        line.includes('the reference was not written by this connector'),
     ),
   );
 });

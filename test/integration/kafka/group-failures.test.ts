@@ -101,7 +101,7 @@ describe('a member of the group', () => {
     await kafka.cluster.kill(0, 'SIGSTOP');
     try {
       await world.until('the loss is told', () => listener.losses.length > 0);
-      assert.match(listener.losses[0] ?? '', /no answer from the group for 5000 ms/);
+      assert.match(listener.losses[0] ?? '', /no response from the group for 5000 ms/);
     } finally {
       await kafka.cluster.kill(0, 'SIGCONT');
     }

@@ -109,7 +109,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         await refused(
           connection,
           new RegExp(
-            `refuses the login of nobody with ${mechanism}: check kafka.sasl.username, kafka.sasl.password, and`,
+            `rejects the login of nobody with ${mechanism}: check kafka.sasl.username, kafka.sasl.password, and`,
           ),
         );
       }
@@ -122,7 +122,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       };
       await refused(
         connect(port, tls, login('plain')),
-        /TLS with 127\.0\.0\.1:\d+ failed \(.*\): .*put that authority into kafka\.tls\.ca/,
+        /TLS with 127\.0\.0\.1:\d+ failed \(.*\): .*add that authority to kafka\.tls\.ca/,
       );
     });
 
@@ -165,7 +165,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         connection
           .sourceReader({ topic: 'none' })
           .read({ partition: 0, from: 0, to: 0 }, () => undefined, new AbortController().signal),
-        /refuses the login of nobody/,
+        /rejects the login of nobody/,
       );
       writeFileSync(path, PASSWORD);
       // Rights are the next matter: the login went well.

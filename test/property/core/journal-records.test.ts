@@ -254,7 +254,7 @@ test('broken parts inside lists are refused too', () => {
   );
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ claimed: '/w==' })),
-    /"progress\/3" holds a broken offset set/,
+    /"progress\/3" has an invalid offset set/,
   );
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ start: null })),
@@ -283,7 +283,7 @@ test('fields that a later minor version adds are passed over', () => {
   }
 });
 
-test('a key that this version does not know is refused by its name', () => {
+test('an unknown key is refused by its name', () => {
   for (const key of [
     '',
     'metas',
@@ -305,7 +305,7 @@ test('a key that this version does not know is refused by its name', () => {
       () => readJournalRecord(key, '{"v":1}'),
       (error) =>
         error instanceof JournalFormatError &&
-        error.message.includes(`does not know: key ${JSON.stringify(key)}`),
+        error.message.includes(`unknown key ${JSON.stringify(key)}`),
       key,
     );
   }
@@ -322,7 +322,7 @@ test('only jobs have tombstones', () => {
   for (const key of ['meta', 'owner', 'progress/0']) {
     assert.throws(
       () => readJournalRecord(key, null),
-      new RegExp(`tombstone for "${key}", which is never deleted`),
+      new RegExp(`tombstone for "${key}", which must never be deleted`),
     );
   }
 });

@@ -77,10 +77,10 @@ test('a schema that the latest version does not go with is refused, with that ve
 
 test('an answer about a schema that cannot be used ends the start: waiting changes nothing about it', async () => {
   const { registry, refused } = world();
-  registry.failure = new UnusableSchema('the answer of the registry is larger than 4 MiB');
+  registry.failure = new UnusableSchema('the response of the registry is larger than 4 MiB');
   await refused((error: Error) => {
     assert.ok(error instanceof RefusedError);
-    assert.match(error.message, /subject events\.decisions-value: the answer of the registry is/);
+    assert.match(error.message, /subject events\.decisions-value: the response of the registry is/);
     return true;
   });
 });

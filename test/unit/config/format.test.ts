@@ -27,7 +27,7 @@ test('an import cannot be of texts; a lookup can', () => {
 
 test('a review of CloudEvents must say where in data the content is', () => {
   assert.deepEqual(problemsOf(withSource('format: cloudevents')), [
-    'pipelines[0].source.mapping.content: CloudEvents have the payload in data: write data.content, or where else the content is',
+    'pipelines[0].source.mapping.content: CloudEvents have the payload in data: write data.content, or the path of the content',
   ]);
   assert.ok(parse(withSource('format: cloudevents, mapping: {content: data.text}')));
   assert.ok(parse(withSource('format: cloudevents', 'import')), 'the data of an import is in data');

@@ -291,12 +291,12 @@ htpp: {}
     [
       'a key given twice',
       'a: [{b: hunter2,\n b: 2}]',
-      /c\.yaml:2:2 {2}a: not valid YAML: the key is already there/,
+      /c\.yaml:2:2 {2}a: not valid YAML: duplicate key/,
     ],
     [
       'a second key in one line',
       'a:\n  b: c: hunter2',
-      /c\.yaml:2:\d+ {2}a\.b: not valid YAML: a second "key: value" in one line/,
+      /c\.yaml:2:\d+ {2}a\.b: not valid YAML: a second "key: value" on one line/,
     ],
     [
       'a secret that begins like a mapping',

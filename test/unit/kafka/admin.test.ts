@@ -64,7 +64,7 @@ describe('the admin', () => {
 
   it('fails without an answer about a partition', async () => {
     const one = admin();
-    const missing = /the brokers gave no offset of partition 0 of topic in$/;
+    const missing = /the brokers returned no offset for partition 0 of topic in$/;
     await assert.rejects(one.ranges('in', [0]), missing);
     await assert.rejects(one.committed('group', 'in', [0]), missing);
     await one.close();

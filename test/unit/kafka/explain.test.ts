@@ -59,13 +59,9 @@ describe('what a refusal of Kafka means', () => {
   });
 
   const handshakes: readonly (readonly [string, string, RegExp])[] = [
-    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', '', /put that authority into kafka\.tls\.ca$/],
-    ['SELF_SIGNED_CERT_IN_CHAIN', '', /put that authority into kafka\.tls\.ca$/],
-    [
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-      '',
-      /signed by itself: put that certificate into kafka\.tls\.ca$/,
-    ],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', '', /add that authority to kafka\.tls\.ca$/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', '', /add that authority to kafka\.tls\.ca$/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', '', /self-signed: add that certificate to kafka\.tls\.ca$/],
     ['CERT_HAS_EXPIRED', '', /has expired/],
     ['CERT_NOT_YET_VALID', '', /clock of this machine/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', '', /kafka\.tls\.serverName/],
@@ -75,7 +71,7 @@ describe('what a refusal of Kafka means', () => {
       /mTLS.*kafka\.tls\.certificate and kafka\.tls\.key/,
     ],
     ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', '', /check kafka\.tls\.certificate/],
-    ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', /brokers trust who signed it/],
+    ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', /brokers trust its issuer/],
     ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', '', /renew the file of kafka\.tls\.certificate/],
     ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', '', /supports neither TLS 1\.2 nor TLS 1\.3/],
     ['ERR_SSL_WRONG_VERSION_NUMBER', '', /kafka\.tls\.enabled to false/],

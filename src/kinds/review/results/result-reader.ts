@@ -14,35 +14,35 @@ import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { type ResultNotice, RowDecisions } from './row-decisions.ts';
 
-// Limits of the memory of rows whose end has not arrived. Rows are bounded by the upload that they
-// answer, and only one file of the process at a time may hold a large one.
+// Limits on the memory of incomplete rows. The size of the upload limits the rows of its results,
+// and only one file of the process at a time may hold a large row.
 
-/** Row that a file may hold beside others. */
+/** Maximum size of an incomplete row that a file may hold without waiting for its turn. */
 const LARGE_BYTES = 1024 * 1024;
-/** Growth of an uploaded row when the service quotes its cells. */
+/** Factor by which an uploaded row grows if the service quotes its cells. */
 const GROWTH = 2;
-/** Room of result, labels and columns that the service adds. */
+/** Size of the result, labels and columns that the service adds. */
 const ADDED_BYTES = 2 * 1024 * 1024;
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Returns the most bytes of a row in the result file of a job. */
+/** Returns the maximum size in bytes of a row in a job's result file. */
 export function maxRowBytes({ uploadedBytes = MOST_BYTES }: JobContext): number {
   return Math.min(GROWTH * uploadedBytes + ADDED_BYTES, MOST_BYTES);
 }
 
-/** Rows of a file beside those that the upload has room for, and the least bytes of one. */
+/** Number of rows allowed in addition to those that fit the upload, and minimum size of a row. */
 const ADDED_ROWS = 1_000;
 const LEAST_ROW_BYTES = 32;
 
-/** Returns the most rows of the result file of a job: each malformed one becomes an object. */
+/** Returns the maximum number of rows in a job's result file. Each malformed row becomes an object. */
 function maxRows({ uploadedBytes = MOST_BYTES }: JobContext): number {
   return ADDED_ROWS + uploadedBytes / LEAST_ROW_BYTES;
 }
 
-/** The end of the turns given so far. */
+/** Resolves when all earlier turns have ended. */
 let turns: Promise<void> = Promise.resolve();
 
-/** Resolves when it is this file's turn to hold a large row. @returns a function that ends it */
+/** Waits until this file may hold a large row. @returns a function that ends its turn */
 export async function largeRowTurn(): Promise<() => void> {
   const before = turns;
   const turn = Promise.withResolvers<void>();
@@ -51,9 +51,9 @@ export async function largeRowTurn(): Promise<() => void> {
   return turn.resolve;
 }
 
-// Buffer for the beginning of a row whose end has not arrived; its memory is reused.
+// Buffer for the beginning of an incomplete row. Its memory is reused.
 
-/** Memory kept for the next row. */
+/** Maximum memory that is kept for the next row. */
 const KEPT_BYTES = 256 * 1024;
 
 class PartialRow {
@@ -69,7 +69,7 @@ class PartialRow {
     return this.#room.subarray(0, this.#length);
   }
 
-  /** @param most bytes that are ever needed, if that is known */
+  /** @param most maximum number of bytes that will be needed, if known */
   add(from: Buffer, most = Infinity): void {
     const length = this.#length + from.length;
     if (length > this.#room.length) {
@@ -93,19 +93,19 @@ class PartialRow {
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** First bytes that show the format of a file. */
+/** Number of bytes that reveal the format of a file. */
 const HEAD_BYTES = 4;
 const LINE_END = Buffer.from('\n');
-/** Growth of a partial row after which it is scanned again: a file may come byte by byte. */
+/** Growth factor after which a partial row is scanned again: a file may arrive byte by byte. */
 const RESCAN_GROWTH = 1.125;
-/** The same for rows above this size, bytes. */
+/** Size in bytes above which LONG_RESCAN_GROWTH applies. */
 const LONG_BYTES = 128 * 1024;
 const LONG_RESCAN_GROWTH = 2;
 
-/** Memory of a partial row per byte of it: its buffer doubles when it is full. */
+/** Memory per byte of a partial row, whose buffer doubles when it is full. */
 const HELD_PER_BYTE = 3;
 
-/** Settings of all result files of a pipeline: plain values, which can be sent to a thread. */
+/** Settings of all result files of a pipeline. They are plain values that can be sent to a thread. */
 export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
   /** The source topic. */
   readonly topic: string;
@@ -113,24 +113,24 @@ export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
 
 /** Facts about one download of a result file. */
 export interface FileFacts {
-  /** Rows reported by the service; undefined if it reports none. */
+  /** Number of rows reported by the service; undefined if it reports none. */
   readonly expectedRows: number | undefined;
-  /** Digest of a last row without a line end that is whole: several downloads ended with it. */
+  /** Digest of a last row that lacks a line end but is complete, since several downloads ended with it. */
   readonly wholeRow?: string | undefined;
 }
 
-/** Rows of a piece, and the problem that ended the file in it. */
+/** Rows of a piece, and the problem in it that ended the file, if any. */
 export interface ReadRows {
   readonly rows: ResultColumns | undefined;
-  /** Memory of a large row whose end has not arrived, bytes; 0 if there is none. */
+  /** Memory in bytes of a large incomplete row; 0 if there is none. */
   readonly held: number;
-  /** Deviations from the interface, each once. */
+  /** Deviations from the interface, without duplicates. */
   readonly notices: readonly ResultNotice[];
-  /** True for the end of a whole file with a final line end. */
+  /** True at the end of a complete file with a final line end. */
   readonly endsLine: boolean;
-  /** Digest of a last row that was not taken because it has no line end. */
+  /** Digest of a last row that was not processed because it has no line end. */
   readonly unendedRow: string | undefined;
-  /** Reason to stop reading, a ServiceError or a bug; undefined if there is none. */
+  /** Reason to stop reading, a ServiceError or a bug; undefined if reading can continue. */
   readonly problem: unknown;
 }
 
@@ -141,18 +141,18 @@ export class ResultReader {
   readonly #scanner = new RowScanner();
   readonly #partial = new PartialRow();
   #notices = new Map<string, ResultNotice>();
-  /** Size of the partial row from which on it is scanned again. */
+  /** Size at which the partial row is scanned again. */
   #scanFrom = 0;
-  /** True once the byte order mark, if any, is skipped. */
+  /** True once the byte order mark has been skipped, if there was one. */
   #begun = false;
-  /** Decisions of the rows and column of the references, once the header is read. */
+  /** Writer of decisions, and column of the references. Set when the header is read. */
   #decisions: RowDecisions | undefined;
   #referenceColumn = -1;
   #job: JobContext | undefined;
   #taken = 0;
   #endsLine = false;
   #unendedRow: string | undefined;
-  /** Bytes since the last row: empty lines take time as well. */
+  /** Bytes since the last row, because empty lines take time too. */
   #bytesSinceRow = 0;
   /** Ends the turn of a large row. */
   #endTurn: (() => void) | undefined;
@@ -163,8 +163,9 @@ export class ResultReader {
   }
 
   /**
-   * Reads the next piece. Resolves when the file may go on: one with a large row waits for its turn.
-   * @param job for the decisions of its rows
+   * Reads the next piece. Resolves when the file may continue: a file with a large row waits for
+   * its turn.
+   * @param job context for the decisions of the rows
    */
   async read(piece: Buffer, job: JobContext): Promise<ReadRows> {
     this.#job = job;
@@ -174,12 +175,12 @@ export class ResultReader {
     return read;
   }
 
-  /** To be called after the last piece. */
+  /** Must be called after the last piece. */
   async end(): Promise<ReadRows> {
     return this.#rowsOf(() => this.#end());
   }
 
-  /** To be called once nothing more is read. Repeatable. */
+  /** Must be called when nothing more is read. Idempotent. */
   close(): void {
     this.#endTurn?.();
     this.#endTurn = undefined;
@@ -217,7 +218,7 @@ export class ResultReader {
       throw unreadable('the result file has a row that is larger than allowed, or is not CSV');
   }
 
-  /** Takes the whole rows. @returns the start of the rest */
+  /** Processes all complete rows. @returns the start of the rest */
   #scan(bytes: Buffer): number {
     let at = 0;
     if (!this.#begun) {
@@ -235,7 +236,7 @@ export class ResultReader {
     return at;
   }
 
-  /** Takes the scanned row, unless it is an empty line, or the header. */
+  /** Processes the scanned row, unless it is an empty line. The first row is the header. */
   #take(): void {
     if (this.#scanner.cells === 0) return;
     const job = this.#job as JobContext;
@@ -269,7 +270,7 @@ export class ResultReader {
       if (this.#decisions !== undefined && !this.#isWhole(this.#decisions)) {
         this.#unendedRow = digestOf(partial.bytes);
         throw unreadable(
-          'the result file is truncated or has no final line end: its last row may not be whole',
+          'the result file is truncated or has no final line end: its last row may be incomplete',
         );
       }
       this.#take();
@@ -280,20 +281,20 @@ export class ResultReader {
   }
 
   /**
-   * True if the scanned row, which has no line end, is not cut. RFC 4180 allows such a file, but a
-   * truncated one looks the same: `approved` cut to `approv` would be published as a result.
+   * Returns true if the scanned row, which has no line end, is complete. RFC 4180 allows such a
+   * file, but a truncated one looks the same: `approved` cut to `approv` would become a result.
    */
   #isWhole(decisions: RowDecisions): boolean {
     const row = this.#scanner;
     const last = row.cells - 1;
-    // Only a CR was left.
+    // Only a CR was left over.
     if (last === -1 || row.cells < decisions.columns) return false;
     if (this.#referenceColumn === last && decisions.isAuthentic(row, this.#job as JobContext))
       return true;
-    // The end of a list or object is certain.
+    // A list or an object has an unmistakable end.
     if (isJsonContainer(row.text(last))) return true;
     const { expectedRows = 0, wholeRow } = this.#facts;
-    // The header is taken, too.
+    // `#taken` includes the header.
     return this.#taken >= expectedRows && wholeRow === digestOf(this.#partial.bytes);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Reader of result files in a thread of its own (docs/adr/0026): CSV is the largest part of the
- * connector's work. The files' bytes go there; finished decisions come back. Memory is moved, not copied.
+ * Reader of result files in a separate thread (docs/adr/0026): CSV is the largest part of the
+ * connector's work. The thread receives the files' bytes and returns finished decisions. Memory is
+ * moved, not copied.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -14,13 +15,13 @@ import { type CreateResultFileReader, slicesOf } from './result-files.ts';
 import type { FileFacts, ReadRows, ResultSettings } from './result-reader.ts';
 
 /**
- * Keeps the environment, which may hold keys (I6), out of the thread's section of a diagnostic
- * report from its first moment: a setting in its entry would come after Node's own start. Replaces
- * the arguments of the process, whose preloaded modules are not meant for threads.
+ * Excludes the environment, which may contain keys (I6), from the thread's section of a diagnostic
+ * report. A setting in the thread's entry would take effect only after Node has started. Also
+ * replaces the arguments of the process, whose preloaded modules are not meant for threads.
  */
 const REPORT_WITHOUT_ENVIRONMENT = ['--report-exclude-env'];
 
-// Messages between the connector's thread and the one that reads result files.
+// Messages between the connector's thread and the thread that reads result files.
 
 /** `file` is the number of a download. */
 export type ToThread = { readonly file: number } & (
@@ -34,11 +35,11 @@ export type ToThread = { readonly file: number } & (
       readonly bytes: ArrayBuffer;
       readonly job: JobContext;
     }
-  /** No more pieces follow: the file is complete, or its reader has stopped. */
+  /** No more pieces follow, because the file is complete or its reader has stopped. */
   | { readonly is: 'end' | 'close' }
 );
 
-/** Answer to each message `piece` and `end`. */
+/** Response to each `piece` and `end` message. */
 export interface ReadMessage extends Omit<ReadRows, 'problem'> {
   readonly file: number;
   readonly problem: FileProblem | undefined;
@@ -46,15 +47,15 @@ export interface ReadMessage extends Omit<ReadRows, 'problem'> {
 
 export type FileProblem =
   | { readonly failure: ServiceFailure; readonly message: string; readonly operation: string }
-  /** Stack of a bug, without its message, which may quote the file (I6). */
+  /** Stack of a bug. Its message is left out because it may quote the file (I6). */
   | { readonly crash: string };
 
-/** Heap for short-lived objects, MiB: a slice leaves few, and more would only stay resident. */
+/** Heap in MiB for short-lived objects. A slice leaves few, and a larger heap would only stay resident. */
 const YOUNG_MIB = 6;
 
 /**
- * Thread of all pipelines of a process. It starts with the first reader, so that the first file
- * does not wait for it. If it dies, its files fail, and the next file starts another.
+ * Thread for all pipelines of a process. It starts with the first reader, so that the first file
+ * need not wait for it. If it dies, its files fail, and the next file starts a new thread.
  */
 export class ResultThread {
   #thread: Thread | undefined;
@@ -82,7 +83,7 @@ class Thread {
   readonly #worker: Worker;
   #opened = 0;
   #open = 0;
-  /** Files that wait for an answer: each for one at a time. */
+  /** Pending requests to the thread, by file. Each file has at most one. */
   readonly #waiting = new Map<number, PromiseWithResolvers<ReadMessage>>();
   #end: InternalError | undefined;
 
@@ -105,15 +106,15 @@ class Thread {
     return this.#end !== undefined;
   }
 
-  /** Opens a file, of which one call at a time may be unanswered. */
+  /** Opens a file, which may have one pending call at a time. */
   open(settings: ResultSettings, { expectedRows, wholeRow }: FileFacts) {
     const file = ++this.#opened;
-    // The process must not end before the rows are read.
+    // Keeps the process alive until the rows are read.
     if (++this.#open === 1) this.#worker.ref();
     this.#post({ is: 'open', file, settings, facts: { expectedRows, wholeRow } });
     return {
       read: (piece: Buffer, job: JobContext) => {
-        // A part of a larger buffer is copied: the rest may be read elsewhere.
+        // A part of a larger buffer is copied, because the rest may be read elsewhere.
         const isWhole = piece.length === piece.buffer.byteLength;
         const bytes = isWhole ? (piece.buffer as ArrayBuffer) : new Uint8Array(piece).buffer;
         return this.#ask({ is: 'piece', file, bytes, job }, [bytes]);

@@ -1,6 +1,6 @@
 /**
- * Decisions of the rows of one result file. Of a row only status, result, labels and the
- * connector's own column are read, so a service cannot change what a decision says of its event.
+ * Decisions of the rows of one result file. Only status, result, labels and the connector's own
+ * column are read, so a service cannot change what a decision states about its event.
  */
 
 import { shownCode } from '../../../../packages/client/src/base/shown-text.ts';
@@ -18,13 +18,13 @@ import { DecisionWriter, ERROR, NO_LABELS, NULL } from '../decision-writer.ts';
 import { EventPart } from '../event-part.ts';
 import { FORGED, RowSeal } from '../row-seal.ts';
 
-// Deviations of result files from the interface: tolerated, and logged once each.
+// Deviations of result files from the interface. They are tolerated, and each is logged once.
 
 /** Log message of each kind of notice. */
 export const NOTICES = {
   unknown_status: 'result files have a status that the interface does not define',
   labels_not_json: 'result files have labels that are not JSON',
-  missing_column: 'result files lack a column that the interface promises; decisions omit it',
+  missing_column: 'result files lack a column that the interface requires; decisions omit it',
   missing_result_column:
     'result files have no result column ("… result"), so decisions have no result; if it has another name, set review.resultColumn',
   several_result_columns:
@@ -33,28 +33,28 @@ export const NOTICES = {
 
 export interface ResultNotice {
   readonly kind: keyof typeof NOTICES;
-  /** Never content (I6). */
+  /** Never contains content (I6). */
   readonly value: string;
 }
 
-/** Memory of an entry in addition to its text and its value. */
+/** Memory of an entry in addition to its text and its value, in bytes. */
 const ENTRY_BYTES = 200;
 const MAX_BYTES = 256 * 1024;
-/** Larger cells hardly repeat, and would take the room of many. */
+/** Larger cells rarely repeat, and would take the memory of many small ones. */
 const MAX_CELL_BYTES = 8 * 1024;
 
 /**
- * Cache of values made from cells: a repeated cell is neither decoded nor read again. The memory is
- * bounded, because each row may have a new text: a full cache is emptied.
+ * Cache of values made from cells, so that repeated cells are not decoded and parsed again. Every
+ * row may have a new text, so the memory is bounded by emptying a full cache.
  */
 export class CellMemo<T> {
   readonly #make: (text: string) => T;
   readonly #bytesOf: (made: T) => number;
-  /** Values by the bytes of the cell, without and with doubled quotes. */
+  /** Values by the bytes of the cell: cells without doubled quotes, then cells with them. */
   readonly #made = [new Map<string, T>(), new Map<string, T>()] as const;
   #heldBytes = 0;
 
-  /** @param bytesOf memory of a value in addition to its text */
+  /** @param bytesOf returns the memory of a value in addition to its text */
   constructor(make: (text: string) => T, bytesOf: (made: T) => number = () => 0) {
     this.#make = make;
     this.#bytesOf = bytesOf;
@@ -65,7 +65,7 @@ export class CellMemo<T> {
     return this.at(row.bytes, row.start(cell), row.end(cell), row.isDoubled(cell));
   }
 
-  /** @param isDoubled whether two quotes in the bytes are one */
+  /** Returns the value of a cell in a buffer. @param isDoubled true if two quotes stand for one */
   at(bytes: Buffer, start: number, end: number, isDoubled: boolean): T {
     if (end - start > MAX_CELL_BYTES) return this.#make(textOf(bytes, start, end, isDoubled));
     const values = this.#made[isDoubled ? 1 : 0];
@@ -90,13 +90,13 @@ function textOf(bytes: Buffer, start: number, end: number, isDoubled: boolean): 
 // Parts of a decision that the cells of a result row determine.
 
 interface StatusPart {
-  /** Value of `status`, and perhaps `service_status`. */
+  /** Value of `status`, optionally followed by `service_status`. */
   readonly json: Buffer;
   readonly isError: boolean;
 }
 
 interface LabelPart {
-  /** Value of `labels`, and perhaps `labels_raw`. */
+  /** Value of `labels`, optionally followed by `labels_raw`. */
   readonly json: Buffer;
   readonly isJson: boolean;
   readonly isReplaced: boolean;
@@ -104,9 +104,9 @@ interface LabelPart {
 
 interface ResultPart {
   readonly json: Buffer;
-  /** undefined without a result. */
+  /** undefined if there is no result. */
   readonly text: string | undefined;
-  /** True if the text has U+FFFD, which stands for bytes that are not UTF-8. */
+  /** True if the text contains U+FFFD, the replacement for bytes that are not UTF-8. */
   readonly isReplaced: boolean;
 }
 
@@ -116,8 +116,8 @@ const NO_LABEL_PART: LabelPart = { json: NO_LABELS, isJson: true, isReplaced: fa
 const NO_RESULT: ResultPart = { json: NULL, text: undefined, isReplaced: false };
 
 /**
- * Reads the status of a row. An unknown one is a success if there is a result.
- * @returns undefined if the review of the row has not ended
+ * Reads the status of a row. An unknown status is a success if there is a result.
+ * @returns undefined if the review has not ended
  */
 function statusPart(
   row: RowScanner,
@@ -131,18 +131,18 @@ function statusPart(
   if (known === 'ERROR') return FAILED;
   const hasResult = row.size(result) > 0;
   if (!hasResult && (text === '' || normaliseDecisionStatus(text) === 'PENDING')) return undefined;
-  // In a file whose cells have shifted the text may be content.
+  // If the cells of a file are shifted, the text may be content.
   if (status !== -1) onNotice({ kind: 'unknown_status', value: shownCode(text) ?? '' });
   const part = hasResult ? SUCCESS : FAILED;
   if (text === '') return part;
   return { ...part, json: Buffer.from(`${part.json},"service_status":${JSON.stringify(text)}`) };
 }
 
-/** Compares without decoding: nearly all rows have this status. */
+/** Returns true for the status of nearly all rows, which is compared without decoding. */
 function isSuccess(row: RowScanner, column: number): boolean {
   const word = SUCCESS.json;
   if (row.size(column) !== word.length - 2) return false;
-  // The JSON has a quote before the word.
+  // In the JSON, a quote precedes the word.
   const before = row.start(column) - 1;
   for (let at = 1; at < word.length - 1; at++)
     if (row.bytes[before + at] !== word[at]) return false;
@@ -165,12 +165,12 @@ function labelPart(text: string): LabelPart {
 
 const isReplaced = (text: string): boolean => text.includes('\ufffd');
 
-/** Error of an item for which the service reports an error without a reason. */
+/** Error of an item for which the service reports an error without giving a reason. */
 const REVIEW_FAILED = Buffer.from(
   '{"code":"review_failed","message":"The service could not review this item."}',
 );
 
-const NOT_UTF8 = 'a cell of the row is not UTF-8 (Latin-1, perhaps)';
+const NOT_UTF8 = 'a cell of the row is not UTF-8 (possibly Latin-1)';
 
 export class RowDecisions {
   readonly #header: ResultHeader;
@@ -182,7 +182,7 @@ export class RowDecisions {
   #rowKey: string | undefined;
   #seal: RowSeal | undefined;
 
-  /** @param names of the file's columns @param topic the source topic */
+  /** @param names column names of the file @param topic the source topic */
   constructor(
     header: ResultHeader,
     names: readonly string[],
@@ -204,7 +204,7 @@ export class RowDecisions {
     return this.#header.width;
   }
 
-  /** Writes the decision of a row, or the reason why it has none. Never throws. */
+  /** Writes the decision of a row, or the reason why there is none. Never throws. */
   write(row: RowScanner, job: JobContext, slice: SliceWriter): void {
     const part = this.#part;
     part.partition = -1;
@@ -222,23 +222,22 @@ export class RowDecisions {
     }
   }
 
-  /** True if the reference of a row is the one that was uploaded. */
+  /** Returns true if the reference of a row equals the uploaded one. */
   isAuthentic(row: RowScanner, job: JobContext): boolean {
     return this.#open(row, job) === undefined;
   }
 
-  /** @returns the reason why the row has no decision */
+  /** Returns the reason why the row has no decision, or undefined if it has one. */
   #write(row: RowScanner, job: JobContext, slice: SliceWriter): string | undefined {
     const header = this.#header;
     const part = this.#part;
     if (row.cells !== header.width)
-      return `the row has ${row.cells} cells, the header ${header.width}`;
+      return `the row has ${row.cells} cells, but the header has ${header.width}`;
     const problem = this.#open(row, job);
     if (problem !== undefined) return problem;
     const status = statusPart(row, header, this.#onNotice);
     if (status !== SUCCESS && !row.isUtf8(header.status)) return NOT_UTF8;
-    if (status === undefined)
-      return 'the row has neither a result nor a status that says how its review ended';
+    if (status === undefined) return 'the row has neither a result nor a final status';
     const labels = header.labels === -1 ? NO_LABEL_PART : this.#labels.ofCell(row, header.labels);
     if (labels.isReplaced && !row.isUtf8(header.labels)) return NOT_UTF8;
     if (!labels.isJson) this.#onNotice({ kind: 'labels_not_json', value: '' });
@@ -260,7 +259,7 @@ export class RowDecisions {
     return undefined;
   }
 
-  /** Reads the reference. @returns why it is not authentic */
+  /** Reads the reference. @returns the reason if it is not authentic */
   #open(row: RowScanner, job: JobContext): string | undefined {
     const { reference } = this.#header;
     const [start, end] = [row.start(reference), row.end(reference)];
@@ -269,7 +268,7 @@ export class RowDecisions {
 
   #sealOf({ rowKey }: JobContext): RowSeal {
     if (this.#seal === undefined || rowKey !== this.#rowKey) {
-      if (rowKey === undefined) throw new Error('a job of reviews has no key of its rows');
+      if (rowKey === undefined) throw new Error('a review job has no row key');
       this.#rowKey = rowKey;
       this.#seal = new RowSeal(rowKey);
     }

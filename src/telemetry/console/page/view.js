@@ -30,9 +30,9 @@ const QUOTA = {
   rowsUnderReview: 'under review',
 };
 const SHARD_STATES = { owner: 'owned', claiming: 'claiming', lost: 'lost, to be reclaimed' };
-/** A longer list of shards starts closed. */
+/** Maximum length of a list of shards that is open at first. */
 const OPEN_SHARDS = 12;
-/** Delay of a batch after its oldest event that is worth a note. */
+/** Delay of a batch after its oldest event from which the event's age is shown. */
 const LATE_MS = 60_000;
 
 /** @param {State | undefined} state @param {boolean} isSilent */
@@ -105,7 +105,7 @@ function header({ version, nowMs, startedMs, memory, detail, pipelines }, isSile
 }
 
 /**
- * Verdict; a screen reader announces its changes.
+ * Renders the verdict. Screen readers announce its changes.
  * @param {keyof typeof LEVELS} level @param {string} text @param {Detail['verdict']['causes']} causes
  */
 function verdict(level, text, causes) {
@@ -285,7 +285,7 @@ function section(id, title, note, children) {
 }
 
 /**
- * Table; a wide one scrolls in its box on small screens.
+ * Renders a table, which scrolls in its box if it is wider than the screen.
  * @template T
  * @param {string} caption
  * @param {readonly T[]} rows

@@ -80,9 +80,8 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   );
   const truth = new Truth(
     kind,
-    { output: 'decisions', deadLetters: 'dead' },
+    'decisions',
     (partition) => theWorld().kafka.cluster.log(TOPICS.source, partition).start,
-    ({ key }) => key === null && struckTooLarge(strikes.struck),
   );
   const promises = new Promises(TOPICS.journal);
   const judge = new Judge({ obligations, truth, promises }, shape);
@@ -197,13 +196,11 @@ async function trouble(
 /** Further category of a production of records. */
 function oddityOf({
   oddTimes = false,
-  oddHeaders = false,
   unreadable,
   gap = 0,
 }: Extract<Action, { do: 'produce' }>): string[] {
   return [
     ...(oddTimes ? ['odd timestamps'] : []),
-    ...(oddHeaders ? ['odd headers'] : []),
     ...(unreadable === undefined ? [] : [`records: ${unreadable}`]),
     ...(gap >= 2 ** 28 ? ['gap of 2^28 offsets'] : []),
   ];

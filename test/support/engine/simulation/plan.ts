@@ -167,7 +167,6 @@ function drawProduce(random: SeededRandom): Action {
     types: 1 + random.below(3),
     poisonEvery: 3 + random.below(8),
     ...(random.next() < 0.2 ? { oddTimes: true } : {}),
-    ...(random.next() < 0.2 ? { oddHeaders: true } : {}),
     ...(random.next() < 0.12
       ? { unreadable: UNREADABLE[random.below(UNREADABLE.length)] as Unreadable }
       : {}),

@@ -105,15 +105,15 @@ test('bytes that do not fit the schema are refused with the reason, and without 
   assert.equal(read('boolean', 2), broken('a boolean is neither 0 nor 1'));
   assert.equal(
     read({ type: 'enum', name: 'E', symbols: ['A'] }, 2),
-    broken('a symbol is chosen that the schema does not have'),
+    broken('the data selects a symbol that the schema does not have'),
   );
   assert.equal(
     read(list, ...zigzag(1_000_000_000_000n)),
-    'too_large: the value is Avro of 6 bytes that would be JSON of more than 66304',
+    'too_large: the value is Avro of 6 bytes whose JSON would exceed 66304 bytes',
   );
   assert.equal(
     read(list, ...zigzag(-1_000_000_000_000n), 0),
-    'too_large: the value is Avro of 7 bytes that would be JSON of more than 66432',
+    'too_large: the value is Avro of 7 bytes whose JSON would exceed 66432 bytes',
   );
   assert.equal(
     read(logical('int', 'time-millis'), ...zigzag(86_400_000n)),
@@ -146,7 +146,7 @@ test('records without a byte of data are limited, as a schema can make a billion
   }
   assert.equal(
     jsonOrPoison(readAvro(schema, Buffer.alloc(0))),
-    'too_large: the value is Avro of 0 bytes that would be JSON of more than 65536',
+    'too_large: the value is Avro of 0 bytes whose JSON would exceed 65536 bytes',
   );
   const few = { type: 'record', name: 'E', fields: [{ name: 'nothing', type: 'null' }] };
   assert.equal(read({ type: 'array', items: few }, 4, 0), '[{"nothing":null},{"nothing":null}]');

@@ -53,7 +53,7 @@ test('a record that is not a CloudEvent is refused with the missing part, and wi
     [
       { 'content-type': 'application/cloudevents-batch+json' },
       '["SECRET"]',
-      /batches are not understood/,
+      /batches are not supported/,
     ],
     [
       { 'content-type': 'application/cloudevents+avro' },

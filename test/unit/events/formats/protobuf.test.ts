@@ -123,7 +123,7 @@ test('an unusable schema is refused with the reason', () => {
     );
   objection(
     proto3('', 'import "other.proto";'),
-    /^it imports other\.proto, which it does not refer to in the registry$/,
+    /^it imports other\.proto, to which it has no reference in the registry$/,
   );
   objection(proto3('Missing a = 1;'), /no such.*Missing/);
   objection('syntax = "proto3"; message M {', /^illegal end of input/);

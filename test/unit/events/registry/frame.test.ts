@@ -18,12 +18,12 @@ test('a value without a frame is refused with the expected form, and without its
     assert.deepEqual(objection(value), {
       reason: 'undecodable',
       message:
-        'the value has no schema id in front: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them',
+        'the value does not begin with a schema id: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them',
     });
   }
   assert.match(
     objection(Buffer.from('payload'), [['__value_schema_id', bytes(1)]])?.message ?? '',
-    /named by the header __value_schema_id \(a GUID\): write the schema's id in front of the value instead/,
+    /named by the header __value_schema_id \(a GUID\): write the schema's id before the value instead/,
   );
 });
 

@@ -43,7 +43,7 @@ test('5xx, 429, 408 and refused credentials are retried, other 4xx are answers',
     answer(status, '{"error_code":50001,"message":"secret"}');
     assert.equal(
       (await unavailable(registry.byId(1, signal))).message,
-      `the registry answered ${status}`,
+      `the registry responded with ${status}`,
     );
   }
   for (const status of [401, 403]) {
@@ -129,7 +129,7 @@ test('a request to a slow registry times out, and an aborted caller returns at o
   const hasty = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 50 }));
   assert.equal(
     (await unavailable(hasty.byId(1, signal))).message,
-    'the registry did not answer within 50 ms',
+    'the registry did not respond within 50 ms',
   );
   const patient = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 60_000 }));
   const controller = new AbortController();

@@ -29,14 +29,14 @@ test('a registry that cannot answer is retried until it can, and its recovery is
   let failures = 3;
   const cache = new SchemaCache<string>(
     async () => {
-      if (failures-- > 0) throw new RegistryUnavailable('503', 'the registry answered 503');
+      if (failures-- > 0) throw new RegistryUnavailable('503', 'the registry responded with 503');
       return 'schema';
     },
     registrySettings([], { observer }),
   );
   await cache.ensure([1], signal);
   assert.deepEqual(observer.calls, [
-    ...Array(3).fill('unavailable: the registry answered 503'),
+    ...Array(3).fill('unavailable: the registry responded with 503'),
     'available',
   ]);
   assert.deepEqual(cache.get(1), { schema: 'schema' });

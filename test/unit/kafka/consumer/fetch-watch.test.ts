@@ -139,11 +139,11 @@ test('a partition that no fetch asks for is sought again, and in the end the ses
   assert.deepEqual([seeks, state(0).trouble], [[], undefined]);
   await goOn(20_000);
   assert.deepEqual(seeks[0], [0, 100]);
-  assert.match(state(0).trouble ?? '', /no fetch has asked for it for \d+ ms/);
+  assert.match(state(0).trouble ?? '', /no fetch has included it for \d+ ms/);
   assert.equal(logger.lines.filter(({ level }) => level === 'warn').length, 1);
   assert.deepEqual(ended, []);
   await goOn(50_000);
-  assert.match(ended[0] ?? '', /^partition 0 of events, offset 100: no fetch has asked for it/);
+  assert.match(ended[0] ?? '', /^partition 0 of events, offset 100: no fetch has included it/);
   assert.equal(state(1).trouble, undefined);
 });
 

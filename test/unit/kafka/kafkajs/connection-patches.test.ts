@@ -147,7 +147,7 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
     it(`22: is closed by an answer ${what}`, async () => {
       await withSilentServer(async ({ connection, request, ends }) => {
         await connection.connect();
-        const refused = assert.rejects(request(600_000), /unreadable answer/);
+        const refused = assert.rejects(request(600_000), /unreadable response/);
         await sent(ends, 0);
         ends[0]?.write(Buffer.from(size));
         await refused;

@@ -121,14 +121,17 @@ describe('a batch of a format that is not known', () => {
   it('is reported up to the next batch', async () => {
     const read = await readAll([unknown(3), three(9)]);
     assert.deepEqual([read.offsets, read.ranges], [[9, 10, 11], [[3, 9, 'unreadable_batch']]]);
-    assert.match(read.unreadable[0]?.poison.message ?? '', /format 3.*message format is not known/);
+    assert.match(
+      read.unreadable[0]?.poison.message ?? '',
+      /format 3.*message format is not supported/,
+    );
   });
 
   it('is reported with the remedy if it is older than Kafka 0.11', async () => {
     for (const format of [0, 1]) {
       const read = await readAll([unknown(3, format), three(9)], { fetchOffset: 3 });
       assert.deepEqual([read.offsets, read.ranges], [[9, 10, 11], [[3, 4, 'unreadable_batch']]]);
-      assert.match(read.unreadable[0]?.poison.message ?? '', /older than Kafka 0\.11: write the/);
+      assert.match(read.unreadable[0]?.poison.message ?? '', /older than Kafka 0\.11: rewrite the/);
     }
   });
 

@@ -141,7 +141,7 @@ describe('a record above the largest size', () => {
       assert.equal(read.unreadable[0]?.timestampMs, 1_700_000_000_005);
       assert.match(
         read.unreadable[0]?.poison.message ?? '',
-        /\d{7} bytes, and 1048576 are allowed/,
+        /\d{7} bytes, but at most 1048576 are allowed/,
       );
     });
   }

@@ -35,7 +35,7 @@ describe('headers of a record', () => {
       assert.deepEqual(read.ranges, [[1, 2, 'too_many_headers']]);
       assert.match(
         read.unreadable[0]?.poison.message ?? '',
-        new RegExp(`${count} headers, and 1000 are allowed`),
+        new RegExp(`${count} headers, but at most 1000 are allowed`),
       );
       assert.equal(read.nextOffset, 3);
     });

@@ -44,10 +44,14 @@ describe('a login with scram', () => {
   });
 
   const strange: readonly (readonly [string, readonly Answer[], RegExp])[] = [
-    ['what is no SCRAM', [() => 'garbage'], /its answer is not a SCRAM challenge/],
-    ['nothing', [() => ''], /its answer is not a SCRAM challenge/],
-    ['no salt', [(said) => `r=${nonceIn(said)}x,i=4096`], /its answer is not a SCRAM challenge/],
-    ["another one's nonce", [() => `r=other,${SALT},i=4096`], /its nonce does not continue ours/],
+    ['what is no SCRAM', [() => 'garbage'], /its response is not a SCRAM challenge/],
+    ['nothing', [() => ''], /its response is not a SCRAM challenge/],
+    ['no salt', [(said) => `r=${nonceIn(said)}x,i=4096`], /its response is not a SCRAM challenge/],
+    [
+      "another one's nonce",
+      [() => `r=other,${SALT},i=4096`],
+      /its nonce does not begin with the client nonce/,
+    ],
     [
       'too few rounds',
       [(said) => `r=${nonceIn(said)}x,${SALT},i=1`],

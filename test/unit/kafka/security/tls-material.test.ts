@@ -36,7 +36,7 @@ function newMaterial(more: Partial<TlsOptions> = {}) {
 /** One line for each way in which they did not fit, and one when they did again. */
 const TOLD = [
   'warn kafka.tls.key key does not belong to kafka.tls.certificate certificate',
-  'warn kafka.tls.certificate certificate: it has no certificate in PEM',
+  'warn kafka.tls.certificate certificate: it contains no PEM certificate',
   'info ',
 ];
 
@@ -99,7 +99,7 @@ describe('TLS files for Kafka', () => {
       'a broken certificate',
       {},
       { certificate: first.certificate.replace(/[A-Z]{2}/, '==') },
-      /^kafka\.tls\.certificate .*(broken|has no certificate)/,
+      /^kafka\.tls\.certificate .*(broken|contains no PEM certificate)/,
     ],
     [
       'a key that needs a passphrase',

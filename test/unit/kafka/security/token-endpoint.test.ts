@@ -69,7 +69,7 @@ describe('a request for a token', () => {
       401,
       echo('invalid_client'),
       false,
-      /^the token endpoint 127\.0\.0\.1:\d+ gives no token .*\(401 invalid_client\): check kafka\.sasl\.oauth\.clientId and kafka\.sasl\.oauth\.clientSecret$/,
+      /^the token endpoint 127\.0\.0\.1:\d+ issued no token .*\(401 invalid_client\): check kafka\.sasl\.oauth\.clientId and kafka\.sasl\.oauth\.clientSecret$/,
     ],
     ['a wrong scope', 400, echo('invalid_scope'), false, /check kafka\.sasl\.oauth\.scope/],
     ['another address', 404, '<html>', false, /check kafka\.sasl\.oauth\.tokenEndpoint/],
@@ -82,8 +82,8 @@ describe('a request for a token', () => {
       true,
       /\(503\): retrying/,
     ],
-    ['an answer without a token', 200, '{"token":"echoed"}', false, /answers without a token/],
-    ['an answer that is a page', 200, '<html>echoed', false, /answers without a token/],
+    ['an answer without a token', 200, '{"token":"echoed"}', false, /responded without a token/],
+    ['an answer that is a page', 200, '<html>echoed', false, /responded without a token/],
   ];
   for (const [what, status, body, retriable, message] of answers)
     it(`says what to do about ${what}`, async () => {

@@ -221,7 +221,7 @@ test('a malformed row that swallows others takes none of them with it', async ()
           const at = rows.findIndex(({ offset }) => offset === 3);
           return at < 0
             ? rows
-            : [...rows.slice(0, at), { malformed: 'the row has 1 cells, the header 6' }];
+            : [...rows.slice(0, at), { malformed: 'the row has 1 cells, but the header has 6' }];
         },
       }),
     },

@@ -187,7 +187,7 @@ test('the most batches that one job may cost holds over a restart too', async ()
   assert.equal(world.service.batches.size, 5);
 });
 
-test('a finished batch without an address for its results is asked about on, and that is logged once', async () => {
+test('a finished batch without the address of its results is polled again, and that is logged once', async () => {
   let without = 20;
   const world = new World({
     partitions: 1,
@@ -207,7 +207,7 @@ test('a finished batch without an address for its results is asked about on, and
   await world.untilSettled(30 * 60_000);
   world.assertExactlyOnce();
   const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
-    message.includes('without an address'),
+    message.includes('without the address'),
   );
   assert.deepEqual([lines?.length, lines?.[0]?.level], [1, 'warn']);
 });

@@ -16,7 +16,7 @@ const BATCH: Poison = {
 };
 const HEADERS: Poison = {
   reason: 'too_many_headers',
-  message: 'the record has 2000 headers, and 1000 are allowed',
+  message: 'the record has 2000 headers, but at most 1000 are allowed',
 };
 
 const source = (world: World) => world.kafka.cluster.log(TOPICS.source, 0);

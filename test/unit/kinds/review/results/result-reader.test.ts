@@ -81,9 +81,9 @@ test('rows that name no source record are malformed and do not hide the others',
   assert.deepEqual(shown(rows), [
     [3, 41, 'success'],
     'the reference is empty',
-    'the reference is not of this connector',
-    'the row has 3 cells, the header 7',
-    'the row has 8 cells, the header 7',
+    'the reference was not written by this connector',
+    'the row has 3 cells, but the header has 7',
+    'the row has 8 cells, but the header has 7',
     'the reference is not the one that was uploaded',
     'the reference is not the one that was uploaded',
     [3, 41, 'success'],
@@ -113,7 +113,7 @@ test('an unknown status counts as success if there is a result, is published, an
 });
 
 test('a row without a result whose status is missing or PENDING is malformed: it has no decision yet', async () => {
-  const undecided = 'the row has neither a result nor a status that says how its review ended';
+  const undecided = 'the row has neither a result nor a final status';
   const rows = [`x,,,,,en,${REF}`, `x, pending ,,,,en,${REF}`, `x,,spam,,,en,${REF}`];
   assert.deepEqual(shown((await collectRows(kindWithFile([HEADER, ...rows].join('\n')))).rows), [
     undecided,
@@ -204,7 +204,7 @@ test('a row with a cell that is not UTF-8 is malformed, unless nothing is read o
     return shown(rows);
   };
   const latin1 = (text: string) => Buffer.from(`${HEADER}\n${text}`, 'latin1');
-  const malformed = ['a cell of the row is not UTF-8 (Latin-1, perhaps)'];
+  const malformed = ['a cell of the row is not UTF-8 (possibly Latin-1)'];
   assert.deepEqual(await read(latin1(row)), malformed);
   assert.deepEqual(await read(latin1(row.replace('größer', 'x'))), malformed);
   assert.deepEqual(await read(latin1(row.replace('größe"', 'x"'))), malformed);
