@@ -13,6 +13,7 @@ import { resultFile } from './result-file.ts';
 const METADATA = Object.fromEntries(membersOf(1, randomOf(1)));
 const REVIEW_MS = Number(process.argv[2] ?? 0);
 const UPLOAD_BYTES_PER_SECOND = Number(process.argv[3] ?? Infinity);
+const PIECE_BYTES = 64 * 1024;
 /** Time at which the uploads so far have been received at that rate. */
 let receivedMs = 0;
 /** Results that can be downloaded again: the successor of a killed process does. */
@@ -49,9 +50,13 @@ async function answer(
   if (request.method === 'PUT') {
     const job = jobs.get(id) as Job;
     job.body = await bodyOf(request);
-    receivedMs =
-      Math.max(receivedMs, Date.now()) + (job.body.length * 1_000) / UPLOAD_BYTES_PER_SECOND;
-    await sleep(receivedMs - Date.now());
+    // Concurrent uploads share the rate, piece by piece.
+    for (let left = job.body.length; left > 0 && UPLOAD_BYTES_PER_SECOND < Infinity; ) {
+      const piece = Math.min(left, PIECE_BYTES);
+      receivedMs = Math.max(receivedMs, Date.now()) + (piece * 1_000) / UPLOAD_BYTES_PER_SECOND;
+      await sleep(receivedMs - Date.now());
+      left -= piece;
+    }
     job.doneMs = Date.now() + REVIEW_MS;
     response.end();
   } else if (request.method === 'POST') {
