@@ -23,6 +23,8 @@ export interface QuotaRecord {
 
 /** Part of a quota from which batches are not larger: several fill it better than one. */
 const BATCH_PART = 4;
+/** Longest takeover of a shard after which the minute of the earlier owner continues, s. */
+const LONGEST_TAKEOVER_S = 90;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -32,12 +34,18 @@ export class Quota {
   #seconds: readonly (readonly [second: number, rows: number])[];
   #day: readonly [day: number, rows: number];
 
-  /** @param nowMs wall clock; submissions that the journal has in its future count as of now */
+  /**
+   * @param nowMs wall clock
+   * @param spent record of an earlier owner. If its last submission is in the future, or too long ago
+   *   for a takeover, the clocks may differ: its submissions count as of now
+   */
   constructor(limits: QuotaLimits, nowMs: number, spent?: QuotaRecord) {
     this.limits = limits;
     const second = Math.floor(nowMs / SECOND_MS);
     const { seconds = [], day = [0, 0] } = spent ?? {};
-    this.#seconds = seconds.map(([at, rows]) => [Math.min(at, second), rows]);
+    const age = second - (seconds.at(-1)?.[0] ?? second);
+    const isPlausible = age >= 0 && age <= LONGEST_TAKEOVER_S;
+    this.#seconds = seconds.map(([at, rows]) => [isPlausible ? at : second, rows]);
     this.#day = [Math.min(day[0], Math.floor(nowMs / DAY_MS)), day[1]];
   }
 

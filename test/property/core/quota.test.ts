@@ -21,24 +21,31 @@ test('no minute and no day has more rows than the quota, whoever owns the shard 
     part: fc.double({ min: 0.01, max: 1, noNaN: true }),
     idleMs: fc.oneof(fc.nat({ max: 2_000 }), fc.nat({ max: 2 * MINUTE })),
     restarts: fc.boolean(),
+    /** Step of the wall clock between two owners. */
+    stepMs: fc.constantFrom(0, 0, 3_600_000, -3_600_000),
   });
   fc.assert(
     fc.property(limits, fc.nat({ max: DAY }), fc.array(step), (bounds, startMs, steps) => {
-      let nowMs = startMs;
+      let nowMs = startMs + DAY;
+      let aheadMs = 0;
       let journal: QuotaRecord | undefined;
       let quota = new Quota(bounds, nowMs);
       const sent: [atMs: number, rows: number][] = [];
-      for (const { part, idleMs, restarts } of steps) {
+      for (const { part, idleMs, restarts, stepMs } of steps) {
         nowMs += idleMs;
-        if (restarts) quota = new Quota(bounds, nowMs, structuredClone(journal));
-        const rows = Math.max(1, Math.floor(part * quota.maxRows));
-        const waitMs = quota.waitMs(rows, 0, nowMs);
-        if (waitMs > 0) {
-          assert.ok(quota.waitMs(rows, 0, nowMs + waitMs - 1) > 0, 'waits no longer than needed');
-          nowMs += waitMs;
+        if (restarts) {
+          // A day is as long as the clock makes it.
+          if (bounds.rowsPerDay === NONE) aheadMs += stepMs;
+          quota = new Quota(bounds, nowMs + aheadMs, structuredClone(journal));
         }
-        assert.equal(quota.waitMs(rows, 0, nowMs), 0);
-        journal = quota.spend(rows, nowMs);
+        const rows = Math.max(1, Math.floor(part * quota.maxRows));
+        const clockMs = nowMs + aheadMs;
+        const waitMs = quota.waitMs(rows, 0, clockMs);
+        if (waitMs > 0)
+          assert.ok(quota.waitMs(rows, 0, clockMs + waitMs - 1) > 0, 'waits no longer than needed');
+        nowMs += waitMs;
+        assert.equal(quota.waitMs(rows, 0, nowMs + aheadMs), 0);
+        journal = quota.spend(rows, nowMs + aheadMs);
         sent.push([nowMs, rows]);
       }
       for (const [atMs] of sent) {
