@@ -2,8 +2,8 @@
 import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
- * The records on the topics, as specified in contracts/. Generated from its JSON Schemas: change those, and run
- * npm run generate.
+ * Types of the records on the topics. Generated from the JSON Schemas in contracts/: change those
+ * and run npm run generate.
  */
 `;
 /** Maximum length of a comment line. */
@@ -35,8 +35,8 @@ function declarationsOf(root: JsonSchema): string[] {
   const ending = cases.join('\n').replaceAll(error, 'Reason');
   return [
     ...parts,
-    `/** Members that depend on each other. */\ntype Ending<Reason> =\n${ending};\n`,
-    types.interface(`${name}Members`, root, 'Members that do not depend on the status.'),
+    `/** Members that depend on the status. */\ntype Ending<Reason> =\n${ending};\n`,
+    types.interface(`${name}Members`, root, 'Members of records of every status.'),
     `${comment(root.description, '')}export type ${name} = ${name}Members & Ending<${error}>;\n`,
   ];
 }

@@ -8,11 +8,11 @@ import type { Draft } from './load/read-options.ts';
 import { optionAt } from './options/names.ts';
 import type { Config, PipelineConfig } from './schema.ts';
 
-// Rules between options. A name with `pipelines[].` stands for the option of each pipeline.
+// Rules between options. A name with `pipelines[].` refers to that option in each pipeline.
 
 interface Condition {
   holds(value: unknown): boolean;
-  /** Completes "set … to". */
+  /** Completes the message "set … to". */
   readonly words: string;
 }
 
@@ -23,11 +23,11 @@ const oneOf = (...values: readonly unknown[]): Condition => ({
 
 interface OptionDependency {
   readonly option: string;
-  /** Default: the option is written, with another value than its default. */
+  /** Default: the option is set to a value other than its default. */
   readonly is?: Condition;
-  /** Options that have no effect otherwise. */
+  /** Options that have an effect only under this condition. */
   readonly enables?: readonly string[];
-  /** Options that are required then. */
+  /** Options that are required under this condition. */
   readonly needs?: readonly string[];
 }
 
@@ -73,6 +73,7 @@ const DEPENDENCIES: readonly OptionDependency[] = [
       ...within('pipelines[].source.mapping', 'content', 'metadata', 'expectedResult'),
       ...within('pipelines[].review', 'resultColumn', 'columns'),
       'pipelines[].output.includeContent',
+      'pipelines[].batch.types',
     ],
   },
   {
@@ -113,7 +114,10 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
     ...kafkaSecrecy(kafka ?? {}),
     ...serviceSecrecy(service ?? {}),
     ...registryLogin(schemaRegistry ?? {}),
-    ...pipelines.flatMap((pipeline, index) => formatFindings(pipeline, ['pipelines', index])),
+    ...pipelines.flatMap((pipeline, index) => [
+      ...formatFindings(pipeline, ['pipelines', index]),
+      ...typeFindings(pipeline, ['pipelines', index]),
+    ]),
     ...nameFindings(pipelines),
   ];
 }
@@ -142,26 +146,56 @@ function dependencyFindings(
     .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
-/** An item must fit into a batch, and a batch into the share of the memory that intake has. */
+/** An item must fit into a batch, and a batch into intake's share of the memory. */
 function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
   const batch = drafted(draft, 'pipelines[].batch.maxBytes', index);
+  const content = drafted(draft, 'pipelines[].source.maxContent', index);
+  const types = drafted(draft, 'pipelines[].batch.types', index);
+  const share = {
+    most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
+    because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
+  };
+  const fits = (most: number, where: string) => ({
+    most,
+    because: `${where}: an item must fit into a batch`,
+  });
   const limits = [
-    {
-      of: batch,
-      most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
-      because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
-    },
-    {
-      of: drafted(draft, 'pipelines[].source.maxContent', index),
-      most: Number(batch.value),
-      because: 'batch.maxBytes: an item must fit into a batch',
-    },
+    { of: batch, ...share },
+    { of: content, ...fits(Number(batch.value), 'batch.maxBytes') },
+    ...Object.entries(Object(types.value) as PipelineConfig['batch']['types']).flatMap(
+      ([type, { maxBytes }]) => {
+        const of = { ...batch, path: [...types.path, type, 'maxBytes'], value: maxBytes };
+        return [
+          { of, ...share },
+          { of: content, ...fits(Number(maxBytes), `batch.types.${type}.maxBytes`) },
+        ];
+      },
+    ),
   ];
   return limits
     .filter(({ of, most }) => Number(of.value) > most)
     .map(({ of: { path, value, show }, most, because }) => ({
       path,
       message: `${show(value)} is more than ${show(most)}, ${because}`,
+    }));
+}
+
+/** Types that no item has: outside `source.types`, and in lanes of a kind without content types. */
+function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path): Finding[] {
+  const listed = source?.types ?? [];
+  if (kind !== 'review')
+    return Object.entries(lanes ?? {})
+      .filter(([, lane]) => (lane?.types ?? []).length > 0)
+      .map(([name]) => ({
+        path: [...path, 'lanes', name, 'types'],
+        message: `has no effect with kind ${kind}: use when`,
+      }));
+  return Object.keys(batch?.types ?? {})
+    .filter((type) => listed.length > 0 && !listed.includes(type))
+    .map((type) => ({
+      path: [...path, 'batch', 'types', type],
+      message:
+        'has no effect while source.types does not list this type: add it there, or remove it',
     }));
 }
 
@@ -202,7 +236,7 @@ function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
   return findings;
 }
 
-/** Mappings that find nothing in values of the configured format: each record would become a dead letter. */
+/** Reports mappings that cannot match the configured format: each record would become a dead letter. */
 function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] {
   const findings: Finding[] = [];
   const report = (option: string, message: string) =>
@@ -220,16 +254,16 @@ function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] 
   if (source?.format === 'cloudevents' && kind === 'review' && content === 'content')
     report(
       'source.mapping.content',
-      'CloudEvents have the payload in data: write data.content, or where else the content is',
+      'CloudEvents have the payload in data: write data.content, or the path of the content',
     );
   return findings;
 }
 
-/** Names that belong to one pipeline alone. */
+/** Names that two pipelines cannot share. */
 const OWN = ['name', 'source.group', 'journal.topic'];
 const NAMES = [...OWN, 'source.topic', 'output.topic', 'deadLetters.topic'];
 
-/** Topics of a pipeline differ; names, groups and journals belong to one pipeline alone. */
+/** Topics of a pipeline must differ. Names, groups and journals cannot be shared by pipelines. */
 function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
   const uses = pipelines.flatMap((pipeline, index) =>
     NAMES.map((option) => ({
@@ -239,7 +273,7 @@ function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
       isTopic: option.endsWith('.topic'),
     })),
   );
-  // Group and journal follow from the name, which is then reported alone.
+  // Group and journal are derived from the name: if names are equal, only these are reported.
   const haveOneName = (one: number, two: number) => pipelines[one]?.name === pipelines[two]?.name;
   return uses.flatMap(({ index, option, name, isTopic }, position) => {
     const conflicts = uses.flatMap((other, at) => {

@@ -4,19 +4,19 @@ import { filled } from './options/names.ts';
 import { CONFIGURATION, type Config } from './schema.ts';
 import { Secret } from './secret.ts';
 
-/** Option of a configuration that may have mistakes. */
+/** Option of a configuration that may contain mistakes. */
 interface Drafted {
   readonly path: Path;
-  /** undefined when it is wrong, or optional and not written. */
+  /** undefined if it is invalid, or optional and absent. */
   readonly value: unknown;
-  /** True with another value than the default. */
+  /** True if the value differs from the default. */
   readonly isSet: boolean;
   show(value: unknown): string;
 }
 
 const NO_ORIGIN = { env: {}, directory: '' };
 
-/** Finds an option by its name, with the index of the pipeline in place of `pipelines[]`. */
+/** Finds an option by its name. @param index pipeline of names that begin with `pipelines[]` */
 export function drafted(draft: unknown, name: string, index: number): Drafted {
   let option: Option = CONFIGURATION;
   let value = draft;
@@ -40,7 +40,7 @@ export function drafted(draft: unknown, name: string, index: number): Drafted {
   return { path, value, isSet: isSet(option, value, pipeline), show: option.show };
 }
 
-/** Returns whether an option has another value than its default, which may refer to its pipeline. */
+/** Returns true if an option differs from its default, which may refer to others of its pipeline. */
 function isSet({ fallback, parse }: Value<unknown>, value: unknown, pipeline: object) {
   const unset = fallback === undefined ? undefined : filled(parse(fallback, NO_ORIGIN), pipeline);
   return value !== undefined && JSON.stringify(value) !== JSON.stringify(unset);
@@ -48,9 +48,9 @@ function isSet({ fallback, parse }: Value<unknown>, value: unknown, pipeline: ob
 
 interface EffectiveOption {
   readonly path: string;
-  /** As it would be written; `[secret]` for secrets. */
+  /** As written in a configuration; `[secret]` for secrets. */
   readonly value: string;
-  /** True with another value than the default. */
+  /** True if the value differs from the default. */
   readonly isSet: boolean;
 }
 
@@ -58,7 +58,7 @@ interface FoundOption {
   readonly path: string;
   readonly option: Value<unknown>;
   readonly value: unknown;
-  /** The mapping that has the option. */
+  /** Mapping that contains the option. */
   readonly entry: object;
 }
 
@@ -81,7 +81,7 @@ export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
   );
 }
 
-/** Returns the paths of the secrets whose values are in the file. Extra headers are rarely secret, and left out. */
+/** Returns the paths of secrets with a value in the file. Omits extra headers, which are rarely secret. */
 export function inlineSecrets(config: Config): string[] {
   return optionsIn(config).flatMap(({ path, value }) =>
     value instanceof Secret && value.isInline ? [path] : [],

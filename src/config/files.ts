@@ -9,7 +9,7 @@ import { mapping, several } from './values.ts';
 
 const SOURCE: JsonSchema = { type: 'string', minLength: 1 };
 
-/** Value that is never shown, from the environment or from a file. */
+/** Option with a secret value, which comes from the environment or a file and is never shown. */
 export function secret(help: string): Value<Secret, ''> {
   return value({
     help,
@@ -45,7 +45,7 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
   return attempt(`the environment variable ${source}`, () => Secret.of(found));
 }
 
-/** Path of a PEM file that has such a part now; the full path in the typed configuration. */
+/** Option with the path of a PEM file that has such a part. The typed value is the full path. */
 export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Value<string, ''> {
   return value({
     help,
@@ -69,7 +69,7 @@ export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Valu
   });
 }
 
-/** PEM files with certificates of authorities. */
+/** Option with PEM files of certificate authorities. */
 export function certificates(help: string): Value<readonly string[], ''> {
   return several(
     pemFile(`${help} Default: those of Node.js.`, 'CERTIFICATE'),
@@ -93,7 +93,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'this user may not read it',
 };
 
-/** Reason why a file cannot be read, in words. */
+/** Returns the reason why a file cannot be read, in words. */
 export function explainFileError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === undefined ? message : (REASONS[code] ?? code);

@@ -1,4 +1,4 @@
-/** Hosts and networks as options list them. */
+/** Hosts, networks and addresses in options. */
 import { problemWithCidr } from '../../packages/client/src/http/address-ranges.ts';
 import { parseHostPattern } from '../../packages/client/src/http/web-address.ts';
 import type { JsonSchema } from './json-schema.ts';
@@ -6,13 +6,13 @@ import { OptionRefusal } from './option.ts';
 
 export const HOSTS = 'hosts (files.example.com, *.example.com, also with :port)';
 
-/** Returns why a text is no host pattern; undefined when it is one. */
+/** Returns the reason why a text is not a host pattern; undefined if it is one. */
 export function hostObjection(text: string): string | undefined {
   const pattern = parseHostPattern(text);
   return pattern.ok ? undefined : pattern.error;
 }
 
-/** The same for a list of hosts without port, and of networks. */
+/** Returns the reason why a text is neither a host without port nor a network; undefined if it is. */
 export function networkObjection(text: string): string | undefined {
   if (text.includes('/')) return problemWithCidr(text);
   const pattern = parseHostPattern(text);

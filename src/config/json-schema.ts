@@ -1,8 +1,8 @@
-/** JSON Schemas (draft 7) of written values, in regular expressions that Go's RE2 reads too: the chart's schema contains them. */
+/** JSON Schemas (draft 7) of options. Their patterns also work in Go's RE2, since the chart contains them. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A text with a variable in it may stand for anything; see VARIABLE. */
+/** Schema of a text with variables, which may represent any value. */
 export const VARIABLE: JsonSchema = { $ref: '#/$defs/variable' };
 
 /** Definitions that the schemas refer to. */
@@ -16,13 +16,13 @@ export const DEFINITIONS = {
 
 export const orVariable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, VARIABLE] });
 
-/** Text that matches; looser than a pattern with lookaheads or flags. */
+/** Schema of a text that matches. It has no pattern if that has lookaheads or flags. */
 export function textSchema({ source, flags }: RegExp): JsonSchema {
   const isPortable = flags.replace('u', '') === '' && !/\(\?[=!<]/.test(source);
   return { type: 'string', ...(isPortable && { pattern: source }) };
 }
 
-/** Mapping with no other members than these; each may be absent, or without a value. */
+/** Schema of a mapping with only these members, each of which may be absent or have no value. */
 export function mappingSchema(members: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return {
     type: 'object',

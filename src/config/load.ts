@@ -13,11 +13,11 @@ import { CONFIGURATION, type Config } from './schema.ts';
 const MAX_FILE_BYTES = 1024 * 1024;
 
 export interface LoadOptions {
-  /** For commands that send no request to the service: its key may be absent, and is not read. */
+  /** True for commands that send no requests to the service: its API key is optional and not read. */
   readonly withoutServiceKey?: boolean;
 }
 
-/** A file's name for messages, with what its options may refer to. */
+/** Name of a file for messages, with the environment and directory that its options refer to. */
 type DocumentOrigin = Origin & { readonly file: string };
 
 /** Reads and checks a configuration file. @throws ConfigError with every problem at once, in the order of the file */
@@ -49,9 +49,9 @@ export function parseConfig(
 }
 
 /**
- * Checks the text of a document by a schema.
- * @param prepare returns the parsed document with the parts that matter
- * @param check returns what options by themselves cannot know
+ * Checks the text of a document against a schema.
+ * @param prepare adapts the parsed document before its options are read
+ * @param check returns problems that involve several options
  * @throws ConfigError with every problem at once, in the order of the file
  */
 export function parseDocument<O extends Option>(
@@ -67,7 +67,7 @@ export function parseDocument<O extends Option>(
   const interpolated = interpolate(prepare(document.value ?? {}), origin.env);
   const { draft, findings } = readOptions(schema, interpolated, origin);
 
-  // An option that is wrong for one reason is not reported for what follows from it.
+  // Each option is reported for its first problem only, since others often follow from that.
   const reported = [...interpolated.problems];
   for (const more of [findings, check(draft)]) {
     const known = new Set(reported.map(({ path }) => formatPath(path)));
@@ -77,7 +77,7 @@ export function parseDocument<O extends Option>(
   return draft as Parsed<O>;
 }
 
-/** Returns the text of a configuration file or pipe, reading no further than the limit. @throws ConfigError */
+/** Returns the text of a configuration file or pipe up to the size limit. @throws ConfigError */
 export async function readText(file: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -85,7 +85,7 @@ export async function readText(file: string): Promise<string> {
     for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > MAX_FILE_BYTES)
-        throw new Error(`it has more than ${MAX_FILE_BYTES} bytes, the most of a configuration`);
+        throw new Error(`it has more than ${MAX_FILE_BYTES} bytes, the maximum of a configuration`);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString('utf8');

@@ -1,6 +1,6 @@
 /**
  * Building blocks of the schema. Each option declares its description, its allowed values and its
- * default; error messages, docs/configuration.md and the chart's schema are made from them.
+ * default. Error messages, docs/configuration.md and the chart's schema are generated from them.
  */
 
 import type { JsonSchema } from './json-schema.ts';
@@ -25,12 +25,12 @@ export type Unit = '' | 'Ms' | 'Bytes';
 export interface Value<T, U extends Unit = Unit> {
   readonly kind: 'value';
   readonly help: string;
-  /** Completes "expected …". */
+  /** Completes the message "expected …". */
   readonly allowed: string;
-  /** Default, as the user would write it. Absent: the option is required. */
+  /** Default, as the user would write it. If it is absent, the option is required. */
   readonly fallback?: unknown;
   readonly isSecret?: boolean;
-  /** Accepts each value that `parse` accepts, and as few others as it can. */
+  /** Accepts every value that `parse` accepts, and as few others as possible. */
   readonly schema: JsonSchema;
   readonly unit: U;
   /** The value as the user would write it. */
@@ -61,7 +61,7 @@ interface Shape {
   readonly [name: string]: Option;
 }
 
-type OutputName<O, K extends string> =
+export type OutputName<O, K extends string> =
   O extends Value<unknown, infer U> ? (K extends `${string}${U}` ? K : `${K}${U}`) : K;
 
 /** Type of the typed configuration that a schema describes. */
@@ -89,12 +89,12 @@ export function listOf<O extends Option>(help: string, most: number, item: O): L
   return { kind: 'list', help, most, item };
 }
 
-/** Name in the typed configuration of an option called `key`. */
+/** Returns the name of the option `key` in the typed configuration. */
 export function outputName(key: string, option: Option): string {
   return option.kind !== 'value' || key.endsWith(option.unit) ? key : key + option.unit;
 }
 
-/** A value or default as the user would write it. */
+/** Returns a value or default as the user would write it. */
 export function written(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -13,11 +13,11 @@ import { bytes, choice, duration, flag, integer, optional, several, text } from 
 const MAX_PIPELINES = 100;
 
 const schemaRegistry = group(
-  "The schema registry of the formats avro, json-schema and protobuf: any with Confluent's API.",
+  "Schema registry for the formats avro, json-schema and protobuf. It must have Confluent's API.",
   {
     urls: several(
       value({
-        help: 'Addresses of the registry, tried in order. For Apicurio with the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
+        help: 'Addresses of the registry, tried in order. For Apicurio, include the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
         allowed: 'an https:// or http:// address without query, fragment and user',
         schema: ADDRESS,
         parse: (raw) => withoutSlash(parseAddress(raw, 'schemaRegistry.username and password')),
@@ -34,7 +34,7 @@ const schemaRegistry = group(
     ),
     password: optional(secret('Password for basic authentication.')),
     token: optional(secret('Bearer token, instead of username and password.')),
-    insecureWithoutTls: flag('Lets credentials be sent by http to other machines.', false),
+    insecureWithoutTls: flag('Allows sending credentials over http to other machines.', false),
     ca: certificates("Authorities that issued the registry's certificate."),
   },
 );
@@ -48,22 +48,22 @@ const processOptions = {
       fallback: '127.0.0.1',
       pattern: /^[A-Za-z0-9.:_-]+$/,
     }),
-    console: flag('Whether the console, which is read-only, is served at /.', true),
+    console: flag('Whether the read-only console is served at /.', true),
     port: integer('Port to listen on; 0 chooses a free one and logs it.', 9464, 0, 65_535),
   }),
   memory: group('Memory limits.', {
     budget: bytes(
-      'Content in memory. Above it batches are sealed early, then intake pauses.',
+      'Budget for content in memory. When it is short, batches are sealed early, then intake pauses.',
       '64MiB',
       '1MiB',
       '64GiB',
     ),
   }),
   log: group(
-    'Log lines on standard output: text on a terminal, JSON elsewhere; LOG_FORMAT=json or text overrides.',
+    'Log lines on standard output: text on a terminal, JSON elsewhere. LOG_FORMAT=json or LOG_FORMAT=text overrides this.',
     {
       level: choice(
-        'Least important lines to write (docs/logging.md).',
+        'Minimum level of the lines to write (docs/logging.md).',
         ['debug', 'info', 'warn', 'error', 'silent'],
         'info',
       ),
@@ -91,7 +91,7 @@ export const CONFIGURATION = group('The configuration.', {
   ...processOptions,
 });
 
-/** Options that a user meets first: they lead docs/configuration.md, and config/example.yaml has no others. */
+/** Options that new users need. They come first in docs/configuration.md; config/example.yaml has no others. */
 export const FIRST_OPTIONS: readonly string[] = [
   'kafka.brokers',
   'kafka.tls.enabled',
@@ -119,7 +119,7 @@ export const FIRST_OPTIONS: readonly string[] = [
 export type Config = Parsed<typeof CONFIGURATION>;
 export type PipelineConfig = Config['pipelines'][number];
 
-/** Returns the pipeline of that name, which may be omitted if there is only one; otherwise the error for the user. */
+/** Returns the pipeline with this name, which is optional if there is only one, or an error for the user. */
 export function choosePipeline(
   { pipelines }: Config,
   name: string | undefined,

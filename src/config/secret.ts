@@ -4,11 +4,11 @@ import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 const MASK = '[secret]';
 
 /**
- * Value that cannot be printed by accident (I6): text, JSON and inspection all give `[secret]`. A
+ * Value that cannot be printed by accident (I6): text, JSON and inspection all yield `[secret]`. A
  * secret in a file is read again when the file changes (`current`), so a rotated key needs no restart.
  */
 export class Secret {
-  /** True if the configuration file has the value itself. */
+  /** True if the configuration file contains the value itself. */
   readonly isInline: boolean;
   readonly #source: string | WatchedFiles<string>;
   #reloaded = () => {};
@@ -23,7 +23,7 @@ export class Secret {
     return new Secret(check(value), isInline);
   }
 
-  /** @throws Error when the file has no usable value now, or is not a regular file */
+  /** @throws Error if the file has no usable value, or is not a regular file */
   static file(path: string): Secret {
     const file: WatchedFiles<string> = new WatchedFiles([path], (textOf) => {
       const value = check(textOf(path).replace(/\r?\n$/, ''));
@@ -35,17 +35,17 @@ export class Secret {
     return secret;
   }
 
-  /** @param reloaded called whenever the file has another value; not while it has none that can be used */
+  /** @param reloaded called whenever the file has a new, usable value */
   onReload(reloaded: () => void): void {
     this.#reloaded = reloaded;
   }
 
-  /** The value as last read. For the one place that sends it; never to be kept, logged or put into an error. */
+  /** Returns the value as last read, only to send it. It must not be kept, logged or put into an error. */
   reveal(): string {
     return typeof this.#source === 'string' ? this.#source : (this.#source.value ?? '');
   }
 
-  /** The value, read again if its file changed. Resolves within a second, and never rejects. */
+  /** Returns the value, read again if its file has changed. Resolves within a second, never rejects. */
   async current(): Promise<string> {
     return typeof this.#source === 'string' ? this.#source : await this.#source.current();
   }
@@ -66,6 +66,7 @@ export class Secret {
 /** A secret goes into an HTTP header or a handshake: neither allows a line break. */
 function check(value: string): string {
   if (value.trim() === '') throw new Error('it is empty');
-  if (/\p{Cc}/u.test(value)) throw new Error('it holds a line break or another control character');
+  if (/\p{Cc}/u.test(value))
+    throw new Error('it contains a line break or another control character');
   return value;
 }

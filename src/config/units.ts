@@ -1,4 +1,4 @@
-/** Values with a unit, as a configuration spells them: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
+/** Values with a unit, as written in a configuration: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
 import { OptionRefusal } from './option.ts';
 
 type Units = Readonly<Record<string, number>>;
@@ -6,7 +6,7 @@ type Units = Readonly<Record<string, number>>;
 export const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 export const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** Returns the milliseconds of a text such as `30s`; undefined when it is no duration. */
+/** Returns the milliseconds of a text such as `30s`; undefined if it is not a duration. */
 export function durationOf(text: string): number | undefined {
   try {
     return parseDuration(text);
@@ -37,7 +37,7 @@ function parse(raw: unknown, units: Units): number {
   }
   const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
   if (factor === undefined) {
-    // MB, Mb, M and mib are all meant as MiB.
+    // MB, Mb, M and mib all mean MiB.
     const meant = known.find((one) =>
       new RegExp(`^${one.replace(/iB$/, 'i?b?')}$`, 'i').test(unit),
     );
@@ -45,7 +45,7 @@ function parse(raw: unknown, units: Units): number {
   }
   const value = Number(amount) * factor;
   if (!Number.isSafeInteger(value))
-    throw new OptionRefusal(`it must come to a whole number of ${known[0]}`);
+    throw new OptionRefusal(`it must be a whole number of ${known[0]}`);
   return value;
 }
 

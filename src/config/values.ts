@@ -1,7 +1,15 @@
-/** Types of option values. Texts that come from `${NAME}` may stand for numbers, flags and lists. */
+/** Types of option values. Texts from `${NAME}` may represent numbers, flags and lists. */
 import { isObject } from '../../packages/client/src/base/json/json-values.ts';
-import { type JsonSchema, orVariable, textSchema } from './json-schema.ts';
-import { OptionRefusal, type Origin, type Value, value } from './option.ts';
+import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { type JsonSchema, mappingSchema, orVariable, textSchema } from './json-schema.ts';
+import {
+  OptionRefusal,
+  type Origin,
+  type OutputName,
+  outputName,
+  type Value,
+  value,
+} from './option.ts';
 import {
   DURATIONS,
   formatBytes,
@@ -15,9 +23,9 @@ interface TextSpec {
   readonly help: string;
   readonly fallback?: string;
   readonly allowed: string;
-  /** Whole texts that are allowed. Default: each that is not blank. */
+  /** Pattern of the whole text. Default: any text that is not blank. */
   readonly pattern?: RegExp;
-  /** Returns why a text is not allowed; undefined when it is. */
+  /** Returns the reason why a text is not allowed; undefined if it is. */
   readonly check?: (text: string) => string | undefined;
 }
 
@@ -36,7 +44,7 @@ export function text({ pattern = /\S/, check, ...spec }: TextSpec): Value<string
   });
 }
 
-/** The same option with a word for "none": undefined in the typed configuration, and the default. */
+/** Makes an option optional. `word` means "none": the default, and undefined in the typed configuration. */
 export function optional<T>(option: Value<T, ''>, word = ''): Value<T | undefined, ''> {
   return {
     ...option,
@@ -49,8 +57,8 @@ export function optional<T>(option: Value<T, ''>, word = ''): Value<T | undefine
 }
 
 /**
- * A list, which may also be written as one text with commas, so that a variable can hold it.
- * @param fallback default; undefined: at least one entry is required
+ * Option with a list, which may also be one text with commas, so that it can come from a variable.
+ * @param fallback default; if undefined, at least one entry is required
  */
 export function several<T>(
   item: Value<T, ''>,
@@ -82,9 +90,9 @@ export function several<T>(
 }
 
 /**
- * Values by name.
- * @param checkName returns why an entry's name is not allowed; undefined when it is. Other names are
- *   given in lower case
+ * Option with values by name.
+ * @param checkName returns the reason why a name is not allowed; undefined if it is. `others` has
+ *   the names of earlier entries in lower case
  */
 export function mapOf<T>(
   item: Value<T, ''>,
@@ -96,6 +104,10 @@ export function mapOf<T>(
     allowed,
     fallback: {},
     schema: { type: 'object', additionalProperties: orVariable(item.schema) },
+    show: (entries) => {
+      const shown = Object.entries(entries).map(([name, entry]) => `${name}: ${item.show(entry)}`);
+      return `{${shown.join(', ')}}`;
+    },
     parse(raw, origin) {
       const others = new Set<string>();
       return Object.fromEntries(
@@ -120,13 +132,63 @@ export function part<T>(name: string, item: Value<T>, raw: unknown, origin: Orig
   }
 }
 
+type Parts = Readonly<Record<string, Value<unknown>>>;
+
+export const partsSchema = (parts: Parts) =>
+  mappingSchema(
+    Object.fromEntries(Object.entries(parts).map(([name, { schema }]) => [name, schema])),
+  );
+
+export type PartsOf<P extends Parts> = {
+  readonly [K in keyof P & string as OutputName<P[K], K>]?: ReturnType<P[K]['parse']>;
+};
+
+/** Reads the members of a mapping inside an option. A key without a value counts as absent. @throws OptionRefusal */
+export function members<P extends Parts>(raw: unknown, parts: P, origin: Origin): PartsOf<P> {
+  const known = Object.keys(parts);
+  const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
+    const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
+    if (option === undefined) {
+      const close = nearest(key, known);
+      throw new OptionRefusal(
+        `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
+      );
+    }
+    return entry === null || entry === undefined
+      ? []
+      : [[outputName(key, option), part(key, option, entry, origin)]];
+  });
+  return Object.fromEntries(read) as PartsOf<P>;
+}
+
+/** Shows the parts of a mapping that are given, as the user would write them. */
+export function shownParts(parts: Parts, given: object): string {
+  const values = given as Readonly<Record<string, unknown>>;
+  const shown = Object.entries(parts).flatMap(([name, option]) => {
+    const one = values[outputName(name, option)];
+    return one === undefined ? [] : [`${name}: ${option.show(one)}`];
+  });
+  return `{${shown.join(', ')}}`;
+}
+
+/** Some of these options in one mapping. */
+export function someOf<const P extends Parts>(help: string, parts: P): Value<PartsOf<P>, ''> {
+  return value({
+    help,
+    allowed: `a mapping with some of ${Object.keys(parts).join(', ')}`,
+    schema: partsSchema(parts),
+    show: (given) => shownParts(parts, given),
+    parse: (raw, origin) => members(raw, parts, origin),
+  });
+}
+
 /** @throws OptionRefusal for anything but a mapping */
 export function mapping(raw: unknown): Readonly<Record<string, unknown>> {
   if (!isObject(raw)) throw new OptionRefusal('');
   return raw;
 }
 
-/** Numbers, also written as texts. The options are given with the default, the least and the most. */
+/** Types of numbers, which may also be written as texts, with default, minimum and maximum. */
 const numbers =
   (noun: string, type: 'integer' | 'number', written: RegExp) =>
   (help: string, fallback: number | undefined, min: number, max: number): Value<number, ''> =>
@@ -148,7 +210,7 @@ const numbers =
     });
 
 export const integer = numbers('a whole number', 'integer', /^\s*-?\d{1,15}\s*$/);
-/** A share of a whole. */
+/** A fraction of a whole. */
 export const share = numbers('a number', 'number', /^\s*[01](\.\d{1,9})?\s*$/);
 
 function between(amount: number, min: number, max: number): number {
@@ -170,7 +232,7 @@ export function flag(help: string, fallback: boolean): Value<boolean, ''> {
   });
 }
 
-/** @param fallback default: the first */
+/** @param fallback default of the option; by default the first choice */
 export function choice<const C extends string>(
   help: string,
   of: readonly C[],
@@ -194,7 +256,7 @@ const quantitySchema = (units: readonly string[]): JsonSchema => ({
   pattern: `^\\s*\\d{1,15}(\\.\\d{1,6})?\\s*(${units.join('|')})\\s*$`,
 });
 
-/** Amounts with a unit; `min` and `max` are written like the default. */
+/** Types of amounts with a unit. `min` and `max` are written like the default. */
 const quantity =
   <U extends 'Ms' | 'Bytes'>(
     unit: U,
@@ -214,7 +276,7 @@ const quantity =
       parse: (raw) => between(parse(raw), parse(min), parse(max)),
     });
 
-/** In the typed configuration milliseconds, under a name that ends in `Ms`. */
+/** Milliseconds in the typed configuration, under a name that ends in `Ms`. */
 export const duration = quantity(
   'Ms',
   'a duration',
@@ -223,5 +285,5 @@ export const duration = quantity(
   formatDuration,
 );
 
-/** In the typed configuration bytes, under a name that ends in `Bytes`. */
+/** Bytes in the typed configuration, under a name that ends in `Bytes`. */
 export const bytes = quantity('Bytes', 'a size', Object.keys(SIZES), parseBytes, formatBytes);

@@ -1,12 +1,12 @@
 /**
- * The records on the topics, as specified in contracts/. Generated from its JSON Schemas: change those, and run
- * npm run generate.
+ * Types of the records on the topics. Generated from the JSON Schemas in contracts/: change those
+ * and run npm run generate.
  */
 
 /**
  * Value of a record on the source topic of a review pipeline, with the default mapping; the
- * location of each part is configurable (source.mapping). Other members are ignored. Of several
- * members with the same name the last one counts. A record that does not match becomes a dead
+ * location of each part is configurable (source.mapping). Other members are ignored. If several
+ * members have the same name, the last one counts. A record that does not match becomes a dead
  * letter.
  */
 export interface ContentEvent {
@@ -30,7 +30,10 @@ export interface ContentEvent {
 export interface DecisionLabel {
   /** Name of the label, defined by the policy. */
   readonly name: string;
-  /** True if the label applies to the content, or if the service only lists it. */
+  /**
+   * True if the label applies to the content, or if the service lists it without stating whether it
+   * applies.
+   */
   readonly applied: boolean;
   /** Explanation by the service; null if it gave none. */
   readonly explanation: string | null;
@@ -46,7 +49,7 @@ export interface DecisionError {
    * other error.
    */
   readonly code: string;
-  /** For people; its wording may change. Never contains content. */
+  /** Human-readable; its wording may change. Never contains content. */
   readonly message: string;
 }
 
@@ -64,25 +67,25 @@ export interface DecisionBatch {
 export interface DecisionSource {
   /** The source topic. */
   readonly topic: string;
-  /** Its partition. */
+  /** Partition of the source record. */
   readonly partition: number;
-  /** Its offset: the order of events within a partition. */
+  /** Offset of the source record: the order of events within a partition. */
   readonly offset: number;
   /**
-   * Its key as text; base64 if key_encoding is base64; null if it has none. The terminal record
-   * itself has the same key, byte by byte.
+   * Key of the source record as text; base64 if key_encoding is base64; null if it has none. The
+   * terminal record itself has the same key, byte for byte.
    */
   readonly key: string | null;
-  /** Present if the key is not UTF-8: key is then in base64. */
+  /** Present if the key is not UTF-8; key is then base64. */
   readonly key_encoding?: 'base64';
   /**
-   * Its timestamp, ISO 8601, UTC, milliseconds; null if it has none that a date can represent.
-   * Years beyond 9999, always a mistake of a producer, have a sign and six digits.
+   * Timestamp of the source record, ISO 8601, UTC, milliseconds; null if it has none that a date
+   * can represent. Years beyond 9999, always a producer's mistake, have a sign and six digits.
    */
   readonly timestamp: string | null;
 }
 
-/** Members that depend on each other. */
+/** Members that depend on the status. */
 type Ending<Reason> =
   | {
       readonly status: 'SUCCESS';
@@ -93,7 +96,7 @@ type Ending<Reason> =
       readonly error: Reason;
     };
 
-/** Members that do not depend on the status. */
+/** Members of records of every status. */
 export interface DecisionMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
@@ -114,10 +117,7 @@ export interface DecisionMembers {
   readonly expected_result: string | null;
   /** Labels; empty if the service gave none. */
   readonly labels: readonly DecisionLabel[];
-  /**
-   * Labels as the service wrote them; present only if that was not JSON, so that labels are a
-   * guess.
-   */
+  /** Original text of the labels; present only if it was not JSON, so that labels are a guess. */
   readonly labels_raw?: string;
   /**
    * Metadata of the content event, deep-equal: types, nesting, and the digits of numbers. For
@@ -137,9 +137,9 @@ export interface DecisionMembers {
 
 /**
  * Value of a record on the output topic of a review pipeline: exactly one per decodable content
- * event, for consumers that read committed records. The record has the key of the source record,
- * byte by byte, the id in the header event-id, and the configured headers of the source record.
- * Later versions of v1 may add members and error codes: ignore unknown ones. Read with
+ * event, for consumers that read committed records. The record has the same key as the source
+ * record, byte for byte, the id in the header event-id, and the configured headers of the source
+ * record. Later versions of v1 may add members and error codes: ignore unknown ones. Read with
  * isolation.level=read_committed.
  */
 export type Decision = DecisionMembers & Ending<DecisionError>;
@@ -153,11 +153,11 @@ export interface LookedUpDecisionError {
    * decision was not made in time. More may be added: treat an unknown code like any other error.
    */
   readonly code: string;
-  /** For people; its wording may change. Never contains content. */
+  /** Human-readable; its wording may change. Never contains content. */
   readonly message: string;
 }
 
-/** Members that do not depend on the status. */
+/** Members of records of every status. */
 export interface LookedUpDecisionMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
@@ -180,8 +180,8 @@ export interface LookedUpDecisionMembers {
   /** Result of the policy, which defines its values. null if there is none. */
   readonly result: string | null;
   /**
-   * Labels; empty if the service gave none, or null. Entries without a name, or whose applied is
-   * neither true nor false in any spelling, are left out. Numbers keep their digits.
+   * Labels; empty if the service gave none, or null. Entries without a name, or with an applied
+   * that is not a spelling of true or false, are omitted. Numbers keep their digits.
    */
   readonly labels: readonly DecisionLabel[];
   /**
@@ -198,9 +198,9 @@ export interface LookedUpDecisionMembers {
 
 /**
  * Value of a record on the output topic of a lookup pipeline: exactly one per event that names a
- * decision, for consumers that read committed records. The record has the key of the source record,
- * byte by byte, the id in the header event-id, and the configured headers of the source record.
- * Later versions of v1 may add members and error codes: ignore unknown ones. Read with
+ * decision, for consumers that read committed records. The record has the same key as the source
+ * record, byte for byte, the id in the header event-id, and the configured headers of the source
+ * record. Later versions of v1 may add members and error codes: ignore unknown ones. Read with
  * isolation.level=read_committed.
  */
 export type LookedUpDecision = LookedUpDecisionMembers & Ending<LookedUpDecisionError>;
@@ -208,16 +208,16 @@ export type LookedUpDecision = LookedUpDecisionMembers & Ending<LookedUpDecision
 /** Reason for the failed import. */
 export interface ReceiptError {
   /**
-   * End of the record's last import: batch_failed, batch_cancelled, batch_unknown, upload_lost,
-   * upload_expired, upload_rejected, upload_blocked, upload_too_large, rows_missing,
+   * How the last import of the record ended: batch_failed, batch_cancelled, batch_unknown,
+   * upload_lost, upload_expired, upload_rejected, upload_blocked, upload_too_large, rows_missing,
    * review_timeout. More may be added: treat an unknown code like any other error.
    */
   readonly code: string;
-  /** For people; its wording may change. Never contains content. */
+  /** Human-readable; its wording may change. Never contains content. */
   readonly message: string;
 }
 
-/** Members that do not depend on the status. */
+/** Members of records of every status. */
 export interface ReceiptMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
@@ -245,18 +245,18 @@ export interface ReceiptMembers {
 
 /**
  * Value of a record on the output topic of an import pipeline: exactly one per decodable event, for
- * consumers that read committed records. The record has the key of the source record, byte by byte,
- * the id in the header event-id, and the configured headers of the source record. Later versions of
- * v1 may add members and error codes: ignore unknown ones. Read with
+ * consumers that read committed records. The record has the same key as the source record, byte for
+ * byte, the id in the header event-id, and the configured headers of the source record. Later
+ * versions of v1 may add members and error codes: ignore unknown ones. Read with
  * isolation.level=read_committed.
  */
 export type Receipt = ReceiptMembers & Ending<ReceiptError>;
 
 /**
- * Headers, as UTF-8 text, of a record on the dead-letter topic; they are the contract. Key, value
- * and headers of the source record are copied unchanged (a header whose name is used here is
- * replaced). The value is null if the source record had none, is gone, or was too large for the
- * topic; the key and the source's headers are missing too if only the coordinates are known.
+ * Headers, as UTF-8 text, of a record on the dead-letter topic; they are the contract of the topic.
+ * Key, value and headers of the source record are copied unchanged (a header whose name is used
+ * here is replaced). The value is null if the source record had none, is gone, or was too large for
+ * the topic; the key and the source's headers are also missing if only the coordinates are known.
  * Exactly one per source record without a decision, for consumers that read committed records.
  * Later versions of v1 may add headers, reasons and stages: ignore unknown ones.
  */
@@ -275,10 +275,10 @@ export interface DeadLetterHeaders {
    * expression of the mapping failed. no_content, empty_content, no_type, bad_metadata: a part of
    * the event is missing, empty or of the wrong type. type_not_allowed: its content type is not in
    * source.types. too_many_types: 100 others are in use. too_large: the record, or its outcome, is
-   * larger than allowed. source_unavailable: it had to be reread, and is gone from the source
+   * larger than allowed. source_unavailable: it had to be reread, but is gone from the source
    * topic. rejected_type: the service rejects its content type. review_failed: its review failed
    * permanently. internal_error: a bug of the connector; only its coordinates are given. More may
-   * be added: treat an unknown reason like any other.
+   * be added: treat an unknown reason like any other reason.
    */
   readonly 'dead-letter-reason':
     | 'null_value'
@@ -302,8 +302,8 @@ export interface DeadLetterHeaders {
     | 'internal_error'
     | (string & Record<never, never>);
   /**
-   * For people: the problem and its place. Its wording may change. Never contains content of the
-   * record.
+   * Human-readable: the problem and its place. Its wording may change. Never contains content of
+   * the record.
    */
   readonly 'dead-letter-message': string;
   /**
@@ -322,9 +322,9 @@ export interface DeadLetterHeaders {
     | (string & Record<never, never>);
   /** Topic of the source record. */
   readonly 'dead-letter-topic': string;
-  /** Its partition, decimal. */
+  /** Partition of the source record, decimal. */
   readonly 'dead-letter-partition': string;
-  /** Its offset, decimal. */
+  /** Offset of the source record, decimal. */
   readonly 'dead-letter-offset': string;
   /**
    * Size in bytes, decimal, of a value that is omitted because it was too large for the dead-letter

@@ -1,4 +1,4 @@
-/** The package's entry `content-review-connector/contracts`: what is on the topics, as types. */
+/** Entry `content-review-connector/contracts` of the package: types of the records on the topics. */
 export type {
   ContentEvent,
   DeadLetterHeaders,

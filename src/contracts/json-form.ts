@@ -1,14 +1,14 @@
-/** Terminal records as their JSON has them, made from decoded Avro and Protobuf, and the reverse. */
+/** Conversion of terminal records between their JSON form and decoded Avro or Protobuf. */
 import { parseJson, parseKeepingDigits } from '../../packages/client/src/base/json/parse-json.ts';
 
-// Place of a member of a JSON object in its text: as text it keeps its digits and its depth.
+// Position of a member in the text of a JSON object. As text, it keeps its digits and any depth.
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/gs;
 
 /**
- * The value of the first member of that name, on the top level alone.
- * @param json the text of an object, known to be valid
- * @param name without anything that JSON would escape
+ * Returns the position of the value of the first top-level member with this name.
+ * @param json text of a valid JSON object
+ * @param name without characters that JSON escapes
  */
 export function memberSpan(
   json: string,
@@ -33,7 +33,7 @@ export function memberSpan(
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Members that JSON leaves out instead of null. */
+/** Members that JSON omits instead of setting them to null. */
 const OPTIONAL = ['service_status', 'labels_raw', 'content', 'key_encoding'];
 /** Members that are null instead of missing; the first name identifies the contract. */
 const NULLABLE = [
@@ -43,7 +43,8 @@ const NULLABLE = [
 ];
 
 /**
- * @param decoded members as an Avro or Protobuf codec of contracts/ returns them
+ * Returns the JSON form of a terminal record.
+ * @param decoded members from an Avro or Protobuf codec of contracts/
  * @throws SyntaxError, TypeError or RangeError for another record
  */
 export function jsonForm(decoded: Members): Members {
@@ -79,18 +80,18 @@ function withNulls(members: Members, nullable: readonly string[]): Members {
   ]);
 }
 
-/** @param ms number, or a 64-bit integer with a decimal text */
+/** @param ms number, or a 64-bit integer whose text is decimal */
 const instant = (ms: unknown): string => new Date(Number(String(ms))).toISOString();
 
-// Terminal records in the forms of contracts/avro and contracts/protobuf, made from their JSON
-// text. Nothing is lost but lone surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD is
-// in their place.
+// Terminal records in the forms of contracts/avro and contracts/protobuf, converted from their JSON
+// text. Only lone surrogates outside JSON text are lost, since UTF-8 cannot represent them: they
+// become U+FFFD.
 
 type TerminalForm = Readonly<Record<string, unknown>>;
 
 interface TerminalMembers {
   readonly labels?: readonly TerminalForm[];
-  /** Its JSON text, as it stands. */
+  /** Unchanged JSON text. */
   readonly metadata?: string;
   readonly source: TerminalForm & { readonly timestamp: string | null };
   readonly decided_at: string;
@@ -98,9 +99,9 @@ interface TerminalMembers {
 }
 
 /**
- * Form that an Avro encoder takes for contracts/avro/*.avsc: unions bare, not wrapped; instants in
- * milliseconds.
- * @param json of a decision, looked-up decision or receipt. @throws SyntaxError when it is no JSON
+ * Returns the input of an Avro encoder for contracts/avro/*.avsc. Unions are not wrapped; instants
+ * are in milliseconds.
+ * @param json of a decision, looked-up decision or receipt. @throws SyntaxError if it is not JSON
  */
 export function avroForm(json: string): TerminalForm {
   const { labels, source, decided_at, ...rest } = parsed(json);
@@ -113,9 +114,9 @@ export function avroForm(json: string): TerminalForm {
 }
 
 /**
- * Form that protobufjs's `fromObject` takes for contracts/protobuf/*.proto, parsed with
- * `keepCase`: names as in the file, enum values by name; null is not set.
- * @param json of a decision, looked-up decision or receipt. @throws SyntaxError when it is no JSON
+ * Returns the input of protobufjs's `fromObject` for contracts/protobuf/*.proto, parsed with
+ * `keepCase`: names as in the file, enum values by name. null means that a field is not set.
+ * @param json of a decision, looked-up decision or receipt. @throws SyntaxError if it is not JSON
  */
 export function protobufForm(json: string): TerminalForm {
   const { status, labels, metadata, source, decided_at, ...rest } = parsed(json);
@@ -129,7 +130,7 @@ export function protobufForm(json: string): TerminalForm {
   };
 }
 
-/** Parses all but the metadata, with texts that UTF-8 can hold. */
+/** Parses everything except the metadata, with texts that UTF-8 can represent. */
 function parsed(json: string): TerminalMembers {
   const at = memberSpan(json, 'metadata');
   const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
@@ -141,7 +142,7 @@ function parsed(json: string): TerminalMembers {
   };
 }
 
-/** @param extra name of the field for all else that the service reported of it */
+/** @param extra name of the field for further members of the label */
 function labelForm(
   { name, applied, explanation, ...more }: TerminalForm,
   extra: string,

@@ -1,6 +1,7 @@
 /**
- * Items of one shard waiting to become batches, by content type. A batch is sealed by rows, bytes,
- * age, or when its offsets become too large for one journal record. Time is an input.
+ * Open batches of one shard, by content type. A batch is sealed when it reaches its maximum rows,
+ * bytes or age, or when its offsets become too large for one journal record. The caller passes the
+ * time in.
  */
 
 import type { ItemBatch } from './item-batch.ts';
@@ -9,33 +10,34 @@ import type { ContentItem } from './record.ts';
 /** Share of the memory budget that intake may use (I7); a batch must fit into it. */
 export const INTAKE_SHARE = 0.7;
 
-/** Items between two checks of the bound on offsets, which is far away. */
-const OFFSET_CHECK_EVERY = 1024;
+/** Number of items between two checks of `maxOffsetBytes`, to which so few items add little. */
+export const OFFSET_CHECK_EVERY = 1024;
 
 export interface BatchLimits {
   readonly maxRows: number;
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** Encoded offsets of one job, bytes: journal records stay far below Kafka's message size. */
+  /** Maximum size of a job's encoded offsets, bytes: far below the largest message of Kafka. */
   readonly maxOffsetBytes: number;
 }
 
 export class ItemBuffers implements Disposable {
-  readonly #limits: BatchLimits;
+  readonly #limitsOf: (type: string) => BatchLimits;
   readonly #open: (type: string, seal: () => void) => ItemBatch;
   readonly #sealed: (batch: ItemBatch) => void;
   readonly #batches = new Map<string, ItemBatch>();
 
   /**
-   * @param open begins a batch of a type, which `seal` ends
-   * @param sealed takes a batch that was ended
+   * @param limitsOf limits of the batches of a type
+   * @param open opens a batch of a type, which can be sealed early with `seal`
+   * @param sealed receives each sealed batch
    */
   constructor(
-    limits: BatchLimits,
+    limitsOf: (type: string) => BatchLimits,
     open: (type: string, seal: () => void) => ItemBatch,
     sealed: (batch: ItemBatch) => void,
   ) {
-    this.#limits = limits;
+    this.#limitsOf = limitsOf;
     this.#open = open;
     this.#sealed = sealed;
   }
@@ -51,22 +53,21 @@ export class ItemBuffers implements Disposable {
   }
 
   /**
-   * Time at which the next batch is old enough, on the caller's clock, ms; Infinity if all are
-   * empty.
+   * Time at which the next batch reaches its maximum age, on the caller's clock, ms; Infinity if no
+   * batch is open.
    */
   get nextDueMs(): number {
     let due = Infinity;
-    for (const { sinceMs } of this.#batches.values())
-      due = Math.min(due, sinceMs + this.#limits.maxAgeMs);
+    for (const batch of this.#batches.values()) due = Math.min(due, this.#dueMs(batch));
     return due;
   }
 
   /**
-   * Adds an item; its age starts at `sinceMs`. An item that would exceed the size limit of a batch
-   * seals the items before it. @throws if its row cannot be written; then nothing is sealed
+   * Adds an item, whose age counts from `sinceMs`. If it does not fit into the open batch of its
+   * type, that batch is sealed. @throws if its row cannot be written; then no batch is sealed
    */
   add(item: ContentItem, sinceMs: number): void {
-    const { maxBytes, maxOffsetBytes, maxRows } = this.#limits;
+    const { maxBytes, maxOffsetBytes, maxRows } = this.#limitsOf(item.type);
     const before = this.#batches.get(item.type);
     const fits = before !== undefined && before.bytes + item.bytes <= maxBytes;
     const batch = fits ? before : this.#begin(item.type);
@@ -86,10 +87,10 @@ export class ItemBuffers implements Disposable {
       this.#seal(batch);
   }
 
-  /** Seals the batches that are old enough at `nowMs`. */
+  /** Seals the batches that have reached their maximum age at `nowMs`. */
   sealAged(nowMs: number): void {
     for (const batch of [...this.#batches.values()])
-      if (nowMs >= batch.sinceMs + this.#limits.maxAgeMs) this.#seal(batch);
+      if (nowMs >= this.#dueMs(batch)) this.#seal(batch);
   }
 
   /** Discards all items. */
@@ -98,10 +99,14 @@ export class ItemBuffers implements Disposable {
     this.#batches.clear();
   }
 
-  /** On its own, because a closure in `add` would be made for each item. */
+  /** Separate from `add`, where a closure would be created for every item. */
   #begin(type: string): ItemBatch {
     const batch: ItemBatch = this.#open(type, () => this.#seal(batch));
     return batch;
+  }
+
+  #dueMs({ type, sinceMs }: ItemBatch): number {
+    return sinceMs + this.#limitsOf(type).maxAgeMs;
   }
 
   #seal(batch: ItemBatch): void {

@@ -1,7 +1,7 @@
-/** Copies of records and items that are kept beyond the piece that they were read in. */
+/** Copies of records and items that outlive the piece in which they were read. */
 import type { ContentItem, Header, JsonPart, SourceRecord } from './record.ts';
 
-/** Copy of a record: as it was read, it keeps a whole fetched response in memory, uncounted. */
+/** Returns a copy of a record. The original would keep its whole fetch response in memory. */
 export function detached({
   partition,
   offset,
@@ -20,7 +20,7 @@ export function detached({
   };
 }
 
-/** Copy of an item, whose key, headers and parts are views of its record. */
+/** Returns a copy of an item, whose key, headers and parts are views of its record. */
 export function detachedItem(item: ContentItem): ContentItem {
   const { key, headers, content, metadata, expected } = item;
   return {

@@ -1,11 +1,11 @@
-/** Items of one upload: their rows, as bytes, and their coordinates. No item outlives `add`. */
+/** Items of one upload, kept as encoded rows and coordinates. No item outlives `add`. */
 import type { EncodedBody, RowSink } from './bytes/row-sink.ts';
 import { BatchRecords } from './journal/job.ts';
 import type { Lease } from './ports/memory.ts';
 import type { ContentItem } from './record.ts';
 import type { TraceLinks } from './trace-context.ts';
 
-/** Memory of the objects around a batch. */
+/** Estimated memory of a batch's own objects. */
 const BATCH_BYTES = 1024;
 
 export class ItemBatch implements Disposable {
@@ -21,7 +21,7 @@ export class ItemBatch implements Disposable {
   readonly #lease: Lease;
   #body: EncodedBody | undefined;
 
-  /** @param lease memory of the batch, which the batch owns */
+  /** @param lease memory of the batch, which the batch releases when it is disposed of */
   constructor(type: string, sink: RowSink, links: TraceLinks | undefined, lease: Lease) {
     this.type = type;
     this.sink = sink;
@@ -33,13 +33,13 @@ export class ItemBatch implements Disposable {
     return this.records.size;
   }
 
-  /** Memory that the batch takes, bytes. */
+  /** Memory of the batch, bytes. */
   get heldBytes(): number {
     return this.#lease.bytes;
   }
 
   /**
-   * @param sinceMs start of the item's age. @throws the error of the sink; then the batch is
+   * Adds an item, whose age counts from `sinceMs`. @throws the error of the sink; then the batch is
    * unchanged
    */
   add(item: ContentItem, sinceMs: number): void {
@@ -57,7 +57,7 @@ export class ItemBatch implements Disposable {
     if (sinceMs < this.sinceMs) this.sinceMs = sinceMs;
   }
 
-  /** Puts the body together, which the batch owns. To be called once, after the last item. */
+  /** Assembles the body, which the batch owns. Must be called once, after the last item. */
   async encode(): Promise<EncodedBody> {
     const body = await this.sink.finish();
     this.#body = body;
@@ -65,12 +65,12 @@ export class ItemBatch implements Disposable {
     return body;
   }
 
-  /** Ends the batch: no item follows. */
+  /** Marks the batch as complete: no item follows. */
   seal(): void {
     this.#lease.seal();
   }
 
-  /** Gives rows, body and memory back. Repeatable. */
+  /** Releases rows, body and memory. Idempotent. */
   [Symbol.dispose](): void {
     this.#body?.release();
     this.sink.release();

@@ -1,18 +1,18 @@
 /**
- * Blocks of 256 offsets, ascending: a bitmap for each block that holds some of its offsets, and one entry for any number of full
- * blocks in a row.
+ * Blocks of 256 offsets, ascending. A partly filled block has a bitmap. Any number of consecutive
+ * full blocks share one entry.
  */
 
 export const BLOCK = 256;
 const BLOCK_BYTES = BLOCK / 8;
 
 export const blockOf = (offset: number): number => Math.floor(offset / BLOCK);
-/** Index, within its block, of the byte that holds an offset. */
+/** Index of an offset's byte in the bitmap of its block. */
 export const byteOf = (offset: number): number => (offset & (BLOCK - 1)) >> 3;
 
 export class OffsetBlocks {
   /**
-   * Per entry: number of its first block, and number of blocks. An entry of several blocks is full.
+   * Per entry: its first block and its number of blocks. If there are several, they are full.
    */
   #blocks: Float64Array<ArrayBuffer> = new Float64Array(0);
   /** Per entry: bits of its first block. */
@@ -31,12 +31,12 @@ export class OffsetBlocks {
     return this.#blocks.byteLength + this.#bits.byteLength;
   }
 
-  /** Offsets in all blocks. */
+  /** Number of offsets in all blocks. */
   get size(): number {
     return this.#size;
   }
 
-  /** Index of the first entry that ends after a block. */
+  /** Returns the index of the first entry that ends after a block. */
   find(block: number): number {
     // Offsets mostly come in ascending order.
     if (this.#isFirstBehind(this.#near, block)) return this.#near;
@@ -58,7 +58,7 @@ export class OffsetBlocks {
     );
   }
 
-  /** Index of the entry for this block alone, which is created if it is missing. */
+  /** Returns the index of the entry for this block alone, creating or splitting it off if needed. */
   alone(block: number): number {
     const at = this.find(block);
     if (at === this.#entries || this.first(at) > block) {
@@ -75,7 +75,7 @@ export class OffsetBlocks {
     return at + 1;
   }
 
-  /** Replaces 8 offsets of an entry for one block. */
+  /** Replaces one byte in the bitmap of an entry for a single block. */
   put(at: number, byte: number, bits: number): void {
     const index = at * BLOCK_BYTES + byte;
     this.#size += popcount(bits) - popcount(this.#bits[index] as number);
@@ -94,7 +94,7 @@ export class OffsetBlocks {
   }
 
   /**
-   * Fills the blocks [low, high): one entry replaces all between, and full ones across either end.
+   * Fills the blocks [from, to) with one entry, which replaces all that overlap them.
    */
   fill(from: number, to: number): void {
     let [low, high] = [from, to];
@@ -111,7 +111,7 @@ export class OffsetBlocks {
     this.#join(at);
   }
 
-  /** Forgets every block below one. */
+  /** Removes all blocks below `block`. */
   dropBelow(block: number): void {
     const at = this.find(block);
     for (let i = 0; i < at; i++) this.#size -= this.sizeOf(i);
@@ -132,7 +132,7 @@ export class OffsetBlocks {
     return copy;
   }
 
-  /** The bits of `bytes` times 8 offsets from `low` times 8 on. */
+  /** Returns the bitmap of `8 * bytes` offsets from offset `8 * low` on. */
   bitmap(low: number, bytes: number): Uint8Array {
     const out = new Uint8Array(bytes);
     for (let at = 0; at < this.#entries; at++) {
@@ -174,7 +174,7 @@ export class OffsetBlocks {
     this.#entries += to - from;
   }
 
-  /** The first block of an entry. */
+  /** First block of an entry. */
   first(at: number): number {
     return this.#blocks[at * 2] as number;
   }
@@ -184,7 +184,7 @@ export class OffsetBlocks {
     return (this.#blocks[at * 2] as number) + (this.#blocks[at * 2 + 1] as number);
   }
 
-  /** Bits of the 8 offsets around `offset`. */
+  /** Byte of an entry's bitmap that contains `offset`. */
   byte(at: number, offset: number): number {
     return this.#bits[at * BLOCK_BYTES + byteOf(offset)] as number;
   }
@@ -193,7 +193,7 @@ export class OffsetBlocks {
     return ((this.byte(at, offset) >> (offset & 7)) & 1) === 1;
   }
 
-  /** Offsets of an entry. */
+  /** Number of offsets in an entry. */
   sizeOf(at: number): number {
     const blocks = this.#blocks[at * 2 + 1] as number;
     if (blocks > 1) return blocks * BLOCK;

@@ -1,19 +1,19 @@
 /**
- * Set of offsets of one partition. Memory follows the members (offset-blocks.ts); gaps cost
- * nothing, however long: records of a compacted log may be 2^40 offsets apart.
+ * Set of offsets of one partition. Its memory depends only on the members (offset-blocks.ts), not
+ * on the gaps: records of a compacted log may be 2^40 offsets apart.
  *
- * Encoded (base64 of bytes) as a bitmap or as runs (delta varints of where membership changes),
- * whichever is smaller.
+ * Encoded in base64 as a bitmap or as runs (varints of the distances between changes of
+ * membership), whichever is smaller.
  */
 import { readUnsigned, writeUnsigned } from '../../packages/client/src/base/varint.ts';
 import { BLOCK, blockOf, byteOf, OffsetBlocks } from './offset-blocks.ts';
 
 const BITMAP = 0;
 const RUNS = 1;
-/** Room of an offset as a varint. */
+/** Room for an offset as a varint. */
 const NUMBER = new Uint8Array(8);
 
-/** A stretch of offsets: the first, and one past the last. */
+/** Offsets [from, to). */
 type OffsetRange = readonly [from: number, to: number];
 
 export class OffsetSet {
@@ -43,7 +43,7 @@ export class OffsetSet {
     );
   }
 
-  /** @returns whether it was new. @throws RangeError when it is no offset */
+  /** Adds an offset. @returns whether it was new. @throws RangeError if it is not a valid offset */
   add(offset: number): boolean {
     assertOffset(offset);
     if (this.has(offset)) return false;
@@ -52,7 +52,7 @@ export class OffsetSet {
     return true;
   }
 
-  /** Adds every offset from `from` up to, not including, `to`. @throws RangeError when they are no offsets */
+  /** Adds the offsets [from, to). @throws RangeError if a bound is not a valid offset */
   addRange(from: number, to: number): void {
     if (to <= from) return;
     assertOffset(from);
@@ -64,7 +64,7 @@ export class OffsetSet {
     if (low < high) this.#blocks.fill(low, high);
   }
 
-  /** @returns whether it was there. */
+  /** Removes an offset. @returns whether it was a member */
   delete(offset: number): boolean {
     if (!this.has(offset)) return false;
     const at = this.#blocks.alone(blockOf(offset));
@@ -74,14 +74,14 @@ export class OffsetSet {
     return true;
   }
 
-  /** Forgets every offset below `offset`. */
+  /** Removes every offset below `offset`. */
   dropBelow(offset: number): void {
     const block = blockOf(offset);
     this.#blocks.dropBelow(block);
     for (let low = block * BLOCK; low < offset; low++) this.delete(low);
   }
 
-  /** The first offset ≥ `from` that is not in the set. */
+  /** Returns the first offset ≥ `from` that is not in the set. */
   firstMissing(from: number): number {
     const blocks = this.#blocks;
     let offset = from;
@@ -98,7 +98,7 @@ export class OffsetSet {
     return offset;
   }
 
-  /** The first member ≥ `from`. */
+  /** Returns the first member ≥ `from`, or undefined if there is none. */
   firstFrom(from: number): number | undefined {
     const blocks = this.#blocks;
     for (let at = blocks.find(blockOf(from)); at < blocks.entries; at++) {
@@ -123,7 +123,7 @@ export class OffsetSet {
     return offset;
   }
 
-  /** The stretches of members, ascending. */
+  /** Yields the runs of members, ascending. */
   *ranges(): IterableIterator<OffsetRange> {
     for (let from = this.min(); from !== undefined; ) {
       const to = this.firstMissing(from);
@@ -132,7 +132,7 @@ export class OffsetSet {
     }
   }
 
-  /** The stretches of [from, to) that are not in the set, ascending. */
+  /** Yields the runs of offsets in [from, to) that are not in the set, ascending. */
   *gaps(from: number, to: number): IterableIterator<OffsetRange> {
     for (let missing = this.firstMissing(from); missing < to; ) {
       const end = Math.min(this.firstFrom(missing) ?? to, to);
@@ -165,7 +165,7 @@ export class OffsetSet {
     return encoded.toString('base64');
   }
 
-  /** @returns undefined once runs are known to be no smaller than `limit` bytes */
+  /** Encodes the set as runs. @returns undefined if they take `limit` bytes or more */
   #encodeRuns(limit: number): Buffer | undefined {
     let out = Buffer.of(RUNS, ...NUMBER, ...NUMBER);
     let at = 1;
@@ -179,7 +179,7 @@ export class OffsetSet {
     return out.subarray(0, at);
   }
 
-  /** @throws RangeError when the text is not an encoded set. */
+  /** Decodes the text of `encode`. @throws RangeError if it is invalid */
   static decode(text: string): OffsetSet {
     const set = new OffsetSet();
     if (text === '') return set;

@@ -1,6 +1,6 @@
 /**
- * View of one pipeline of an instance for people (the console), of bounded size. Times are wall
- * clock, ms. Without content, keys and addresses (I6).
+ * State of one pipeline of an instance for the console, of bounded size. Times are wall clock, ms.
+ * It never has content, keys or addresses (I6).
  */
 
 /** Phase of a live job. */
@@ -13,11 +13,15 @@ export interface PipelineView {
   readonly sourceTopic: string;
   /** Id of this process in the owner records of the journal; null before the start is complete. */
   readonly instance: string | null;
-  /** Records not read yet; null while it is unknown. */
+  /** Number of source records not read yet; null while unknown. */
   readonly lag: number | null;
-  /** Records in flight by stage. `creating`: in sealed batches that are not created yet, or to be published. */
+  /** Records in flight by stage. `creating`: in sealed or parked batches, or being published. */
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
-  /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
+  /** Empty for a pipeline without lanes. */
+  readonly lanes: readonly LaneView[];
+  /** Rows that the shards of this instance may still submit, by limit; empty without a quota. */
+  readonly quota: readonly QuotaView[];
+  /** K; null until the topics have been checked. Shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;
   readonly assigned: number;
   readonly shards: readonly ShardView[];
@@ -27,29 +31,42 @@ export interface PipelineView {
   readonly jobs: readonly JobView[];
   readonly waits: readonly WaitView[];
   readonly breakers: readonly BreakerView[];
-  /** Command that is in force, as the owned shards have read it; null: it runs. */
+  /** Command in force, as the owned shards have read it; null if the pipeline runs. */
   readonly control: ControlView | null;
+}
+
+/** Records of a lane in flight. */
+export interface LaneView {
+  readonly name: string;
+  readonly records: number;
+  /** null if there is none. */
+  readonly oldestEventMs: number | null;
+}
+
+export interface QuotaView {
+  readonly limit: 'rowsPerMinute' | 'rowsPerDay' | 'rowsUnderReview';
+  readonly left: number;
 }
 
 export interface ShardView {
   readonly shard: number;
-  /** `lost`: waiting to be claimed again. */
+  /** `lost` while the shard waits to be claimed again. */
   readonly state: 'owner' | 'claiming' | 'lost';
   readonly ownedSinceMs: number | null;
-  /** Claims that failed in a row. */
+  /** Number of consecutive failed claims. */
   readonly failures: number;
   readonly jobs: number;
   readonly inFlight: number;
-  /** null while it is unknown. */
+  /** Number of source records not read yet; null while unknown. */
   readonly lag: number | null;
   readonly partitions: number;
-  /** The first few of them. */
+  /** Positions of the first few partitions. */
   readonly positions: readonly PositionView[];
 }
 
 interface PositionView {
   readonly partition: number;
-  /** W: everything below is settled or in live jobs. */
+  /** W: every record below it is settled or in a live job. */
   readonly watermark: number;
   /** Position of intake. */
   readonly position: number;
@@ -65,9 +82,9 @@ export interface JobView {
   readonly oldestEventMs: number;
   readonly rows: number;
   readonly left: number;
-  /** One record that is left, for `explain`. */
+  /** One unsettled record, as an argument for `explain`. */
   readonly first: { readonly partition: number; readonly offset: number } | null;
-  /** State at the service as it last answered, in its spelling. */
+  /** State in the service's last response, in the service's spelling. */
   readonly remoteState: string | null;
   readonly askedMs: number | null;
 }
@@ -79,11 +96,11 @@ export interface WaitView {
   readonly who: readonly string[];
 }
 
-/** A content type that its circuit breaker blocks. */
+/** A content type that is blocked by its circuit breaker. */
 export interface BreakerView {
   readonly type: string;
   readonly reason: string;
-  /** Failed batches in a row. */
+  /** Number of consecutive failed batches. */
   readonly failures: number;
   /** Time at which one batch is let through as a probe. */
   readonly nextTryMs: number;
@@ -91,7 +108,7 @@ export interface BreakerView {
 
 /** State of a pipeline that an operator has paused or drained. */
 export interface ControlView {
-  /** `drained`: by every owned shard. */
+  /** `drained` if every owned shard is drained. */
   readonly state: 'paused' | 'draining' | 'drained';
   readonly by: string;
   readonly reason: string | null;

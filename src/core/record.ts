@@ -6,16 +6,17 @@
  */
 import type { DeadLetterReason } from './outcome/dead-letter-reason.ts';
 
-/** One header. Kafka allows any name, a name several times, and no value. */
+/** One header. Kafka allows any name, repeated names, and null values. */
 export type Header = readonly [name: string, value: Buffer | string | null];
 
-/** The headers of a record, in its own order. */
+/** Headers of a record, in their original order. */
 export type RecordHeaders = readonly Header[];
 
 export const NO_HEADERS: RecordHeaders = Object.freeze([]);
 
 /**
- * Returns the last of several values, as Kafka's own clients do; undefined without such a header.
+ * Returns the value of the last header with this name, as Kafka's own clients do; undefined if
+ * there is none.
  */
 export function lastHeader(
   headers: RecordHeaders,
@@ -24,25 +25,25 @@ export function lastHeader(
   return headers.findLast(([one]) => one === name)?.[1];
 }
 
-/** Coordinates of a source record; the topic is the pipeline's own. */
+/** Coordinates of a record in the pipeline's source topic. */
 export interface SourceCoordinate {
   readonly partition: number;
   readonly offset: number;
 }
 
-/** Key of a record in maps of one topic. */
+/** Returns the key of a record in maps of records of one topic. */
 export const placeOf = ({ partition, offset }: SourceCoordinate): string =>
   `${partition}:${offset}`;
 
 export interface SourceRecord extends SourceCoordinate {
-  /** Milliseconds since the epoch, as the broker keeps it. */
+  /** Milliseconds since the epoch, as stored by the broker. */
   readonly timestampMs: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
 }
 
-/** A record to be produced. Its partition is chosen from the key, as Java's default partitioner would. */
+/** A record to be produced. Its key selects the partition, as with Java's default partitioner. */
 export interface OutgoingRecord {
   readonly key: Buffer | string | null;
   readonly value: Buffer | string | null;
@@ -50,14 +51,14 @@ export interface OutgoingRecord {
 }
 
 /**
- * Part of a JSON text that was scanned: a string with its quotes, or an object. A view, valid as
- * long as the bytes are; `core/detached.ts` copies it.
+ * Part of a scanned JSON text: a string with its quotes, or an object. It is a view of `bytes`;
+ * `core/detached.ts` copies it.
  */
 export interface JsonPart {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** True if a string in it, or a name, has a backslash. */
+  /** True if a string or a name in it contains a backslash. */
   readonly hasEscapes: boolean;
 }
 
@@ -68,27 +69,29 @@ export interface JsonPart {
 export interface ContentItem extends SourceCoordinate {
   readonly timestampMs: number;
   readonly key: Buffer | null;
-  /** Key of its terminal record, if that is not `key`. */
+  /** Key of its terminal record, if it differs from `key`. */
   readonly outputKey?: Buffer | null;
   /** Headers to copy to the terminal record. */
   readonly headers: RecordHeaders;
   /** Content type of its batch. */
   readonly type: string;
+  /** Name of its lane; undefined for the default lane. */
+  readonly lane?: string | undefined;
   /** A string: the content to review, the type of an imported record, or the id of a decision. */
   readonly content: JsonPart;
-  /** An object: the metadata, or the data of an imported record. As it was written, with blanks. */
+  /** An object: the metadata, or the data of an imported record. Its whitespace is unchanged. */
   readonly metadata: JsonPart;
   /** A string: the decision that the producer expects, for comparison. */
   readonly expected: JsonPart | undefined;
-  /** Resets of the group to before this record (normally 0); part of the event id. */
+  /** Number of resets of the group before this record was read; part of the event id. */
   readonly replay: number;
-  /** Bytes this item is counted with in the memory budget and in the batch's size limit. */
+  /** Size of the item for the size limit of batches and the memory of rereads, bytes. */
   readonly bytes: number;
 }
 
 export interface Poison {
   readonly reason: DeadLetterReason;
-  /** Expectation and place; never the content (I6). */
+  /** States what was expected and where; never has content (I6). */
   readonly message: string;
   /** Exception class and stack frames of an internal error, for the log. */
   readonly crash?: string;

@@ -2,18 +2,18 @@
 import type { TraceParent } from '../../packages/client/src/base/tracing.ts';
 import { lastHeader, type RecordHeaders } from './record.ts';
 
-/** Headers that are copied from a source record to its terminal record (where `output.headers` lists them). */
+/** Headers that are copied to the terminal record of a record if `output.headers` lists them. */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
 
-/** Version 00 ends with the flags; later ones may go on after a dash (W3C Trace Context, 3.2.2 and 4.3). */
+/** Version 00 ends with the flags; later ones may add fields (W3C Trace Context, 3.2.2 and 4.3). */
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/s;
-/** Longest traceparent that is parsed. */
+/** Maximum length of a traceparent that is parsed. */
 const MAX_PARENT = 512;
-/** Memory of a context, bytes. */
+/** Estimated memory of a context, bytes. */
 const LINK_BYTES = 512;
 
-/** Returns undefined without a valid context. Of several, the last counts, as for tracing libraries of other languages. */
+/** Returns the last trace context, as libraries of other languages do; undefined if it is invalid. */
 export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   const last = lastHeader(headers, 'traceparent') ?? '';
   const found = last.length > MAX_PARENT ? null : TRACEPARENT.exec(String(last));
@@ -23,12 +23,12 @@ export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };
 }
 
-/** Contexts of a batch's items: a bounded number of spans, each once. */
+/** Distinct trace contexts of a batch's items, up to a maximum number. */
 export class TraceLinks {
   readonly #most: number;
   readonly #links = new Map<string, TraceParent>();
 
-  /** @param most spans that are kept */
+  /** @param most maximum number of contexts that are kept */
   constructor(most: number) {
     this.#most = most;
   }

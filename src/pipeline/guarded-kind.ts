@@ -1,7 +1,7 @@
 /**
- * Pipeline kind behind a safety net: an unexpected exception about one record becomes the poison of
- * that record, and one about a call to the service becomes an answer that violates the API contract.
- * Neither ends a shard. Exceptions of a row sink are caught where an item is added to its batch.
+ * Wrapper that keeps unexpected exceptions of a pipeline kind from ending a shard. An exception
+ * about one record becomes the poison of that record; one about a call to the service counts as a
+ * response that violates the API contract. Callers of a row sink catch its exceptions.
  */
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ServiceCall } from '../core/outcome/failure-table.ts';
@@ -11,11 +11,11 @@ import type { SourceRecord } from '../core/record.ts';
 import type { InternalErrors } from './context/errors.ts';
 
 export function guardedKind(kind: PipelineKind, internal: InternalErrors): PipelineKind {
-  /** Reports an error of a call. @returns what to throw */
+  /** Reports an error of a call. @returns the error to throw */
   function failed(operation: ServiceCall, where: object, signal: AbortSignal, error: unknown) {
     if (signal.aborted || error instanceof ServiceError) return error;
     internal.report(operation, where, crashOf(error));
-    const message = `the connector failed on an answer of the service (${classOf(error)}): its log shows where`;
+    const message = `the connector failed on a response of the service (${classOf(error)}): see its log for the stack frames`;
     return new ServiceError('protocol', message, {
       operation,
       mayHaveArrived: operation === 'upload',
@@ -56,7 +56,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
         try {
           return kind.decodeCost?.(record) ?? 0;
         } catch {
-          // The exception comes again when the record is decoded.
+          // Decoding the record will throw the exception again.
           return 0;
         }
       },

@@ -1,4 +1,4 @@
-/** Read-only view of a pipeline for the console (core/pipeline-view.ts). */
+/** Builds the state of a pipeline that the console shows (core/pipeline-view.ts). */
 import type {
   ControlView,
   JobPhase,
@@ -10,18 +10,19 @@ import { FRESH_MS } from './context/end-offsets.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
 import type { ShardControl } from './context/shard-control.ts';
+import { lanesOf, quotaOf } from './pipeline-gauges.ts';
 import type { Losses } from './shard/losses.ts';
 import type { JobReport } from './shard/owned-shard.ts';
 import type { ShardWorker } from './shard/worker.ts';
 
-/** Bounds of a view: below 100 kB at 200 shards with thousands of batches. */
+/** Limits that keep a view below 100 kB at 200 shards with thousands of batches. */
 const MAX_JOBS = 50;
 const MAX_SHARDS = 256;
-/** Source partitions of a shard. */
+/** Maximum number of source partitions shown for a shard. */
 const MAX_POSITIONS = 4;
 const MAX_BREAKERS = 20;
 const MAX_WAITERS = 8;
-/** Longest content type shown. */
+/** Maximum length of a content type. */
 const TYPE_CHARACTERS = 120;
 
 export interface Seen {
@@ -29,7 +30,7 @@ export interface Seen {
   readonly options: PipelineOptions;
   /** undefined before the start is complete. */
   readonly context: PipelineContext | undefined;
-  /** undefined while it is unknown. */
+  /** undefined if unknown. */
   readonly lag: number | undefined;
   /** Shards assigned to this member. */
   readonly slots: readonly {
@@ -63,6 +64,8 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
     instance: context?.instance ?? null,
     lag: lag ?? null,
     records,
+    lanes: context?.lanes.areSeveral ? viewLanes(slots) : [],
+    quota: quotaOf(slots.flatMap(({ worker }) => worker?.report() ?? [])),
     shardCount: context?.topics.shards ?? null,
     assigned: slots.length,
     shards: slots.slice(0, MAX_SHARDS).map((slot) => viewShard(slot, context)),
@@ -77,13 +80,20 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
   };
 }
 
-/** Command in force in any shard, as the newest revision has it. */
+/** Returns the hold with the newest revision among the owned shards; null if there is none. */
 function viewControl(controls: readonly ShardControl[]): ControlView | null {
   const newest = controls.toSorted((a, b) => b.revision - a.revision).find(({ hold }) => hold);
   if (newest?.hold === undefined) return null;
   const { state, by, reason, atMs } = newest.hold;
   const isDrained = controls.every((control) => control.state === 'drained');
   return { state: isDrained ? 'drained' : state, by, reason: reason ?? null, sinceMs: atMs };
+}
+
+function viewLanes(slots: Seen['slots']): PipelineView['lanes'] {
+  return lanesOf(slots.flatMap(({ worker }) => worker?.report() ?? [])).map((lane) => ({
+    ...lane,
+    oldestEventMs: lane.oldestEventMs === Infinity ? null : lane.oldestEventMs,
+  }));
 }
 
 function viewShard(

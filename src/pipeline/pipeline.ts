@@ -1,6 +1,6 @@
 /**
- * One pipeline in this process: a member of the consumer group, and a worker for each shard that the
- * group assigns.
+ * One pipeline in this process: a member of the consumer group with a worker for each shard that
+ * the group assigns to it.
  */
 import pLimit from 'p-limit';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
@@ -14,6 +14,7 @@ import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
 import { ChunkSize } from './context/terminal-writer.ts';
 import { guardedKind } from './guarded-kind.ts';
+import { inTurn, Lanes } from './limits/lanes.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
 import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers, TypeLimit } from './limits/type-breakers.ts';
@@ -25,7 +26,7 @@ import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
 import { ShardWorker, type WorkerReport } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
-/** Longest waits of a stop, for transactions and then for uploads: time is left to leave the group. */
+/** Maximum waits of a stop, for transactions and then for uploads, before it leaves the group. */
 const TRANSACTIONS_MS = 2_000;
 const UPLOADS_MS = 1_000;
 
@@ -46,15 +47,15 @@ export class Pipeline {
   #context: PipelineContext | undefined;
   readonly #stopping = new AbortController();
   readonly #retired = new Set<ShardWorker>();
-  /** Reason for not being a member of the group. */
+  /** Reason why this process is not a member of the group. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
-  /** Sets the partitions that wait because they cannot be read. */
+  /** Reports the partitions that wait because they cannot be read. */
   #hold: ((who: readonly string[]) => void) | undefined;
-  /** undefined while it is unknown. */
+  /** undefined if unknown. */
   #lag: number | undefined;
 
-  /** @param onRefused called when the pipeline must not go on; the process should end with the error */
+  /** @param onRefused called when the pipeline must not continue; its error should end the process */
   constructor(
     ports: PipelinePorts,
     options: PipelineOptions,
@@ -65,14 +66,14 @@ export class Pipeline {
     this.#options = options;
     this.#budget = budget;
     this.#onRefused = onRefused;
-    // From the beginning, since nothing is ready before every pipeline has joined its group.
+    // Set at once, because the process is not ready before every pipeline has joined its group.
     ports.health.notReady(
       this.#condition,
       'not reached yet: the service and the schemas come first',
     );
   }
 
-  /** Resolves once the group was joined. @throws RefusedError, or why Kafka cannot be reached */
+  /** Resolves after the group has been joined. @throws RefusedError, or an error of Kafka */
   async start(): Promise<void> {
     const options = this.#options;
     const { name, concurrency, source } = options;
@@ -96,11 +97,12 @@ export class Pipeline {
       waits,
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
+      lanes: new Lanes(options.lanes, options.objective.ageMs),
       typeLimit: new TypeLimit(options.maxTypes, logger),
       limits: {
-        // One thread encodes: a second body at a time would only take more memory.
-        encodes: pLimit(1),
-        uploads: pLimit(concurrency.transfers),
+        // Encoding uses one thread, so a second body at a time would only take more memory.
+        encodes: inTurn(pLimit(1)),
+        uploads: inTurn(pLimit(concurrency.transfers)),
         polls: pLimit(concurrency.requests),
         downloads: pLimit(concurrency.transfers),
         claims: pLimit(options.claims),
@@ -118,15 +120,15 @@ export class Pipeline {
   }
 
   /**
-   * Stops intake, lets running transactions end, and leaves the group. Jobs stay at the service; the
-   * next owner resumes them. Repeatable.
+   * Stops intake, waits for running transactions, and leaves the group. Jobs continue at the
+   * service; the next owner resumes them. Idempotent.
    */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the connector stops'));
     this.#cancelReport?.();
     this.#context?.ends.stop();
     this.#assigned = new Map();
-    // A call that hangs must not keep this member in the group: others would wait for its shards.
+    // A hanging call must not keep this member in the group: others would wait for its shards.
     const released = [...this.#slots.values()].map(({ worker }) =>
       worker?.release('the connector stops', true),
     );
@@ -140,7 +142,7 @@ export class Pipeline {
     await this.#ports.reader.close();
   }
 
-  /** Current state for the console. Costs time in proportion to the live jobs. */
+  /** Returns the current state for the console, in time proportional to the number of live jobs. */
   view(): PipelineView {
     const slots = [...this.#assigned.keys()]
       .sort((a, b) => a - b)
@@ -170,7 +172,7 @@ export class Pipeline {
     );
     for (const [shard, slot] of this.#slots) {
       if (!assignment.shards.has(shard))
-        this.#giveUp(slot, 'the group gave the shard to another instance');
+        this.#giveUp(slot, 'the group assigned the shard to another instance');
     }
     for (const [shard, partitions] of assignment.shards) {
       const slot = this.#slot(shard);
@@ -191,15 +193,15 @@ export class Pipeline {
   }
 
   #left(reason: string): void {
-    // Workers keep their shards: fencing decides who owns them. Uploads wait for the group.
+    // Workers keep their shards, since fencing prevents a second owner. Uploads wait for the group.
     this.#ports.logger.warn({ reason }, 'left the consumer group');
     this.#leftBecause = reason;
     this.#publishReadiness();
   }
 
   /**
-   * Returns the reason for not being a member of the group. A frozen broker closes no connection:
-   * it is only silent.
+   * Returns the reason why this process is not a member of the group, if so. Heartbeats are checked
+   * as well, because a frozen broker does not close its connections.
    */
   #absence(): string | undefined {
     const { clock, group } = this.#ports;
@@ -211,7 +213,7 @@ export class Pipeline {
     return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
   }
 
-  /** Partitions of the owned shards; none while the brokers do not answer the group. */
+  /** Partitions of the owned shards; none while this process is not a member of the group. */
   #ownedPartitions(): number[] {
     if (this.#absence() !== undefined) return [];
     return [...this.#slots.values()].flatMap(({ worker }) =>
@@ -275,7 +277,7 @@ export class Pipeline {
     this.#onRefused(new RefusedError(message, { cause: error.cause ?? error }));
   }
 
-  /** Claims a lost shard again once the group answers: two owners would fence each other permanently. */
+  /** Claims a lost shard again after a confirmed membership: two owners would fence each other permanently. */
   async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
       this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));
@@ -285,7 +287,7 @@ export class Pipeline {
     const { fields } = slot.losses;
     this.#ports.logger[fields === undefined ? 'warn' : 'error'](
       { shard, error: describe(error), failures: slot.losses.failures, ...fields },
-      'lost the shard; claiming it again once the group answers',
+      'lost the shard; claiming it again once the group responds',
     );
     try {
       await clock.sleep(slot.losses.nextClaimMs(error, random), this.#stopping.signal);
@@ -302,7 +304,7 @@ export class Pipeline {
     this.#claim(shard, slot, partitions);
   }
 
-  /** Unknown while a shard has no worker: it was lost, and is about to be claimed again. */
+  /** Returns undefined while a shard has no worker: it was lost and will be claimed again. */
   #lagNow(reports: readonly WorkerReport[]): number | undefined {
     const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
     return isWorkedOn ? lagOf(reports, this.#ports.clock.monotonic()) : undefined;
@@ -316,7 +318,7 @@ export class Pipeline {
   #publish(): void {
     const { admin, clock, metrics } = this.#ports;
     const { name } = this.#options;
-    // Workers that are over may have a running transaction.
+    // Retired workers may still have a running transaction.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
@@ -327,7 +329,7 @@ export class Pipeline {
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
   }
 
-  /** Returns texts about partitions that cannot be read, which wait. */
+  /** Describes the partitions that cannot be read, and reports them as waiting. */
   #unread(): string[] {
     const { source, journal } = this.#options;
     const topics = { source: source.topic, journal: journal.topic };

@@ -23,7 +23,7 @@ interface HealthOptions {
 interface Loop {
   readonly sinceMs: number;
   readonly reason?: string;
-  /** Bound of the wait, ms. */
+  /** Maximum duration of the wait, ms. */
   readonly atMostMs: number;
 }
 
@@ -43,8 +43,8 @@ export class Health implements HealthReporter {
   }
 
   /**
-   * Reports that a loop waits for something outside. If `atMostMs` is given, the loop is stuck once
-   * it has been silent for that long plus the threshold.
+   * Reports that a loop waits for something external. If `atMostMs` is given, the loop counts as
+   * stuck after `atMostMs` plus the threshold without another report.
    */
   waiting(name: string, reason: string, atMostMs = Infinity): void {
     const loop = this.#loops.get(name);
@@ -62,7 +62,7 @@ export class Health implements HealthReporter {
     this.#conditions.set(name, { name, ready: true });
   }
 
-  /** @param reason for operators: what to check. Never holds secrets (I6) */
+  /** @param reason tells operators what to check; never contains secrets (I6) */
   notReady(name: string, reason: string): void {
     this.#conditions.set(name, { name, ready: false, reason });
   }
@@ -79,13 +79,13 @@ export class Health implements HealthReporter {
     return { ok: loops.every(({ state }) => state !== 'stuck'), loops };
   }
 
-  /** Ready once at least one condition is reported and all of them hold. */
+  /** Ready once at least one condition has been reported and all of them are met. */
   readiness() {
     const conditions = [...this.#conditions.values()];
     return { ok: conditions.length > 0 && conditions.every(({ ready }) => ready), conditions };
   }
 
-  /** Sets the gauges `loops` and `ready`; to be called before each scrape. */
+  /** Sets the gauges `loops` and `ready`. Must be called before each scrape. */
   publish(metrics: Metrics): void {
     const { loops } = this.liveness();
     for (const state of ['running', 'waiting', 'stuck'])

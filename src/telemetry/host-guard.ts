@@ -1,13 +1,13 @@
 /**
- * Guard against other sites. A page of another site can make the browser of a local user send
- * requests here: under a name that it resolves to this machine (DNS rebinding), or openly, across
- * sites. Both show in headers that no page can set.
+ * Guard against requests from other sites. A page of another site can make a local user's browser
+ * send requests here: to a name that resolves to this machine (DNS rebinding), or as cross-site
+ * requests. Headers that no page can set reveal both.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
  * @param bound address that `listenHost` resolved to
- * @returns the reason to refuse a request, for its sender; undefined if it is allowed
+ * @returns the reason to refuse a request, to be sent to the client; undefined if it is allowed
  */
 export function refusal(
   listenHost: string,
@@ -20,7 +20,7 @@ export function refusal(
     ?.replace(/^\[|\]$/g, '');
   if (name !== undefined && (name === listenHost.toLowerCase() || isLoopback(name)))
     return undefined;
-  return 'http.host is a loopback address: Host must be localhost or 127.0.0.1, also from a proxy';
+  return 'http.host is a loopback address: Host must be localhost or 127.0.0.1, also behind a proxy';
 }
 
 /** True if a script of another site sent the request; a followed link does not count. */

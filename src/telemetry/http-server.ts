@@ -1,6 +1,6 @@
 /**
  * HTTP server for operators: /metrics for Prometheus, /livez and /readyz for the platform, and the
- * console. Read-only; its responses hold no secrets (I6).
+ * console. It is read-only, and its responses contain no secrets (I6).
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -10,11 +10,11 @@ import type { Health } from './health.ts';
 import { refusal } from './host-guard.ts';
 import type { PromMetrics } from './metrics.ts';
 
-/** Share of the time that rendering may take, as its inverse. */
+/** Inverse of the share of time that rendering may take. */
 const TIMES_AS_LONG = 20;
 const MAX_AGE_MS = 1_000;
 
-/** Text of /metrics, which all scrapers of a moment share: 120 of them kept the probes waiting. */
+/** Text of /metrics, shared by concurrent scrapers: 120 of them delayed the probes. */
 export class MetricsPage {
   readonly #render: () => Promise<string>;
   readonly #now: () => number;
@@ -44,17 +44,17 @@ export class MetricsPage {
   }
 }
 
-// An import would load Node's own undici for the exports that nothing here uses: 50 ms and 3 MiB.
+// An import would also load Node's undici for exports that are not used here: 50 ms and 3 MiB.
 const { createServer } = process.getBuiltinModule('node:http');
 
 interface TelemetryServerOptions {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly metrics: PromMetrics;
   readonly health: Health;
   readonly logger: Logger;
-  /** Pages for people, at all other paths. */
+  /** Pages at all other paths. */
   readonly pages?: Pages | undefined;
 }
 
@@ -86,20 +86,19 @@ export interface TelemetryServer {
 
 const PATHS = ['/metrics', '/livez', '/readyz'];
 const CLIENT_TIMEOUT_MS = 5_000;
-/** From the accepted connection to the last header of its first request. */
+/** Maximum time from accepting a connection to the last header of its first request. */
 const HEADERS_TIMEOUT_MS = 2_000;
 const CHECK_MS = 1_000;
-/** Longest silence of a connection, which a response that is not read keeps open. */
+/** Maximum silence of a connection, in case a client does not read its response. */
 const SILENCE_MS = 60_000;
 const MAX_CONNECTIONS = 128;
 
 /**
- * Open connections, the oldest first. Every new one is accepted: when there are too many, the oldest
- * without a request makes room, or else the oldest. Connections that others hold open therefore
- * cannot keep a probe out.
+ * Open connections, oldest first. Every new one is accepted. If there are too many, the oldest
+ * without a request is closed, or else the oldest. Idle connections therefore cannot block a probe.
  */
 class Connections {
-  /** Requests that are being answered, by connection. */
+  /** Number of requests in progress, by connection. */
   readonly #open = new Map<Socket, number>();
 
   add(socket: Socket): void {
@@ -109,9 +108,9 @@ class Connections {
   }
 
   /**
-   * Counts a request until its response has been sent.
-   * @returns false, and drops the connection, if another one is being answered on it: Node reads
-   * thousands ahead, and would render a response for each
+   * Counts a request until its response has been sent. If another one is in progress on the
+   * connection, closes it: Node reads thousands of requests ahead and would render all responses.
+   * @returns false if the connection was closed
    */
   busy(socket: Socket, response: ServerResponse): boolean {
     if (this.#open.get(socket) !== 0) {
@@ -137,7 +136,7 @@ class Connections {
   }
 }
 
-/** @throws Error naming the setting to change if the address cannot be listened on */
+/** @throws Error that names the option to change if it cannot listen on the address */
 export async function startTelemetryServer(
   options: TelemetryServerOptions,
 ): Promise<TelemetryServer> {
@@ -153,7 +152,7 @@ export async function startTelemetryServer(
     },
     (request, response) => {
       if (!connections.busy(request.socket, response)) return;
-      // The body is not read: the connection ends with the response instead.
+      // Discards the body, which no path uses.
       request.resume();
       const respond = async () => {
         const { status, headers, body } = await answer(request, options, metricsPage, address);
@@ -169,7 +168,9 @@ export async function startTelemetryServer(
   server.on('connection', (socket) => connections.add(socket));
   const { port, address } = await listen(server, host, options.port);
   // Accepting may fail later (too many open files), which must not end the process.
-  server.on('error', (error) => logger.warn({ error }, 'telemetry server cannot accept'));
+  server.on('error', (error) =>
+    logger.warn({ error }, 'telemetry server cannot accept connections'),
+  );
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,

@@ -1,7 +1,7 @@
 /**
- * Redaction of logged values (I6): the last line of defence after callers that should not pass
- * secrets. Content has no recognisable shape, so it is blocked by field name; keys and signed
- * addresses are also recognised by their shape.
+ * Redaction of logged values (I6): the last line of defence if a caller passes secrets. Content has
+ * no recognisable shape, so it is blocked by field name; keys and signed addresses are also
+ * recognised by their shape.
  */
 
 const REDACTED = '[redacted]';
@@ -14,12 +14,12 @@ const MAX_DEPTH = 6;
 const SECRET_FIELD =
   /^(?:(?:proxy)?authorization|cookie|setcookie|content|body|csv)$|apikey|secret|password|passphrase|credential|signature|(?:access|bearer|auth|session|security)token|^token$/;
 
-/** Logged fields of an error, if simple. Others (request options, headers, sockets) are not. */
+/** Fields of an error to log, if simple. Others (request options, headers, sockets) are omitted. */
 const ERROR_FIELDS = new Set(
   'code errno syscall status failure operation retryAfterMs type retriable topic'.split(' '),
 );
 
-/** Returns a text of bounded length without users and queries of addresses, tokens and keys. */
+/** Returns a text of bounded length without tokens, keys, and users and queries of addresses. */
 export function redactText(text: string): string {
   const bounded =
     text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
@@ -28,9 +28,9 @@ export function redactText(text: string): string {
       // https://user:password@host
       .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"'<>]*@/gi, `$1${REDACTED}@`)
       .replace(/\b(https?:\/\/[^\s?"'<>\\]*)\?[^\s"'<>\\]*/gi, `$1?${REDACTED}`)
-      // The query of a path alone: undici reports paths without the host.
+      // Queries of paths without a host, as undici reports them.
       .replace(/\?[^\s"'<>\\]*=[^\s"'<>\\]*/g, `?${REDACTED}`)
-      // A query in parts.
+      // Single parameters of a query.
       .replace(
         /\b(x-amz-[a-z0-9_-]+|signature|sig|awsaccesskeyid)=[^\s&"'<>\\]+/gi,
         `$1=${REDACTED}`,
@@ -43,7 +43,7 @@ export function redactText(text: string): string {
   );
 }
 
-/** Returns the fields of a log call, safe to log; an error in place of fields becomes `error`. */
+/** Returns the redacted fields of a log call. An error in place of fields becomes `error`. */
 export function redactFields(fields: object): Record<string, unknown> {
   const safe = redact(fields instanceof Error ? { error: fields } : fields, 0, new Set());
   return typeof safe === 'object' && !Array.isArray(safe) ? { ...safe } : { fields: safe };
@@ -62,7 +62,7 @@ function redact(value: unknown, depth: number, parents: Set<object>): unknown {
   try {
     return redactObject(value, (member) => redact(member, depth + 1, parents));
   } catch {
-    // A getter or proxy that throws must not make a log line crash.
+    // A throwing getter or proxy must not break logging.
     return '[unreadable]';
   } finally {
     parents.delete(value);

@@ -12,7 +12,7 @@ import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts'
 import type { Logger } from '../core/ports/telemetry.ts';
 import { redactFields, redactText } from './log-redaction.ts';
 
-// Format of log lines for people at a terminal: one line of text from one JSON log line.
+// Format of log lines for terminals: each JSON log line becomes one line of text.
 
 const MAX_VALUE = 300;
 
@@ -24,7 +24,7 @@ interface LoggedError {
 
 /**
  * Returns `12:03:44.120 WARN  message  key=value …` and a line break. A line that is not JSON is
- * returned escaped likewise.
+ * only escaped.
  */
 export function formatLogLine(line: string): string {
   let record: Record<string, unknown>;
@@ -55,7 +55,7 @@ function isError(value: unknown): value is LoggedError {
   );
 }
 
-/** The messages of an error and its causes; the stacks are in the JSON lines only. */
+/** Returns the messages of an error and its causes. Only JSON lines have the stacks. */
 function errorChain(value: unknown): string {
   if (!isError(value)) return String(value);
   const here = `${value.name}: ${value.message}`;
@@ -71,20 +71,20 @@ function shorten(text: string): string {
 }
 
 // Standard output for log lines. Container runtimes, systemd and shells make it a pipe or a socket,
-// whose reader may stop: a blocking write would then stop every loop, heartbeats included. So a
-// line is written at once while the reader keeps up, queued when it does not, and dropped when the
+// whose reader may stop. A blocking write would then stop every loop, including heartbeats. A line
+// is therefore written at once while the reader keeps up, queued if it does not, and dropped if the
 // queue is full.
 
 const STANDARD_OUTPUT = 1;
 /** Limit of the queue, UTF-16 units. */
 const MAX_QUEUED = 1024 * 1024;
 
-/** @param onDropped is called for lines that cannot be written */
+/** @param onDropped called with the number of lines that cannot be written */
 function standardOutput(onDropped: (lines: number) => void): DestinationStream {
   const stat = fstatSync(STANDARD_OUTPUT);
-  // Blocking writes to a file or a terminal end.
+  // A blocking write to a file or a terminal always returns.
   if (!stat.isFIFO() && !stat.isSocket()) return destination({ dest: STANDARD_OUTPUT, sync: true });
-  // The kernel takes a line at once if it has room: the lines before a crash are written.
+  // If the pipe has room, a line is written at once, so that lines before a crash are not lost.
   const pipe = new Socket({ fd: STANDARD_OUTPUT, readable: false, writable: true });
   let isOpen = true;
   pipe.unref();
@@ -106,11 +106,11 @@ type OnProblem = (level: 'warn' | 'error', fields: LogFields, message: string) =
 
 interface LoggerOptions {
   readonly level: LogLevel;
-  /** Default: the choice of `chooseLogFormat` for this process. */
+  /** Default: the result of `chooseLogFormat` for this process. */
   readonly format?: LogFormat;
   /** Destination of the lines, one per write. Default: standard output. */
   readonly sink?: DestinationStream;
-  /** Called for lines that are dropped because standard output is not read. */
+  /** Called for lines that are dropped because standard output is not read fast enough. */
   readonly onDropped?: (lines: number) => void;
   /** Called for each warning and error, redacted, whatever the level. */
   readonly onProblem?: OnProblem;
@@ -141,7 +141,7 @@ export function createLogger(options: LoggerOptions): Logger {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // The fields are plain, redacted values already.
+      // The fields are already plain, redacted values.
       serializers: {},
     },
     { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
@@ -149,10 +149,10 @@ export function createLogger(options: LoggerOptions): Logger {
   return loggerOver(root, {}, options.onProblem);
 }
 
-/** Returns an equal line of JSON, in which no text of others controls a terminal. */
+/** Returns an equal line of JSON in which control characters are escaped. */
 const escaped = (line: string): string => `${escapeUnprintable(line.slice(0, -1))}\n`;
 
-/** @param bindings fields of every line: pino would print a name twice that a call repeats */
+/** @param bindings fields of every line. Pino would print a name twice if a call repeats it */
 function loggerOver(root: Pino, bindings: LogFields, onProblem: OnProblem | undefined): Logger {
   const writer = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, text: string) => {
     const report = level === 'warn' || level === 'error' ? onProblem : undefined;

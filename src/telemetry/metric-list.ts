@@ -1,8 +1,8 @@
 /**
- * List of all metrics. The code, the tests, the dashboard and docs/metrics.md are made from it.
+ * List of all metrics, on which code, tests, dashboard and docs/metrics.md are based.
  *
- * Names lack the prefix `content_review_`; units are base units (seconds, bytes). No label takes
- * values from content, remote ids or error messages: LABELS names the source of each.
+ * Names lack the prefix `content_review_`; units are base units (seconds, bytes). Label values
+ * never come from content, remote ids or error messages; LABELS describes the source of each label.
  */
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 
@@ -11,8 +11,8 @@ export interface MetricDefinition {
   readonly help: string;
   readonly labels: readonly LabelName[];
   /**
-   * Label values of a counter that start at 0 with the pipeline, because `increase()` misses the
-   * event that creates a series. Other values may follow.
+   * Label values of a counter for which series start at 0 with the pipeline, because `increase()`
+   * misses the event that creates a series. Other values may follow.
    */
   readonly startsWith?: StartValues | undefined;
   /** Upper bounds of a histogram's buckets, ascending, in base units. */
@@ -24,18 +24,20 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 /** Source of the values of each label. Each set is small and closed. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
+  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay, rowsUnderReview.',
+  lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
-    'Result as the service spells it; `other` beyond the first 20, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
+    'Result in the spelling of the service; `other` for results after the first 20, and for texts that are not names (at most 64 letters, digits, spaces and `_.:/-`).',
   kind: 'Kind of anomaly: duplicate, malformed, forged, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
   code: 'HTTP status, or the kind of failure if there was no response.',
   stage:
-    'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). For an internal error, that of its dead letter, or the call.',
+    'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). For an internal error: the stage of its dead letter, or the call.',
   state:
-    'State of a batch (uploading, reviewing, settling, retrying), of a shard that an operator holds (paused, draining, drained), or of a loop (running, waiting, stuck).',
+    "State of a batch (uploading, reviewing, settling, retrying), of a shard under an operator's command (paused, draining, drained), or of a loop (running, waiting, stuck).",
   condition: 'Name of a readiness condition.',
   certificate: 'Owner of the certificate: client, ca or broker.',
   version: 'Version of the connector.',
@@ -62,16 +64,13 @@ function histogram(
   return { kind: 'histogram', help, labels, buckets } as const;
 }
 
-/** One scale for all stages: a transfer takes milliseconds, a review up to a day. */
+/** One scale for all stages. A transfer takes milliseconds, a review up to a day. */
 const STAGE_SECONDS = [
   0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 15, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400,
 ];
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const TRANSACTION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000];
-const BODY_BYTES = [1, 16, 64, 256, 1_024, 2_048, 4_096, 8_192, 16_384, 65_536].map(
-  (kib) => kib * 1_024,
-);
 
 export const METRICS = {
   // ── Input and output: the two sides of the balance ───────────────────────────────────────────
@@ -94,9 +93,12 @@ export const METRICS = {
     STAGE_SECONDS,
   ),
   decisions_late_total: counter(
-    'Decisions published later than `objective.age` after the oldest source record of their batch.',
+    'Decisions published later than the objective of their lane after the oldest source record of their batch.',
   ),
-  objective_age_seconds: gauge('`objective.age` of the pipeline.'),
+  objective_age_seconds: gauge(
+    '`objective.age` of the pipeline, as the lane default, and of its other lanes.',
+    ['pipeline', 'lane'],
+  ),
   objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
@@ -105,15 +107,27 @@ export const METRICS = {
     'Items in flight when a shard was released; the next owner recovers them.',
   ),
   items_in_flight: gauge('Items consumed or recovered and not yet settled.'),
-  items_buffered: gauge('Items in a buffer whose batch is not sealed yet.'),
+  items_buffered: gauge('Items in batches that are not sealed yet.'),
   balance_items: gauge(
     'consumed + recovered - decided - dead-lettered - skipped - released - in flight: 0 when in balance.',
   ),
   consumer_lag: gauge(
-    'Source records of the owned shards that are not read yet; open transactions count. Up to 5 seconds old; absent while it is unknown, because a shard is being claimed or the brokers do not respond.',
+    'Source records of the owned shards that are not read yet, including those of open transactions. Up to 5 seconds old; absent while it is unknown, because a shard is being claimed or the brokers do not respond.',
   ),
   oldest_unsettled_timestamp_seconds: gauge(
-    'Timestamp of the oldest source record in flight; absent when there is none.',
+    'Timestamp of the oldest source record in flight; absent if there is none.',
+  ),
+  lane_items_in_flight: gauge(
+    'Items in flight by lane; a pipeline without lanes has the lane default.',
+    ['pipeline', 'lane'],
+  ),
+  lane_oldest_timestamp_seconds: gauge(
+    'Timestamp of the oldest source record in flight in a lane; absent when there is none.',
+    ['pipeline', 'lane'],
+  ),
+  quota_rows_left: gauge(
+    'Rows that the owned shards may still submit, by the limit of `quota`; absent without that limit.',
+    ['pipeline', 'limit'],
   ),
   internal_errors_total: counter(
     'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter), one result row or one call.',
@@ -130,12 +144,11 @@ export const METRICS = {
   // ── Batches ──────────────────────────────────────────────────────────────────────────────────
   batches: gauge('Live batches, by state.', ['pipeline', 'state']),
   oldest_batch_timestamp_seconds: gauge(
-    'Creation time of the oldest live batch in a state; absent when there is none.',
+    'Creation time of the oldest live batch in a state; absent if there is none.',
     ['pipeline', 'state'],
   ),
   batches_created_total: counter('Batches created at the service.'),
   batch_rows: histogram('Rows of a sealed batch.', ROWS),
-  batch_bytes: histogram('Size of the body of a sealed batch.', BODY_BYTES),
   stage_duration_seconds: histogram('Time a batch spent in a stage.', STAGE_SECONDS, [
     'pipeline',
     'stage',
@@ -150,7 +163,7 @@ export const METRICS = {
   ),
   items_resubmitted_total: counter('Items submitted again in a new batch.'),
   result_anomalies_total: counter(
-    'Result rows that did not match: counted, never published.',
+    'Anomalies of result files. Such rows are counted, but never published.',
     ['pipeline', 'kind'],
     { kind: ['duplicate', 'malformed', 'forged', 'missing', 'unreadable'] },
   ),
@@ -164,7 +177,7 @@ export const METRICS = {
     ['pipeline', 'reason'],
   ),
   control: gauge(
-    'Owned shards of a pipeline that an operator has paused or drained: paused, draining, drained (docs/control.md).',
+    "Owned shards by the state of an operator's command: paused, draining, drained (docs/control.md).",
     ['pipeline', 'state'],
   ),
   transactions_total: counter('Kafka transactions, by outcome.', ['pipeline', 'outcome']),
@@ -175,7 +188,7 @@ export const METRICS = {
 
   // ── The Content Review Service ───────────────────────────────────────────────────────────────
   http_requests_total: counter(
-    'Requests to the service and its storage; protocol: a success that violates the contract.',
+    'Requests to the service and its storage. Code protocol: a successful response that violates the API contract.',
     ['operation', 'code'],
   ),
   http_retries_total: counter('Retried requests, by cause.', ['operation', 'reason']),
@@ -190,21 +203,16 @@ export const METRICS = {
     'Requests to the schema registry, by HTTP status or cause of failure.',
     ['operation', 'code'],
   ),
-  schema_registry_request_duration_seconds: histogram(
-    'Duration of one request to the schema registry.',
-    REQUEST_SECONDS,
-    ['operation'],
-  ),
 
   // ── The process ──────────────────────────────────────────────────────────────────────────────
   memory_budget_bytes: gauge('Budget for buffers, sealed bodies and result chunks.', []),
   memory_used_bytes: gauge('Used part of the budget.', []),
   kafka_silent_seconds: gauge(
-    'Time since the first request that no Kafka broker has answered since; 0 while one responds.',
+    'Time for which no Kafka broker has responded although requests were sent; 0 while one responds.',
     [],
   ),
   kafka_tls_certificate_expiry_timestamp_seconds: gauge(
-    'Expiry of the first certificate to expire on the connections to Kafka.',
+    'Earliest expiry of a certificate on the connections to Kafka.',
     ['certificate'],
   ),
   log_lines_dropped_total: counter(
@@ -212,7 +220,7 @@ export const METRICS = {
     [],
   ),
   loops: gauge('Loops of the engine by state; /livez names the stuck ones.', ['state']),
-  ready: gauge('1 while a readiness condition holds, else 0; /readyz has the reason.', [
+  ready: gauge('1 while a readiness condition is met, else 0; /readyz has the reason.', [
     'condition',
   ]),
   build_info: gauge('Always 1; the labels name the versions.', ['version', 'node']),

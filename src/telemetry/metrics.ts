@@ -11,8 +11,8 @@ interface PromMetricsOptions {
   /** Version of the connector, for `build_info`. */
   readonly version: string;
   /**
-   * Includes Node's own metrics (default true). They keep a GC observer and an
-   * event-loop monitor running for the life of the process.
+   * Includes Node's own metrics (default true). They keep a GC observer and an event-loop monitor
+   * running as long as the process.
    */
   readonly nodeMetrics?: boolean;
 }
@@ -25,7 +25,7 @@ interface SeriesValue {
 
 /**
  * Metrics port over prom-client, with a registry of its own. A name, a kind, a label or a number
- * that does not match metric-list.ts is a bug, so it throws a TypeError instead of making a series.
+ * that does not match metric-list.ts is a bug, so a TypeError is thrown and no series is created.
  */
 export class PromMetrics implements Metrics {
   readonly #registry = new Registry();
@@ -39,7 +39,7 @@ export class PromMetrics implements Metrics {
     this.set('build_info', { version, node: process.version }, 1);
   }
 
-  /** Creates the counters of a pipeline whose label values are known beforehand, at 0. */
+  /** Sets to 0 the counters of a pipeline whose label values are known in advance. */
   startPipeline(pipeline: string): void {
     for (const [name, [{ kind, labels, startsWith = {} }]] of this.#metrics) {
       if (kind !== 'counter' || !labels.includes('pipeline')) continue;
@@ -118,7 +118,7 @@ export class PromMetrics implements Metrics {
   }
 }
 
-/** State of prom-client's histogram. */
+/** Internal state of prom-client's histogram. */
 interface HistogramState {
   readonly upperBounds: readonly number[];
   readonly hashMap: Readonly<Record<string, HistogramSeries>>;
@@ -132,8 +132,8 @@ interface HistogramSeries {
 }
 
 /**
- * Repeats an observation in one step: thousands of calls of `observe`, one per decision, took 2 % of
- * the processor time.
+ * Repeats an observation in one step. A call of `observe` for each decision took 2 % of the
+ * processor time.
  */
 function repeat(
   { hashMap, upperBounds }: HistogramState,

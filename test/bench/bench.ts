@@ -2,10 +2,9 @@
  * `npm run bench`: how much of the bare client's speed is left when everything the connector promises is done. One run, one broker,
  * the same records, rounds in turn; figures are ratios and medians, because machines are noisy.
  *
- *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, constant input, and latency
- *   npm run bench -- --table [--only TEXT]         other loads
- *   npm run bench -- --steady RUNS                 runs of a minute each at a constant input of 10,000 records a second
- *   npm run bench -- --two                         two processes on one topic against one
+ *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, and latency
+ *   npm run bench -- --table                       other loads
+ *   npm run bench -- --lanes SECONDS               delay of 50 live events a second beside an archive of a million
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -15,6 +14,7 @@ import { startKafka } from '../../dev/kafka/start.ts';
 import { TestKafka } from '../support/kafka/kafka.ts';
 import { median } from '../support/process-time.ts';
 import { realisticEvents } from './events.ts';
+import { measureLanes } from './lanes.ts';
 import { measureLatency } from './latency.ts';
 import { type Load, writeAll } from './load.ts';
 import {
@@ -25,25 +25,18 @@ import {
   type Round,
 } from './rounds.ts';
 import { measureScenarios } from './scenarios.ts';
-import { steadyRun } from './steady.ts';
 
 const { values } = parseArgs({
   options: {
     records: { type: 'string', default: '800000' },
     rounds: { type: 'string', default: '5' },
     table: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-    steady: { type: 'string' },
-    two: { type: 'boolean', default: false },
+    lanes: { type: 'string' },
   },
 });
 const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
-const STEADY_SECONDS = 60;
-const STEADY_PER_SECOND = 10_000;
-/** Processor share of each of two processes, small enough for the machine to run both. */
-const SHARE = 0.25;
 
 /** The connector is started as the first line of src/cli/main.ts does it. */
 const SETUP: Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> = {
@@ -67,11 +60,8 @@ async function withBroker(): Promise<void> {
   const kafka = new TestKafka(cluster.brokers);
   print(`Node ${process.version}, ${availableParallelism()} processors`);
   try {
-    if (values.table) await measureScenarios(kafka, directory, SETUP.connector, values.only, print);
-    else if (values.steady !== undefined)
-      for (let run = 1; run <= Number(values.steady); run++)
-        await steadyRound(kafka, directory, STEADY_PER_SECOND);
-    else if (values.two) await compareTwo(kafka, directory);
+    if (values.table) await measureScenarios(kafka, directory, SETUP.connector, print);
+    else if (values.lanes !== undefined) await compareLanes(kafka, directory, Number(values.lanes));
     else await compareBare(kafka, directory);
   } finally {
     await kafka.close();
@@ -116,11 +106,6 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   print(
     `medians of ${ROUNDS} rounds: ${ratiosOf(rounds, bare)}, ${median(rounds.map(({ cpuUs }) => cpuUs)).toFixed(1)} µs an item, highest peak RSS ${peak} MiB, first decision ${first.toFixed(2)} s after the start of the process`,
   );
-  await steadyRound(
-    kafka,
-    directory,
-    Math.round(median(rounds.map(({ perSecond }) => perSecond)) * 0.5),
-  );
   const setup = { ...SETUP, reviewMs: 500, pipeline: { review: {} } };
   const { medianMs, p99Ms } = await measureLatency(kafka, directory, setup, load);
   print(
@@ -128,43 +113,21 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   );
 }
 
-async function steadyRound(kafka: TestKafka, directory: string, perSecond: number): Promise<void> {
-  const steady = await steadyRun(kafka, directory, SETUP, mainLoad(), perSecond, STEADY_SECONDS);
-  const unsettled = [steady.unsettledFirst, steady.unsettledLast].map(Math.round);
-  const resident = [steady.residentFirst, steady.residentLast].map(Math.round);
-  print(
-    `${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; first and last third: ${unsettled.join(' and ')} unsettled, ${resident.join(' and ')} MiB`,
-  );
-}
-
-async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {
-  const load = mainLoad();
-  const compare = async (share: number): Promise<number> => {
-    const measure = async (replicas: number) => {
-      const topic = await kafka.createTopic('content', { partitions: PARTITIONS });
-      const fill = () => writeAll(kafka.brokers, topic, load);
-      return await connectorRound(kafka, directory, {
-        ...SETUP,
-        topic,
-        records: RECORDS,
-        share,
-        replicas,
-        fill,
-      });
-    };
-    const [one, two] = [await measure(1), await measure(2)];
-    const said = ({ steadyPerSecond, machineBusy }: ConnectorRound) =>
-      `${Math.round(steadyPerSecond)}/s with ${Math.round(machineBusy * 100)} % of all processors in use`;
-    const ratio = two.steadyPerSecond / one.steadyPerSecond;
-    print(`  one process ${said(one)}; two ${said(two)}; ratio ${ratio.toFixed(2)}`);
-    return ratio;
-  };
-  print('as fast as the machine allows');
-  await compare(1);
-  print(`each process gets ${SHARE} of a processor`);
-  const ratios: number[] = [];
-  for (let round = 1; round <= ROUNDS; round++) ratios.push(await compare(SHARE));
-  print(`two processes against one, median of ${ROUNDS} rounds: ${median(ratios).toFixed(2)}`);
+async function compareLanes(kafka: TestKafka, directory: string, seconds: number): Promise<void> {
+  for (const lanes of [{ live: { types: ['live'], share: 0.5 } }, {}]) {
+    const pipeline = { batch: { types: { live: { maxAge: '2s' } } }, lanes, review: {} };
+    const setup = { ...SETUP, reviewMs: 1_000, pipeline };
+    const { medianMs, p99Ms, decided, archivePerSecond } = await measureLanes(
+      kafka,
+      directory,
+      setup,
+      seconds,
+    );
+    const how = Object.keys(lanes).length === 0 ? 'without lanes' : 'with a lane for live events';
+    print(
+      `${how}: live events p50 ${Math.round(medianMs)} ms, p99 ${Math.round(p99Ms)} ms, ${decided} decided; archive ${Math.round(archivePerSecond)}/s`,
+    );
+  }
 }
 
 /** Medians of the rounds' own ratios: what disturbs one round disturbs both sides of it. */

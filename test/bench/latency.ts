@@ -27,8 +27,8 @@ export async function measureLatency(
     kafka,
     directory,
     { ...setup, topic, records: 0 },
-    async (stack, replicas) => {
-      await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
+    async (stack, replica) => {
+      await replica.logged('owns the shard');
       const reader = new TopicReader(kafka.brokers, stack.topics.decisions);
       /** First sighting of a batch's decisions and their number, by batch. */
       const readable = new Map<string, { atMs: number; decisions: number }>();

@@ -3,10 +3,9 @@
 import { varintSize, writeVarint } from '../../packages/client/src/base/varint.ts';
 import { sizeOfRecord, writeRecord } from '../../src/core/bytes/record-bytes.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
-import { crc32c } from '../../src/kafka/records/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { BatchRefused, RawProducer } from '../support/kafka/raw-producer.ts';
-import { CODECS, type Codec } from '../support/kafka/record-batches.ts';
+import { CODECS, type Codec, rawBatch } from '../support/kafka/record-batches.ts';
 import type { RecordOf } from './events.ts';
 
 export interface Load {
@@ -90,20 +89,10 @@ function encode(records: readonly OutgoingRecord[], codec: Codec): Buffer {
     writeRecord(record, bytes, writeVarint(bytes, delta, at));
     return bytes;
   });
-  const packed = pack(Buffer.concat(bodies));
-  const batch = Buffer.concat([Buffer.alloc(61), packed]);
-  const now = BigInt(Date.now());
-  batch.writeInt32BE(batch.length - 12, 8);
-  batch.writeInt32BE(-1, 12);
-  batch.writeInt8(2, 16);
-  batch.writeInt16BE(code, 21);
-  batch.writeInt32BE(records.length - 1, 23);
-  batch.writeBigInt64BE(now, 27);
-  batch.writeBigInt64BE(now, 35);
-  batch.writeBigInt64BE(-1n, 43);
-  batch.writeInt16BE(-1, 51);
-  batch.writeInt32BE(-1, 53);
-  batch.writeInt32BE(records.length, 57);
-  batch.writeUInt32BE(crc32c(batch, 21), 17);
-  return batch;
+  return rawBatch({
+    packed: pack(Buffer.concat(bodies)),
+    attributes: code,
+    count: records.length,
+    lastDelta: records.length - 1,
+  });
 }

@@ -73,12 +73,11 @@ export async function scenarios(registryUrl: string): Promise<readonly Scenario[
   ];
 }
 
-/** Measures the scenarios whose names contain `only`. @param connector arguments of node */
+/** @param connector arguments of node */
 export async function measureScenarios(
   kafka: TestKafka,
   directory: string,
   connector: readonly string[],
-  only: string,
   print: (text: string) => void,
 ): Promise<void> {
   const registry = await startRegistry();
@@ -86,7 +85,6 @@ export async function measureScenarios(
     print('| load | items/s | µs an item | MiB | first decision, s |');
     print('|---|---|---|---|---|');
     for (const { name, load, reviewMs = 0, ...rest } of await scenarios(registry.url)) {
-      if (!name.includes(only)) continue;
       const topic = await kafka.createTopic('content', { partitions: load.partitions });
       await writeAll(kafka.brokers, topic, load);
       const setup = {

@@ -17,8 +17,6 @@ test('the promise holds while replicas and the service are killed', async (t) =>
   });
   t.diagnostic(report.text);
   assert.deepEqual(report.violations, []);
-  const [, oldest] = /due for at most ([\d.]+) s/.exec(report.text) ?? [];
-  assert.ok(Number(oldest) <= 60, `${oldest} s: a kill may cost the session timeout and 30 s`);
   for (const { kind, lost, twice, records } of report.pipelines) {
     assert.equal(lost + twice, 0, kind);
     assert.ok(records > 20, `${records} records of ${kind}`);

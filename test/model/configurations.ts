@@ -17,10 +17,7 @@ export interface Configuration {
   readonly slots: number;
   /** Deviations from the rules of the connector. */
   readonly rules: Partial<Rules>;
-  /** false: safety only, which takes much less memory. */
-  readonly live?: false;
-  /** undefined: too large to have been counted here. */
-  readonly expected: Expected | undefined;
+  readonly expected: Expected;
 }
 
 const TWO_JOBS = 'I1: two live jobs name one offset';
@@ -71,43 +68,6 @@ export const DESIGN: readonly Configuration[] = [
     { command: 'pause', spoilsCommand: true },
     [313_531, 2_812_305, 4_562],
   ),
-];
-
-/**
- * By command: configurations that `DESIGN` contains, and the same for more records and more batches.
- * The first three take seconds, the next ones minutes, those of four records hours.
- *
- * - `design-2-types`: `design-2-refused-types` has all of its steps, and `design-reset` checks the
- *   same records for liveness, with three batches.
- * - `design-drain-dead-letter`: `design-spoilt-drain` has all of its steps, with two batches.
- * - `design-pause`: `design-spoilt-pause` has all steps of a pause with one record that decodes,
- *   `design-drain` those of a shard that takes nothing in, with two. Neither has a pause while two
- *   batches are under way.
- */
-export const LARGE: readonly Configuration[] = [
-  design('design-drain-dead-letter', 'A0.X0', 3, { command: 'drain' }, [71_631, 606_737, 1_184]),
-  design('design-2-types', 'A0.B0', 4, {}, [135_105, 1_285_923, 264]),
-  design('design-pause', 'A0.B0', 2, { command: 'pause' }, [755_423, 7_212_133, 1_576]),
-  design('design-2-drain', 'A0.B0', 3, { command: 'drain' }, [808_499, 8_017_827, 1_576]),
-  design('design-2-pause', 'A0.A0', 3, { command: 'pause' }, [2_703_647, 27_332_385, 1_740]),
-  design('design-3', 'A0.A0.B0', 2, {}, [1_106_721, 9_952_223, 488]),
-  design('design-3-two-partitions', 'A0.B1.A1', 2, {}, [1_118_833, 10_085_339, 440]),
-  design('design-3-four-batches', 'A0.A0.B0', 4, {}, undefined),
-  design('design-4-dead-letter', 'A0.X0.B0.A0', 3, { readsDuringTransactions: false }, undefined),
-  {
-    ...design('design-4', 'A0.B0.A0.B0', 3, { readsDuringTransactions: false }, undefined),
-    live: false,
-  },
-  {
-    ...design(
-      'design-4-two-partitions',
-      'A0.B1.A1.B0',
-      3,
-      { readsDuringTransactions: false },
-      undefined,
-    ),
-    live: false,
-  },
 ];
 
 /** A rule taken away: what goes wrong then. */
@@ -194,15 +154,14 @@ function design(
   records: string,
   slots: number,
   rules: Partial<Rules>,
-  counts: Counts | undefined,
+  [states, transitions, done]: Counts,
 ): Configuration {
-  const [states = 0, transitions = 0, done = 0] = counts ?? [];
   return {
     name,
     records,
     slots,
     rules,
-    expected: counts && { found: 'live', states, transitions, done },
+    expected: { found: 'live', states, transitions, done },
   };
 }
 

@@ -1,21 +1,20 @@
 /**
- * Runs the model by hand: `npm run model -- [--trace] [names]`. Without names everything that is small; `large` adds what takes
- * minutes to hours. Prints a line for each configuration; ends with status 1 when one does not find what it must.
+ * Runs the model by hand: `npm run model -- [--trace] [names]`. Without names everything. Prints a
+ * line for each configuration; ends with status 1 when one does not find what it must.
  */
-import { COUNTEREXAMPLES, type Configuration, DESIGN, LARGE } from './configurations.ts';
+import { COUNTEREXAMPLES, type Configuration, DESIGN } from './configurations.ts';
 import { describe } from './invariants.ts';
 import { runConfiguration, unexpected } from './run.ts';
 
-const ALL = [...DESIGN, ...COUNTEREXAMPLES, ...LARGE];
+const ALL = [...DESIGN, ...COUNTEREXAMPLES];
 
 function chosen(names: readonly string[]): readonly Configuration[] {
-  if (names.length === 0) return [...DESIGN, ...COUNTEREXAMPLES];
+  if (names.length === 0) return ALL;
   return names.flatMap((name) => {
-    if (name === 'large') return LARGE;
     const found = ALL.filter((configuration) => configuration.name === name);
     if (found.length === 0)
       throw new Error(
-        `no configuration "${name}": give large, or of ${ALL.map((one) => one.name).join(' ')}`,
+        `no configuration "${name}": give some of ${ALL.map((one) => one.name).join(' ')}`,
       );
     return found;
   });

@@ -18,10 +18,8 @@ export function ownerSteps(model: Model, i: number): void {
     );
   }
   const busy = now.of(i, s.TRANSACTION) !== s.NO_TRANSACTION;
-  if (rules.readsDuringTransactions || !busy) {
-    if (takesIn(model, i)) intakeSteps(model, i);
-    if (rules.rewinds === 'apart') rewindSteps(model, i);
-  }
+  if (takesIn(model, i)) intakeSteps(model, i);
+  if (rules.rewinds === 'apart') rewindSteps(model, i);
   for (let c = 0; c < now.slots; c++) {
     if (now.isFree(c)) continue;
     uploadSteps(model, i, c);

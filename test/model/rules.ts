@@ -39,8 +39,6 @@ export interface Rules {
   readonly keepsStateWithoutShard: boolean;
   /** Records that decode may end as dead letters before they are in a job, as those of a type do that the service refuses. */
   readonly deadLettersRefusedTypes: boolean;
-  /** Intake reads while a transaction is under way; false makes the state space smaller. */
-  readonly readsDuringTransactions: boolean;
   /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` leaves the watermarks alone. */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
   /** Command that an operator gives once, and ends: nothing is taken in, and with `pause` no job begins either. */
@@ -76,7 +74,6 @@ export const RULES: Rules = {
   seeksAtJoin: true,
   keepsStateWithoutShard: true,
   deadLettersRefusedTypes: false,
-  readsDuringTransactions: true,
   reset: 'none',
   command: 'none',
   claimReadsCommand: true,

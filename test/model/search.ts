@@ -18,14 +18,7 @@ export type Outcome =
       readonly found: 'live';
       readonly states: number;
       readonly transitions: number;
-      readonly depth: number;
       readonly done: number;
-    }
-  | {
-      readonly found: 'safe';
-      readonly states: number;
-      readonly transitions: number;
-      readonly depth: number;
     }
   | {
       readonly found: 'violation';
@@ -33,41 +26,23 @@ export type Outcome =
       readonly states: number;
       readonly trace: Trace;
     }
-  | {
-      readonly found: 'stuck';
-      readonly states: number;
-      readonly stuck: number;
-      readonly trace: Trace;
-    }
-  | { readonly found: 'limit'; readonly states: number; readonly depth: number };
+  | { readonly found: 'stuck'; readonly states: number; readonly trace: Trace };
 
 export interface SearchOptions {
-  /** Also check liveness, which keeps every transition. */
-  readonly live?: boolean;
-  readonly maxStates?: number;
   /** Called now and then with how many states were explored, and how many are known. */
   readonly onProgress?: (explored: number, known: number) => void;
 }
 
 const PROGRESS_EVERY = 1 << 20;
 
-export function search(
-  model: Model,
-  { live = true, maxStates = 400_000_000, onProgress }: SearchOptions = {},
-): Outcome {
+export function search(model: Model, { onProgress }: SearchOptions = {}): Outcome {
   const states = new StateSet(model);
   const fair = new Edges();
   let transitions = 0;
-  let depth = 0;
-  let layerEnd = 1;
   let broken: { what: string; label: string; end: State } | undefined;
   states.add(model.initial(), NOBODY);
   const current = new State(model.scenario.slots);
   for (let id = 0; id < states.size; id++) {
-    if (id === layerEnd) {
-      depth++;
-      layerEnd = states.size;
-    }
     states.read(id, current);
     expand(model, current, (next, isFair, violation, label) => {
       transitions++;
@@ -82,31 +57,28 @@ export function search(
         broken = { what, label: label(), end };
         return;
       }
-      if (live && isFair && to !== id) fair.push(to);
+      if (isFair && to !== id) fair.push(to);
     });
     if (broken !== undefined) {
       const { what, label, end } = broken;
       const trace = { steps: [...stepsTo(model, states, id), label], end };
       return { found: 'violation', what, states: states.size, trace };
     }
-    if (live) fair.endRow();
+    fair.endRow();
     if (id % PROGRESS_EVERY === PROGRESS_EVERY - 1) onProgress?.(id + 1, states.size);
-    if (states.size > maxStates) return { found: 'limit', states: states.size, depth };
   }
-  if (!live) return { found: 'safe', states: states.size, transitions, depth };
   states.forgetIndex();
-  const { stuck, nearest, done } = settlesFrom(model, states, fair);
+  const { nearest, done } = settlesFrom(model, states, fair);
   if (nearest !== undefined) {
     const end = new State(model.scenario.slots);
     states.read(nearest, end);
     return {
       found: 'stuck',
       states: states.size,
-      stuck,
       trace: { steps: stepsTo(model, states, nearest), end },
     };
   }
-  return { found: 'live', states: states.size, transitions, depth, done };
+  return { found: 'live', states: states.size, transitions, done };
 }
 
 /** Backwards from the settled states over fair steps. */
@@ -114,7 +86,7 @@ function settlesFrom(
   model: Model,
   states: StateSet,
   fair: Edges,
-): { stuck: number; nearest: number | undefined; done: number } {
+): { nearest: number | undefined; done: number } {
   const { size } = states;
   const { starts, sources } = fair.reversed(size);
   const reaches = new Uint8Array(size);
@@ -138,7 +110,7 @@ function settlesFrom(
     }
   }
   const first = reaches.indexOf(0);
-  return { stuck: size - queued, nearest: first === -1 ? undefined : first, done };
+  return { nearest: first === -1 ? undefined : first, done };
 }
 
 function stepsTo(model: Model, states: StateSet, id: number): string[] {

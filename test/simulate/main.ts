@@ -3,27 +3,22 @@
  *
  *   npm run simulate -- --seeds 10000 [--from 1] [--jobs 2] [--kind import]
  *   npm run simulate -- --seed 4711            one history, with its trace
- *   npm run simulate -- --replay history.json  one that was cut down and kept
  *
  * Exit code: 0 nothing found, 1 a rule was broken, 2 the command line was wrong.
  */
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { play } from '../support/engine/simulation/history.ts';
 import { SIMULATED_KINDS, type SimulatedKind } from '../support/engine/simulation/kinds.ts';
 import { planOf } from '../support/engine/simulation/plan.ts';
-import { readScript, type Script } from '../support/engine/simulation/script.ts';
 import { WEAKENED } from '../support/engine/simulation/search/weakened.ts';
-import { replay } from './replay.ts';
 import { search } from './search.ts';
 
 const USAGE = `usage: npm run simulate -- --seeds N [--from S] [--jobs J] [--kind KIND] [--weaken RULE]
        npm run simulate -- --seed S [--kind KIND] [--weaken RULE]
-       npm run simulate -- --replay FILE [--weaken RULE]
 
   --seeds N      play the histories of N seeds, from --from on (default 1), on --jobs threads (default: one per core)
   --seed S       play one history and print its trace
-  --replay FILE  play the script in FILE and print its trace
   --kind KIND    ${SIMULATED_KINDS.join(', ')}; default: the seed draws it
   --weaken RULE  take a rule of the protocol away first: the simulation must then find something. One of:
 ${Object.keys(WEAKENED)
@@ -32,7 +27,8 @@ ${Object.keys(WEAKENED)
 `;
 
 interface Command {
-  readonly one?: Script;
+  /** Seed of one history. */
+  readonly one?: number;
   readonly seeds: number;
   readonly from: number;
   readonly jobs: number;
@@ -47,16 +43,12 @@ function readCommand(): Command | undefined {
       from: { type: 'string', default: '1' },
       jobs: { type: 'string', default: String(availableParallelism()) },
       seed: { type: 'string' },
-      replay: { type: 'string' },
       weaken: { type: 'string' },
       kind: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
   });
-  if (
-    values.help === true ||
-    [values.seeds, values.seed, values.replay].filter((one) => one !== undefined).length !== 1
-  )
+  if (values.help === true || (values.seeds === undefined) === (values.seed === undefined))
     return undefined;
   if (values.weaken !== undefined && !Object.hasOwn(WEAKENED, values.weaken))
     throw new Error(`there is no rule "${values.weaken}"`);
@@ -70,11 +62,18 @@ function readCommand(): Command | undefined {
   if (kind !== values.kind) throw new Error(`there is no kind "${values.kind}"`);
   const rest = { from: whole('from', 0), jobs: whole('jobs', 1), weaken: values.weaken, kind };
   if (values.seeds !== undefined) return { ...rest, seeds: whole('seeds', 1) };
-  const one =
-    values.replay === undefined
-      ? planOf(whole('seed', 0), kind)
-      : readScript(readFileSync(values.replay, 'utf8'));
-  return { ...rest, seeds: 1, one };
+  return { ...rest, seeds: 1, one: whole('seed', 0) };
+}
+
+/** Prints the trace of one history. @returns the exit code */
+async function playOne(seed: number, { kind, weaken }: Command): Promise<number> {
+  const trace = (line: string) => process.stdout.write(`${line}\n`);
+  const weakened = weaken === undefined ? undefined : WEAKENED[weaken];
+  const report = await play(planOf(seed, kind), { weakened, trace });
+  const { violation, records, settledMs } = report;
+  const settled = `${records} records, settled ${settledMs / 1000} s after the last fault`;
+  trace(`\nhistory ${seed}: ${violation === undefined ? settled : `breaks ${violation.message}`}`);
+  return violation === undefined ? 0 : 1;
 }
 
 async function main(): Promise<number> {
@@ -88,7 +87,7 @@ async function main(): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
-  return command.one === undefined ? search(command) : replay(command.one, command.weaken);
+  return command.one === undefined ? search(command) : playOne(command.one, command);
 }
 
 process.exitCode = await main();

@@ -1,13 +1,6 @@
-/** Many histories, on all cores: progress, a summary of what happened in them, and the first that breaks a rule, cut down. */
-import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { play } from '../support/engine/simulation/history.ts';
+/** Many histories, on all cores: progress, a summary of what happened in them, and those that break a rule. */
 import type { SimulatedKind } from '../support/engine/simulation/kinds.ts';
-import type { Script } from '../support/engine/simulation/script.ts';
 import { playAll, type Tally } from '../support/engine/simulation/search/pool.ts';
-import { shrink } from '../support/engine/simulation/search/shrink.ts';
-import { WEAKENED } from '../support/engine/simulation/search/weakened.ts';
 
 const PROGRESS_MS = 5_000;
 /** Failing seeds that are named; after so many the search ends. */
@@ -54,10 +47,7 @@ export async function search({ seeds, from, jobs, weaken, kind }: SearchOptions)
   });
   process.stdout.write(`${line(tally)}\n`);
   printSummary(tally);
-  const [first] = tally.found;
-  if (first === undefined) return 0;
-  await printShrunk(first.script, weaken, weakened);
-  return 1;
+  return tally.found.length === 0 ? 0 : 1;
 }
 
 function printSummary({ records, settledMs, faults, coverage }: Tally): void {
@@ -72,22 +62,4 @@ function printSummary({ records, settledMs, faults, coverage }: Tally): void {
     for (const [name, count] of Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)))
       process.stdout.write(`  ${String(count).padStart(9)}  ${name}\n`);
   }
-}
-
-async function printShrunk(
-  script: Script,
-  weaken: string | undefined,
-  again: string,
-): Promise<void> {
-  const weakened = weaken === undefined ? undefined : WEAKENED[weaken];
-  process.stdout.write(`\ncutting history ${script.seed} down ...\n`);
-  const { script: small, plays } = await shrink(script, { weakened });
-  const file = path.join(tmpdir(), `history-${script.seed}.json`);
-  writeFileSync(file, `${JSON.stringify(small, null, 1)}\n`);
-  const { violation } = await play(small, { weakened });
-  const strikes = small.strikes?.length ?? 0;
-  process.stdout.write(
-    `after ${plays} plays: ${small.events.length} events and ${strikes} faults break ${violation?.message}\n${JSON.stringify(small)}\n` +
-      `  npm run simulate -- --replay ${file}${again}\n`,
-  );
 }

@@ -1,6 +1,5 @@
 /** Processor time and memory of a running process, from the operating system: all threads, V8's helpers included. */
 import { readFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 
 /** User and system time in seconds; counted in ticks of 10 ms. */
 export function cpuSecondsOf(pid: number): number {
@@ -13,17 +12,6 @@ export function cpuSecondsOf(pid: number): number {
 export function residentMiBOf(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
-}
-
-/** Time of all processors since the machine's start, ms: busy, and in all. */
-export function machineTimes(): { readonly busy: number; readonly all: number } {
-  let [busy, all] = [0, 0];
-  for (const { times } of cpus()) {
-    const sum = times.user + times.nice + times.sys + times.irq;
-    busy += sum;
-    all += sum + times.idle;
-  }
-  return { busy, all };
 }
 
 export const median = (numbers: readonly number[]): number =>

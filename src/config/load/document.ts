@@ -14,13 +14,13 @@ import {
 } from 'yaml';
 import { type ConfigProblem, formatPath, type Path, type Position } from './problem.ts';
 
-/** The parser looks through the document for each of them. */
+/** Maximum number of aliases, since the parser searches the document for each of them. */
 const MAX_ALIASES = 200;
 
-/** Remedies for mistakes that the parser names in the terms of its grammar. */
+/** Remedies for mistakes that the parser describes in terms of its grammar. */
 const REMEDIES: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY:
-    'a second "key: value" in one line: put it in a line of its own, or put quotes around a text with a colon',
+    'a second "key: value" on one line: put it on a line of its own, or put quotes around a text with a colon',
   BAD_INDENT: 'the indentation does not match the lines around it',
   MISSING_CHAR: 'a quote, a bracket, a comma or a colon is missing here or in the lines before',
 };
@@ -32,7 +32,7 @@ export function parseYaml(text: string) {
     lineCounter,
     prettyErrors: false,
     merge: true,
-    // The parser compares each key with each other one.
+    // Checked below instead: the parser would compare every pair of keys.
     uniqueKeys: false,
     logLevel: 'error',
   });
@@ -47,10 +47,10 @@ export function parseYaml(text: string) {
   });
 
   const errors = [...document.errors, ...document.warnings].map(({ message, code, pos }) => {
-    // The parser's own words, up to where they begin to quote the text.
+    // The parser's message, cut before it quotes the text.
     const words = message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
     const own = words === '' ? code : `${words} (${code})`;
-    // What begins here may be a secret that the parser takes for a key.
+    // The text from here on may be a secret that the parser has mistaken for a key.
     return { at: pos[0], before: pos[0], message: REMEDIES[code] ?? own };
   });
   let aliases = 0;
@@ -64,7 +64,7 @@ export function parseYaml(text: string) {
         errors.push({
           at,
           before: at,
-          message: 'an alias without an anchor of its name before it',
+          message: 'an alias without a preceding anchor of the same name',
         });
     },
     Map(_, map) {
@@ -73,14 +73,13 @@ export function parseYaml(text: string) {
         if (!isScalar(pair.key)) continue;
         const key = String(pair.key.value);
         const at = pair.key.range?.[0] ?? 0;
-        if (known.has(key))
-          errors.push({ at, before: at + 1, message: 'the key is already there' });
+        if (known.has(key)) errors.push({ at, before: at + 1, message: 'duplicate key' });
         known.set(key, pair);
       }
       keys.set(map, known);
     },
   });
-  // Later errors mostly follow from the first one.
+  // Later errors usually follow from the first one.
   const [first] = errors.sort((one, two) => one.at - two.at);
   const problems =
     first === undefined
@@ -90,7 +89,7 @@ export function parseYaml(text: string) {
   if (problems.length === 0) {
     try {
       value = document.toJS({ maxAliasCount: 100 });
-      // Throws for a value inside itself, which could not be walked through.
+      // Throws for a value that contains itself, which could not be traversed.
       JSON.stringify(value);
     } catch {
       problems.push(problem('too many aliases, or an alias within the node it refers to', 0, []));
@@ -99,7 +98,7 @@ export function parseYaml(text: string) {
   return {
     value,
     problems,
-    /** Position of an option; for one that is not written, of the closest one around it. */
+    /** Returns the position of an option; if it is absent, of the closest option that encloses it. */
     locate(path: Path): Position | undefined {
       let node = document.contents as Node | null;
       let offset = node?.range?.[0];
@@ -119,8 +118,8 @@ export function parseYaml(text: string) {
 }
 
 /**
- * Returns the path of the last key of block style that begins before an offset. What the parser
- * takes for a key in braces may be a secret that begins with one.
+ * Returns the path of the last block-style key that begins before an offset. Keys in braces are
+ * ignored: the parser may have mistaken a secret that begins with a brace for a mapping.
  */
 function pathBefore(document: Document, offset: number): Path {
   let nodes: readonly unknown[] = [];

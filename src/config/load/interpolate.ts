@@ -1,6 +1,7 @@
 /**
- * `${NAME}` and `${NAME:-default}` in the text values of the configuration, filled in from the environment after YAML was
- * parsed: whatever a variable holds stays one text and cannot add or change options. `$${` stands for a literal `${`.
+ * Fills in `${NAME}` and `${NAME:-default}` in text values from the environment. This happens after
+ * YAML is parsed, so that the value of a variable remains one text and cannot add or change
+ * options. `$${` stands for a literal `${`.
  */
 import type { Path } from './problem.ts';
 
@@ -15,13 +16,13 @@ const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 const MALFORMED = `not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
 
-/** Fills in one text; `problem` when a variable is missing or empty, or a reference is malformed. */
+/** Fills in one text. Returns a problem if a variable is missing or empty, or a reference malformed. */
 export function interpolateText(
   text: string,
   env: NodeJS.ProcessEnv,
 ): { readonly text: string } | { readonly problem: string } {
   let problem: string | undefined;
-  // No reference ends after the last bracket. Without this cut each one would be searched to the end of the text.
+  // No reference ends after the last brace. Without this cut, each one would search the whole text.
   const closed = text.lastIndexOf('}') + 1;
   const filled = text
     .slice(0, closed)
@@ -43,7 +44,7 @@ export function interpolateText(
   return problem === undefined ? { text: filled + rest.join('${') } : { problem };
 }
 
-/** Fills in every text of a document, but no keys. A text with a problem becomes undefined. */
+/** Fills in all text values of a document, but no keys. A text with a problem becomes undefined. */
 export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const templates = new Map<string, string>();
   const problems: { path: Path; message: string }[] = [];

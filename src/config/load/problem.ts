@@ -1,13 +1,13 @@
 /** Keys of mappings and indexes of lists, from the top of the document to an option. */
 export type Path = readonly (string | number)[];
 
-/** Line and column, from 1. */
+/** Line and column, both counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** `pipelines[0].batch.maxAge`; the top itself is `(top level)`. Keys that are no plain names are quoted. */
+/** Returns a text such as `pipelines[0].batch.maxAge` or `(top level)`. Unusual keys are quoted. */
 export function formatPath(path: Path): string {
   const text = path
     .map((step) => {
@@ -19,7 +19,7 @@ export function formatPath(path: Path): string {
   return text === '' ? '(top level)' : text;
 }
 
-/** Orders paths by name, list entries by number, an option before those inside it. */
+/** Orders paths by name, list entries by index, and an option before those inside it. */
 function comparePaths(one: Path, two: Path): number {
   const differing = one.findIndex((step, index) => step !== two[index]);
   const [a, b] = [one[differing], two[differing]];
@@ -32,11 +32,11 @@ function comparePaths(one: Path, two: Path): number {
 export interface ConfigProblem extends Partial<Position> {
   /** `pipelines[0].batch.maxAge`, or `(top level)`. */
   readonly path: string;
-  /** Value found, values allowed, remedy. Never a secret. */
+  /** States the value found, the allowed values and the remedy. Never contains a secret. */
   readonly message: string;
 }
 
-/** A problem whose path is still in steps. */
+/** A problem whose path is not formatted yet. */
 export interface Finding {
   readonly path: Path;
   readonly message: string;
@@ -50,7 +50,7 @@ export class ConfigError extends Error {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
   constructor(file: string, problems: readonly ConfigProblem[]) {
-    // file:12:5, the form that editors turn into a link.
+    // Editors turn file:12:5 into a link.
     const lines = problems
       .slice(0, MAX_LISTED)
       .map(({ path, message, line, column }) =>
@@ -67,7 +67,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Sorts findings by place in the document, then by path, and adds where each is written. */
+/** Sorts findings by position in the document, then by path, and adds the positions. */
 export function toProblems(
   findings: readonly Finding[],
   locate: (path: Path) => Position | undefined,
@@ -81,6 +81,6 @@ export function toProblems(
         comparePaths(one.path, two.path),
     )
     .map(({ path, message, place }) => ({ path: formatPath(path), message, ...place }));
-  // Several pipelines may report the same one.
+  // Several pipelines may report the same problem.
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }

@@ -1,4 +1,4 @@
-/** Reads a document by the schema: each option by itself, so that every mistake is reported at once. */
+/** Reads a document by the schema, option by option, so that all mistakes are reported at once. */
 import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { type Option, OptionRefusal, type Origin, outputName, type Parsed } from '../option.ts';
 import type { Interpolated } from './interpolate.ts';
@@ -6,7 +6,7 @@ import { type Finding, formatPath, type Path } from './problem.ts';
 
 const MAX_SHOWN = 80;
 
-/** Configuration with undefined in place of each option that is wrong. */
+/** Configuration with undefined in place of each invalid option. */
 export type Draft<T> = T extends readonly (infer E)[]
   ? readonly Draft<E>[]
   : T extends object
@@ -39,7 +39,7 @@ export function readOptions<O extends Option>(
   };
 
   const read = (option: Option, given: unknown, path: Path): unknown => {
-    // A key without a value counts as not written.
+    // A key without a value counts as absent.
     const raw = given ?? undefined;
     if (option.kind === 'value') {
       const { allowed, fallback, isSecret } = option;
@@ -86,14 +86,14 @@ function unknownKey(key: string, path: Path, known: readonly string[]): string {
   return `unknown option; known ${where}: ${known.join(', ')}`;
 }
 
-/** User and password of an address, and its query or fragment: either may be a secret. */
+/** Parts of an address that may be secret: user and password, query and fragment. */
 const SECRET_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^(\s*[a-z][a-z\d+.-]*:\/\/)[^?#]*@/i, '$1[secret]@'],
   [/^\s*[\w.%+-]+:(?!\/\/)[^@]*@/, '[secret]@'],
   [/^(\s*[a-z][a-z\d+.-]*:\/\/[^?#]*[?#]).*$/is, '$1[secret]'],
 ];
 
-/** The value as written, but nothing from inside a mapping or list, and no secret parts of an address. */
+/** Returns a value as written, without contents of a mapping or list and secret parts of an address. */
 function shown(found: unknown): string {
   if (Array.isArray(found))
     return found.length === 0 ? 'an empty list' : `a list of ${found.length}`;

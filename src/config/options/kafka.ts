@@ -97,7 +97,7 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),
   requestTimeout: duration(
-    'Time for a broker to answer before the connection counts as dead.',
+    'Time for a broker to respond before the connection counts as dead.',
     '30s',
     '1s',
     '5m',
@@ -114,7 +114,7 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     username: optional(text({ help: 'User name for PLAIN and SCRAM.', ...PLAIN_TEXT })),
     password: optional(secret('Password for PLAIN and SCRAM.')),
     insecureWithoutTls: flag(
-      'Lets plain and oauthbearer send their secret unencrypted to other machines.',
+      'Allows plain and oauthbearer to send their secret unencrypted to other machines.',
       false,
     ),
     oauth,

@@ -1,9 +1,7 @@
 /** `pipelines[].source.mapping`: where the parts of an event are. */
-import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
-import { mappingSchema } from '../json-schema.ts';
-import { group, OptionRefusal, type Origin, type Value, value, written } from '../option.ts';
-import { mapOf, mapping, optional, part, text } from '../values.ts';
+import { group, OptionRefusal, type Value, value, written } from '../option.ts';
+import { mapOf, members, optional, partsSchema, text } from '../values.ts';
 
 const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (docs/mapping.md)';
 
@@ -24,11 +22,6 @@ const TYPE_PARTS = {
   otherwise: TEXT,
 };
 
-const partsSchema = (parts: Readonly<Record<string, Value<unknown>>>) =>
-  mappingSchema(
-    Object.fromEntries(Object.entries(parts).map(([name, { schema }]) => [name, schema])),
-  );
-
 export const mappingOptions = group(
   'Location of each part of an event: expressions in JMESPath (docs/mapping.md).',
   {
@@ -46,9 +39,9 @@ export const mappingOptions = group(
         if ((field === undefined) === (constant === undefined))
           throw new OptionRefusal('exactly one of field and constant');
         if (constant !== undefined && (map ?? otherwise) !== undefined)
-          throw new OptionRefusal('map and otherwise go with field');
+          throw new OptionRefusal('map and otherwise require field');
         if (map === undefined && otherwise !== undefined)
-          throw new OptionRefusal('otherwise goes with map');
+          throw new OptionRefusal('otherwise requires map');
         if (field === undefined) return { constant: constant ?? '' };
         return { field, ...(map && { map }), ...(otherwise && { otherwise }) };
       },
@@ -58,9 +51,9 @@ export const mappingOptions = group(
       'value',
       'Id of the decision to look up. value: the whole value is the id.',
     ),
-    metadata: expression('Object that the decision returns; an event may lack it.', 'metadata'),
+    metadata: expression('Object to return in the decision; optional in an event.', 'metadata'),
     expectedResult: expression(
-      'Result that the producer expects, for comparison; an event may lack it.',
+      'Result expected by the producer, for comparison; optional in an event.',
       'expected_result',
     ),
   },
@@ -68,12 +61,12 @@ export const mappingOptions = group(
 
 export const filterOption = optional(
   expression(
-    "Expression that is true for the records to process, such as status == 'public'. False or null: skipped and counted; any other result makes a dead letter.",
+    "Expression that is true for the records to process, such as status == 'public'. With false or null, a record is skipped and counted; with any other result, it becomes a dead letter.",
   ),
   'none',
 );
 
-/** Expression in a mapping, or the word: undefined in the typed configuration. */
+/** Option with an expression in a mapping, or `word`, which is undefined in the typed configuration. */
 export function fieldOr(word: string, help: string): Value<string | undefined, ''> {
   return optional(
     value({
@@ -91,35 +84,12 @@ export function fieldOr(word: string, help: string): Value<string | undefined, '
   );
 }
 
-function expression(help: string, fallback?: string): Value<string, ''> {
+/** An expression in JMESPath. */
+export function expression(help: string, fallback?: string): Value<string, ''> {
   return text({
     help,
     allowed: EXPRESSION,
     check: expressionProblem,
     ...(fallback && { fallback }),
   });
-}
-
-type PartsOf<P extends Readonly<Record<string, Value<unknown>>>> = {
-  readonly [K in keyof P]?: ReturnType<P[K]['parse']>;
-};
-
-/** Reads the members of a mapping inside an option; a key without a value counts as not written. @throws OptionRefusal */
-function members<P extends Readonly<Record<string, Value<unknown>>>>(
-  raw: unknown,
-  parts: P,
-  origin: Origin,
-): PartsOf<P> {
-  const known = Object.keys(parts);
-  const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
-    const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
-    if (option === undefined) {
-      const close = nearest(key, known);
-      throw new OptionRefusal(
-        `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
-      );
-    }
-    return entry === null || entry === undefined ? [] : [[key, part(key, option, entry, origin)]];
-  });
-  return Object.fromEntries(read) as PartsOf<P>;
 }

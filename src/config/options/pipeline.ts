@@ -6,11 +6,14 @@ import {
   duration,
   flag,
   integer,
+  mapOf,
   optional,
   several,
   share,
+  someOf,
   text,
 } from '../values.ts';
+import { lanesOption } from './lanes.ts';
 import { fieldOr } from './mapping.ts';
 import { derived, topic } from './names.ts';
 import { sourceOptions } from './source.ts';
@@ -32,11 +35,11 @@ const output = group('Decisions.', {
   includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',
-    'Key of a decision: that of its event, or the text or number that an expression finds in it (null: none).',
+    'Key of a decision. source: the key of its event. An expression yields a text, a number, or null for no key.',
   ),
   headers: several(
     text({
-      help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review they are in the upload too.',
+      help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review, the upload contains them too.',
       allowed: 'a text',
     }),
     'header names',
@@ -44,16 +47,16 @@ const output = group('Decisions.', {
   ),
 });
 
-const review = group('Following a batch at the service, and handling its failures.', {
+const review = group('How batches are followed at the service, and how failures are handled.', {
   poll: duration(
-    'Longest wait between two status requests for a batch; the first wait is half a second.',
+    'Maximum wait between two status requests for a batch. The first wait is half a second.',
     '15s',
     '10ms',
     '1h',
   ),
   maxReviewTime: duration('Maximum duration of a review.', '24h', '1s', '365d'),
   onTimeout: choice(
-    'After maxReviewTime: keep waiting (logged and counted once), or end with code review_timeout by onFailure.',
+    'After maxReviewTime: keep waiting (logged and counted once), or end the records with code review_timeout as in onFailure.',
     ['wait', 'error'],
   ),
   onRejectedType: choice(
@@ -61,19 +64,19 @@ const review = group('Following a batch at the service, and handling its failure
     ['pause', 'dead-letter'],
   ),
   pause: duration(
-    'Pause of a content type that is rejected or has five failed batches in a row, and of calls after a rejected API key; then one batch probes.',
+    'Pause of a content type after a rejection or five consecutive failed batches, and of calls after a rejected API key. Then one batch is tried.',
     '30s',
     '100ms',
     '1d',
   ),
   grace: duration(
-    'Time for which the service may not notice an upload, or not know a batch or decision (404, 410), before a new batch replaces it, or the lookup ends.',
+    'Maximum time for which the service may miss an upload, or report a batch or decision as unknown (404, 410). Then a new batch replaces it, or the lookup ends.',
     '10m',
     '1s',
     '1d',
   ),
   attempts: integer(
-    'Attempts at an item before its batch is halved, or the item ends by onFailure.',
+    'Attempts at an item before its batch is halved, or the item ends as in onFailure.',
     3,
     1,
     20,
@@ -95,7 +98,7 @@ const review = group('Following a batch at the service, and handling its failure
   columns: optional(
     several(
       text({
-        help: 'Metadata keys with a column in the uploaded files, for policies. Decisions have all metadata.',
+        help: 'Metadata keys that become columns of the uploaded files, for policies. Decisions return all metadata.',
         allowed: 'a text',
       }),
       'metadata keys',
@@ -105,21 +108,32 @@ const review = group('Following a batch at the service, and handling its failure
   ),
 });
 
+const batchLimits = {
+  maxRows: integer(
+    'Maximum number of rows; at most 100 in the first batch after a start.',
+    5_000,
+    1,
+    100_000,
+  ),
+  maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '512MiB'),
+  maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
+};
+
 const kafka = group('Tuning of the Kafka client of this pipeline.', {
   sessionTimeout: duration(
-    'Silence after which the group reassigns the shards of this instance.',
+    'Time without heartbeats after which the group reassigns the shards of this instance.',
     '30s',
     '1s',
     '30m',
   ),
   transactionTimeout: duration(
-    'Age at which the broker aborts an open transaction; at most its transaction.max.timeout.ms.',
+    "Age at which the broker aborts an open transaction; at most the broker's transaction.max.timeout.ms.",
     '60s',
     '1s',
     '15m',
   ),
   fetchMaxBytes: bytes(
-    'Maximum size of a fetch; an eighth of it per partition. A larger record is fetched alone.',
+    'Maximum size of a fetch; for each partition, an eighth of it. A larger record is fetched alone.',
     '2MiB',
     '64KiB',
     '512MiB',
@@ -138,15 +152,27 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   ),
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
-    maxRows: integer(
-      'Maximum number of rows; at most 100 in the first batch after a start.',
-      5_000,
-      1,
-      100_000,
+    ...batchLimits,
+    types: mapOf(
+      someOf(
+        'Limits of batches of these content types, in place of the general ones.',
+        batchLimits,
+      ),
+      'limits by content type, such as {chat: {maxAge: 2s}}',
     ),
-    maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '512MiB'),
-    maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
   }),
+  lanes: lanesOption,
+  quota: {
+    ...someOf(
+      'Rows that the pipeline may submit, over all replicas, each shard its part: rowsPerMinute (any 60 s), rowsPerDay (in UTC), rowsUnderReview. Used up, intake pauses with the reason quota.',
+      {
+        rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
+        rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),
+        rowsUnderReview: integer('', undefined, 1, 1_000_000_000),
+      },
+    ),
+    fallback: {},
+  },
   journal: group('The compacted topic with the state of the pipeline.', {
     topic: derived(
       topic('Topic of the journal: created if missing, checked otherwise.'),
@@ -179,9 +205,9 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
   }),
   review,
-  objective: group('Service level: metrics, alerts and dashboard compare with it.', {
+  objective: group('Service level objective for metrics, alerts and dashboard.', {
     age: duration('Age of an event by which its decision is due.', '1h', '1s', '365d'),
-    share: share('Share of decisions that must be in time.', 0.99, 0.5, 0.9999),
+    share: share('Share of decisions that must be on time.', 0.99, 0.5, 0.9999),
   }),
   kafka,
 });

@@ -1,4 +1,4 @@
-/** `service`: the Content Review Service, and the network on the way to it. */
+/** `service`: the Content Review Service, and the network between it and the connector. */
 import { problemWithExtraHeader } from '../../../packages/client/src/http/extra-headers.ts';
 import { pemFile, secret } from '../files.ts';
 import {
@@ -16,7 +16,7 @@ import { duration, integer, mapOf, optional, several, text } from '../values.ts'
 const tls = group('Certificates for https, in files as in kafka.tls.', {
   ca: several(
     pemFile(
-      'Authorities trusted for the service, the storage and the proxy, besides those of Node.js.',
+      'Authorities trusted for the service, the storage and the proxy, in addition to those of Node.js.',
       'CERTIFICATE',
     ),
     'paths of PEM files',
@@ -40,7 +40,7 @@ const transfer = group('Uploads and downloads at presigned addresses (service-se
   ),
   allowPrivate: several(
     text({
-      help: 'Hosts and networks with private addresses; link-local and cloud credential addresses only as networks.',
+      help: 'Hosts and networks that may have private addresses. Link-local and cloud credential addresses must be listed as networks.',
       allowed: 'a host or network',
       check: networkObjection,
     }),
@@ -54,7 +54,7 @@ const transfer = group('Uploads and downloads at presigned addresses (service-se
 
 export const serviceOptions = group('The Content Review Service.', {
   baseUrl: value({
-    help: 'Base address of the API (/v1/batches, …); http is allowed to this machine and to allowHttp only.',
+    help: 'Base address of the API (/v1/batches, …). http is allowed only for this machine and for allowHttp.',
     allowed: 'an https:// or http:// address without query, fragment or user',
     schema: ADDRESS,
     parse: (raw) => withoutSlash(parseAddress(raw, 'apiKey')),
@@ -71,7 +71,7 @@ export const serviceOptions = group('The Content Review Service.', {
         : undefined,
   }),
   timeout: duration(
-    'Time until a response begins, and longest silence within it; uploads have more, by their size.',
+    'Maximum time until a response begins, and maximum silence within it. Larger uploads have more time.',
     '30s',
     '10ms',
     '1h',
@@ -82,7 +82,7 @@ export const serviceOptions = group('The Content Review Service.', {
   }),
   allowHttp: several(
     text({
-      help: 'Further hosts that may be called by http, which sends API key, content and signed addresses unencrypted.',
+      help: 'Further hosts that may be called over http, which sends API key, content and signed addresses unencrypted.',
       allowed: 'a host',
       check: hostObjection,
     }),
@@ -110,6 +110,6 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
     },
     'a mapping of header names to texts, {env: NAME} or {file: PATH}',
     (name, others) =>
-      others.has(name.toLowerCase()) ? 'the name is there twice' : problemWithExtraHeader(name),
+      others.has(name.toLowerCase()) ? 'duplicate name' : problemWithExtraHeader(name),
   );
 }

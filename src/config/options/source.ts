@@ -32,7 +32,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   mapping: mappingOptions,
   filter: filterOption,
   maxContent: bytes(
-    'Largest content, or largest line of an import; a larger one becomes a dead letter.',
+    'Maximum size of the content, or of a line of an import. Larger ones become dead letters.',
     '4MiB',
     '1B',
     '1GiB',

@@ -1,9 +1,9 @@
 /**
- * Pool of reusable buffers. Memory outside the heap is expensive for the collector: each large
- * allocation brings the next full collection closer. A buffer has one owner, from `take` to `give`.
+ * Pool of reusable buffers. Without it, each large allocation outside the heap would bring the next
+ * full garbage collection closer. A buffer has one owner, from `take` to `give` or `drop`.
  */
 
-/** Smallest and largest kept buffer; the sizes are powers of two. */
+/** Smallest and largest size of a buffer that is kept. The sizes are powers of two. */
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -13,7 +13,7 @@ export class BufferPool {
   #idleBytes = 0;
   #lentBytes = 0;
 
-  /** @param maxIdleBytes limit of the bytes kept without an owner */
+  /** @param maxIdleBytes maximum total size of the buffers without an owner */
   constructor(maxIdleBytes: number) {
     this.#maxIdleBytes = maxIdleBytes;
   }
@@ -28,7 +28,7 @@ export class BufferPool {
     return this.#idleBytes;
   }
 
-  /** Returns a buffer of at least so many bytes, with an ArrayBuffer of its own. Its contents are undefined. */
+  /** Returns a buffer of at least this size, with its own ArrayBuffer and undefined contents. */
   take(bytes: number): Buffer<ArrayBuffer> {
     const size = bufferSize(bytes);
     const idle = this.#idle.get(size)?.pop();
@@ -37,12 +37,12 @@ export class BufferPool {
     return idle ?? Buffer.from(new ArrayBuffer(size));
   }
 
-  /** Returns a whole buffer of `take`, which must not be read any more. */
+  /** Takes back a whole buffer that `take` returned. Nothing may read it any more. */
   give(buffer: Buffer<ArrayBuffer>): void {
     const size = buffer.length;
     this.#lentBytes -= size;
     if (size > MOST_BYTES || this.#idleBytes + size > this.#maxIdleBytes) {
-      // Detached memory is free at once; the collector would count it until its next full collection.
+      // Frees the memory now; otherwise it would count until the next full garbage collection.
       buffer.buffer.transfer(0);
       return;
     }
@@ -52,13 +52,13 @@ export class BufferPool {
     this.#idleBytes += size;
   }
 
-  /** Leaves a buffer of `take` to the collector, because it may still be read. */
+  /** Leaves a buffer to the garbage collector, because something may still read it. */
   drop(buffer: Buffer<ArrayBuffer>): void {
     this.#lentBytes -= buffer.length;
   }
 }
 
-/** Returns the size of the buffer that `take` gives for so many bytes. */
+/** Returns the size of the buffer that `take` returns for a request of `bytes` bytes. */
 function bufferSize(bytes: number): number {
   if (bytes > MOST_BYTES) return Math.ceil(bytes);
   let size = LEAST_BYTES;

@@ -1,4 +1,4 @@
-/** Records of a transaction as bytes (record-bytes.ts): thousands of records in a few objects. */
+/** Encoded records of a transaction (record-bytes.ts): thousands of records in a few objects. */
 
 import { grown } from '../../../packages/client/src/base/grown.ts';
 import { varintSize } from '../../../packages/client/src/base/varint.ts';
@@ -15,18 +15,18 @@ import {
 
 /** Bytes of a batch before its records. */
 export const BATCH_HEADER_BYTES = 61;
-/** Attributes and timestamp delta of a record: all records of a batch have its timestamp. */
+/** Bytes of a record's attributes and timestamp delta, which is always 0 and takes one byte. */
 const RECORD_HEAD_BYTES = 2;
 
 /**
- * Returns the length written before a record in a batch.
- * @param recordBytes size of the record @param place its number in the batch, from 0
+ * Returns the value of a record's length field in a batch.
+ * @param recordBytes encoded size of the record @param place its index in the batch
  */
 export function lengthInBatch(recordBytes: number, place: number): number {
   return RECORD_HEAD_BYTES + varintSize(place) + recordBytes;
 }
 
-/** Returns the size of a record in a batch with its length; parameters as in `lengthInBatch`. */
+/** Returns the size of a record in a batch, including its length field; see `lengthInBatch`. */
 export function sizeInBatch(recordBytes: number, place: number): number {
   const length = lengthInBatch(recordBytes, place);
   return varintSize(length) + length;
@@ -38,9 +38,9 @@ export function fits(recordBytes: number, maxMessageBytes: number): boolean {
 }
 
 const LEAST_ROWS = 64;
-/** Numbers per row. */
+/** Numbers per row in `#places`. */
 const PLACES = 3;
-/** Encoded records share pieces of memory, which double up to the larger size. */
+/** Smallest and largest size of the buffers that encoded records share. */
 const LEAST_ROOM_BYTES = 1024;
 const MOST_ROOM_BYTES = 64 * 1024;
 
@@ -48,9 +48,9 @@ export class EncodedRecords {
   #length = 0;
   #bytes = 0;
   readonly #sources: Buffer[] = [];
-  /** Per row: the index of its source, its start and its end there. */
+  /** Per row: index of its source, and its start and end in that source. */
   #places = new Int32Array(LEAST_ROWS * PLACES);
-  /** Memory that `add` writes to. */
+  /** Buffer that `add` writes to. */
   #room = Buffer.alloc(0);
   #used = 0;
 
@@ -64,12 +64,12 @@ export class EncodedRecords {
     return this.#length;
   }
 
-  /** Bytes of all records together. */
+  /** Total size of the records, bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Encodes a record. @throws TypeError if a part is neither bytes nor text; nothing is added */
+  /** Encodes a record. @throws TypeError if a part is neither bytes nor text; it is not added */
   add(record: OutgoingRecord): void {
     const size = sizeOfRecord(record);
     if (this.#room.length - this.#used < size) {
@@ -118,7 +118,7 @@ export class EncodedRecords {
     for (let row = 0; row < this.#length; row++) yield this.record(row);
   }
 
-  /** Removes the records and keeps the memory for the next. */
+  /** Removes all records but keeps the memory for the next ones. */
   clear(): void {
     this.#length = 0;
     this.#bytes = 0;
@@ -159,7 +159,7 @@ export class TerminalRecords implements Coordinates {
 
   /**
    * Encodes the record that settles a source record.
-   * @throws TypeError if a part is neither bytes nor text; nothing is added
+   * @throws TypeError if a part is neither bytes nor text; the record is not added
    */
   add({ partition, offset }: SourceCoordinate, record: OutgoingRecord): void {
     this.records.add(record);
@@ -180,7 +180,7 @@ export class TerminalRecords implements Coordinates {
     return this.#coordinates[2 * row + 1] as number;
   }
 
-  /** Removes all records and keeps the memory for the next transaction. */
+  /** Removes all records but keeps the memory for the next transaction. */
   clear(): void {
     this.records.clear();
   }

@@ -1,6 +1,6 @@
 /**
- * Encoding of a record in message format v2 after its offset delta: key, value, headers. These
- * bytes do not depend on the batch, so they are written once, where the record is made.
+ * Encoding of key, value and headers of a record in message format v2: everything that follows the
+ * offset delta. It does not depend on the batch, so it is written once, when the record is created.
  */
 import { VarintReader, varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
@@ -13,7 +13,7 @@ export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecor
   return size;
 }
 
-/** Writes a record into room for `sizeOfRecord` bytes. @returns the offset of the next byte */
+/** Writes a record, which takes `sizeOfRecord` bytes. @returns the offset of the next byte */
 export function writeRecord(
   { key, value, headers = NO_HEADERS }: OutgoingRecord,
   to: Buffer,
@@ -55,7 +55,7 @@ function readerAt(bytes: Buffer, start: number): VarintReader {
   return reader;
 }
 
-/** Returns the encoded size of a key, value, or name or value of a header. @throws TypeError */
+/** Returns the encoded size of a key, a value, or a header's name or value. @throws TypeError */
 export function sizeOfPart(part: Buffer | string | null): number {
   if (part === null) return varintSize(-1);
   if (typeof part !== 'string' && !(part instanceof Uint8Array))

@@ -1,10 +1,10 @@
 /**
- * Source record as a view of the fetched bytes. Key and value become Buffers on access: of most
- * records only the place of the value is read, and the Buffers would be most of the garbage.
+ * Source record as a view of the fetched bytes. Key and value become Buffers only on access: most
+ * records need only the position of the value, and the Buffers would be most of the garbage.
  */
 import type { RecordHeaders, SourceRecord } from '../record.ts';
 
-/** Places of the parts of a record; a negative length means null. */
+/** Positions of the parts of a record in `bytes`; a negative length means null. */
 export interface RecordPlaces {
   readonly partition: number;
   readonly offset: number;
@@ -57,14 +57,14 @@ export class RecordView implements SourceRecord {
     return this.#valueLength;
   }
 
-  /** Returns the place of the value, which is not null. */
+  /** Returns the position of the value, which must not be null. */
   valuePlace(): BytePlace {
     const start = this.#valueStart;
     return { bytes: this.#bytes, start, end: start + this.#valueLength };
   }
 }
 
-/** Part of some bytes. */
+/** Range of a buffer. */
 export interface BytePlace {
   readonly bytes: Buffer;
   readonly start: number;
@@ -76,7 +76,7 @@ export function valueLengthOf(record: SourceRecord): number {
   return record instanceof RecordView ? record.valueLength : (record.value?.length ?? -1);
 }
 
-/** Returns the place of a record's value, without a Buffer of its own. */
+/** Returns the position of a record's value without creating a Buffer. */
 export function valuePlaceOf(record: SourceRecord & { readonly value: Buffer }): BytePlace {
   if (record instanceof RecordView) return record.valuePlace();
   const { value } = record;

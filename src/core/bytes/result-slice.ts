@@ -1,13 +1,13 @@
 /**
- * Rows of a part of a result file, in columns. They are made where the file is read, perhaps in
- * another thread: the columns are plain values that can be moved; a slice reads them.
+ * Rows of a part of a result file, in columns. The columns are plain values, so the thread that
+ * reads the file can transfer them to another. A slice gives access to them.
  */
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../record.ts';
 import { readRecord } from './record-bytes.ts';
 
-// Rows of the results of a job: of its result file, or of the answers about its records.
+// Rows of a job's results: from its result file, or from responses about its records.
 
-/** Properties of a terminal record that are counted; many rows share them. */
+/** Properties of a terminal record that metrics count. Many rows share one object. */
 export interface RowOutcome {
   readonly isError: boolean;
   /** Result of the review, if any. */
@@ -23,7 +23,7 @@ export interface ResultRow extends SourceCoordinate, Omit<RowOutcome, 'isError'>
 /** A row that names no source record. */
 export interface MalformedRow {
   readonly malformed: string;
-  /** True if its signature is wrong or missing. */
+  /** True if the seal of the row is wrong or missing. */
   readonly forged?: boolean;
   /** Exception class and stack frames, if the connector itself failed on the row. */
   readonly crash?: string;
@@ -36,18 +36,18 @@ export interface BrokenRow extends SourceCoordinate {
 
 /** A row that names a source record. */
 export type ItemRow = (ResultRow | BrokenRow) & {
-  /** True if the record ends only because its time is over. */
+  /** True if the record ends only because its time limit has passed. */
   readonly overdue?: boolean;
 };
 
 export type ReadRow = ItemRow | MalformedRow;
 
-/** Numbers per row: partition, offset, end of its record in the bytes, index of its outcome. */
+/** Numbers per row: partition, offset, end of its record in `bytes`, index of its outcome. */
 export const ROW_NUMBERS = 4;
 
 export interface ResultColumns {
   readonly rows: number;
-  /** ROW_NUMBERS per row, perhaps with unused room at the end. */
+  /** ROW_NUMBERS values per row; unused elements may follow. */
   readonly numbers: Float64Array<ArrayBuffer>;
   /** Terminal records (record-bytes.ts) without gaps. */
   readonly bytes: ArrayBuffer;
@@ -94,7 +94,7 @@ export class ResultSlice {
     return this.#numbers[row * ROW_NUMBERS + 2] as number;
   }
 
-  /** Returns the outcome of a row: one object for all rows of the slice with the same outcome. */
+  /** Returns the outcome of a row. Rows of the slice with the same outcome share one object. */
   outcome(row: number): RowOutcome {
     return this.#outcomes[this.#numbers[row * ROW_NUMBERS + 3] as number] as RowOutcome;
   }
@@ -104,7 +104,7 @@ export class ResultSlice {
     return readRecord(this.bytes, this.start(row));
   }
 
-  /** Yields all rows as objects: those with a record, whose parts are views, then the others. */
+  /** Yields all rows as objects: first rows with a record, whose parts are views, then `others`. */
   *[Symbol.iterator](): IterableIterator<ReadRow> {
     for (let row = 0; row < this.length; row++) {
       const { isError, result } = this.outcome(row);
@@ -119,7 +119,7 @@ export class ResultSlice {
     yield* this.others;
   }
 
-  /** Frees the memory at once, without the collector: the slice must not be read any more. Idempotent. */
+  /** Frees the memory without a garbage collection. The slice must not be read again. Idempotent. */
   release(): void {
     const { buffer } = this.bytes;
     if (!buffer.detached) buffer.transfer(0);

@@ -1,4 +1,4 @@
-/** Sink for the items of one upload: of each item it keeps only the bytes of its row. */
+/** Sink for the items of one upload, which keeps only the encoded row of each item. */
 import type { ContentItem } from '../record.ts';
 
 /** A body ready to be uploaded. */
@@ -7,29 +7,30 @@ export interface EncodedBody {
   readonly rows: number;
   /** Memory that the body occupies, bytes. A buffer of the pool may be larger than the body. */
   readonly heldBytes: number;
-  /** Gives the body's memory back to the pool: nothing may read the body any more. Repeatable. */
+  /** Returns the memory to the pool. Nothing may read the body any more. Idempotent. */
   release(): void;
-  /** Instead of `release`, where something may still read the body: its memory is left to the collector. Repeatable. */
+  /** Like `release`, but leaves the body to the garbage collector, since it may still be read. */
   drop(): void;
 }
 
 export interface RowSink {
-  /** Memory that the sink holds, bytes: buffers of the pool, and what it remembers of columns. */
+  /** Memory of the sink, bytes: buffers of the pool and data about columns. */
   readonly heldBytes: number;
-  /** Key that seals the rows of this upload, base64url; undefined for kinds without. */
+  /** Key that seals the rows of this upload, base64url; undefined for kinds without seals. */
   readonly rowKey?: string | undefined;
-  /** Writes the row of an item, whose key and headers are views of its record and must not be kept. @throws when it fails on this item; the rows before it stay as they are */
+  /** Writes the row of an item. Its key and headers are views that must not be kept. @throws if this item fails; earlier rows are unchanged */
   add(item: ContentItem): void;
   /**
-   * Puts the body together; the rows' buffers go back to the pool. Gives the event loop back now and then: a batch may have 100,000 rows.
-   * To be called once, with nothing but `release` after it. @throws never because of one item
+   * Assembles the body and returns the rows' buffers to the pool. Yields to the event loop
+   * regularly, since a batch may have 100,000 rows. Must be called once; only `release` may follow.
+   * Never throws because of one item.
    */
   finish(): Promise<EncodedBody>;
-  /** Gives the memory back without a body. Repeatable; after `finish` there is nothing to give. */
+  /** Returns the memory to the pool without a body. Idempotent; no effect after `finish`. */
   release(): void;
 }
 
-/** Row sink of a kind without uploads: it only counts the rows. */
+/** Row sink of a kind without uploads, which only counts the rows. */
 export class NoRows implements RowSink {
   readonly heldBytes = 0;
   #rows = 0;

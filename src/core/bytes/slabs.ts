@@ -2,7 +2,7 @@
  * Rows written one after the other into pooled buffers, called slabs. A row lies within one slab:
  * when a slab is full, the unfinished row moves to the next.
  *
- *   slabs.room(most);                        // at least `most` bytes are free from `at` on; the buffer may be another one now
+ *   slabs.room(most);                        // ensures that `most` bytes are free from `at` on; may replace the buffer
  *   slabs.at = write(slabs.buffer, slabs.at);
  *   …                                        // `room` again for each further part of the row
  *   slabs.endRow();                          // or `dropRow()`, after an exception
@@ -13,7 +13,7 @@
 import type { BufferPool } from './buffer-pool.ts';
 import type { EncodedBody } from './row-sink.ts';
 
-/** Slabs grow, so that a batch of one row is small and a batch of many has few slabs. */
+/** Slabs grow, so that one row takes little memory and many rows are in few slabs. */
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 128 * 1024;
 const EMPTY = Buffer.alloc(0);
@@ -21,7 +21,7 @@ const EMPTY = Buffer.alloc(0);
 /** Body in a pooled buffer. */
 type PooledBody = Omit<EncodedBody, 'rows'>;
 
-/** Returns a body of so many bytes with undefined contents, to be filled by the caller. */
+/** Returns a body of `bytes` bytes with undefined contents, to be filled by the caller. */
 export function pooledBody(pool: BufferPool, bytes: number): PooledBody {
   let buffer: Buffer<ArrayBuffer> | undefined = pool.take(bytes);
   const body = buffer.subarray(0, bytes);
@@ -38,7 +38,7 @@ export class Slabs {
   /** Offset of the next byte in `buffer`. */
   at = 0;
   readonly #pool: BufferPool;
-  /** Full slabs with the length of their rows. */
+  /** Full slabs, with the total length of their rows. */
   readonly #full: { readonly buffer: Buffer<ArrayBuffer>; readonly length: number }[] = [];
   #fullBytes = 0;
   #rowStart = 0;
@@ -53,7 +53,7 @@ export class Slabs {
     return this.#fullBytes + this.#rowStart;
   }
 
-  /** Bytes of the pool's buffers. */
+  /** Total size of the slabs, bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
@@ -84,7 +84,7 @@ export class Slabs {
     return [...full, this.buffer.subarray(0, this.#rowStart)];
   }
 
-  /** Returns all finished rows as one body, and the slabs to the pool. */
+  /** Copies all finished rows into one body and returns the slabs to the pool. */
   body(): PooledBody {
     const whole = pooledBody(this.#pool, this.length);
     let at = 0;
@@ -105,7 +105,7 @@ export class Slabs {
   #grow(most: number): void {
     const begun = this.at - this.#rowStart;
     const slab = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, this.#heldBytes));
-    // At least double: a large row with many parts is not copied for each of them.
+    // Doubles at least, so that a large row with many parts is not copied for each part.
     const next = this.#pool.take(Math.max(begun + most, 2 * begun, slab));
     this.buffer.copy(next, 0, this.#rowStart, this.at);
     this.#heldBytes += next.length;

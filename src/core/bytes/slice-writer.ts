@@ -1,4 +1,4 @@
-/** Writer of consecutive slices: terminal records go into one buffer, the other facts into columns. */
+/** Writer of consecutive slices: terminal records go into one buffer, other values into columns. */
 import { grown } from '../../../packages/client/src/base/grown.ts';
 import { attempt, internalPoison } from '../outcome/internal-error.ts';
 import type { OutgoingRecord } from '../record.ts';
@@ -27,7 +27,7 @@ export class SliceWriter {
   /** Indexes of the outcomes by status and result. */
   readonly #places = [new Map<Text, number>(), new Map<Text, number>()];
   #others: (MalformedRow | BrokenRow)[] = [];
-  /** Size of the previous slice: the next is about as large. */
+  /** Size of the previous slice, as an estimate for the next. */
   #rowsBefore = 0;
   #bytesBefore = 0;
 
@@ -36,7 +36,7 @@ export class SliceWriter {
     return this.#end;
   }
 
-  /** Returns the buffer with room for a record of so many bytes. */
+  /** Returns the buffer, with room at `end` for a record of `bytes` bytes. */
   reserve(bytes: number): Buffer {
     const room = this.#room;
     if (room !== undefined && this.#end + bytes <= room.length) return room;
@@ -61,7 +61,7 @@ export class SliceWriter {
     this.#end = end;
   }
 
-  /** Returns rows that exist as objects; see `addRow`. */
+  /** Returns a slice of the given rows; see `addRow`. */
   static sliceOf(rows: Iterable<ReadRow>): ResultSlice {
     const writer = new SliceWriter();
     for (const row of rows) writer.addRow(row);
@@ -69,8 +69,8 @@ export class SliceWriter {
   }
 
   /**
-   * Returns a slice with its records in another format, and releases the given one. A record that
-   * cannot be encoded makes a broken row.
+   * Returns a copy of a slice with its records in another format, and releases the original. A
+   * record that cannot be encoded becomes a broken row.
    */
   static encoded(
     slice: ResultSlice,
@@ -89,7 +89,7 @@ export class SliceWriter {
     return made;
   }
 
-  /** Encodes a row. A record with a part that is neither bytes nor text makes a broken row. */
+  /** Encodes a row. A record with a part that is neither bytes nor text becomes a broken row. */
   addRow(row: ReadRow): void {
     if (!('record' in row)) {
       this.#others.push(row);
@@ -105,7 +105,7 @@ export class SliceWriter {
     }
   }
 
-  /** Returns the columns and begins the next slice; undefined without rows. */
+  /** Returns the columns and starts the next slice. Returns undefined if there are no rows. */
   finish(): ResultColumns | undefined {
     if (this.#rows === 0 && this.#others.length === 0) return undefined;
     const columns = {

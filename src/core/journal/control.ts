@@ -1,7 +1,7 @@
 /**
- * Commands of an operator to the owners of all shards of a pipeline: whether it is paused or
- * drained, and what an owner has acknowledged (ADR 0030). One record in each partition of the
- * journal has the whole state.
+ * Commands of an operator to the owners of all shards of a pipeline (pause, drain, resume), and
+ * their acknowledgements (ADR 0030). One record in each partition of the journal has the whole
+ * state.
  */
 
 export const COMMANDS = ['pause', 'drain', 'resume'] as const;
@@ -10,7 +10,7 @@ export type Command = (typeof COMMANDS)[number];
 export const MAX_BY_CHARACTERS = 120;
 export const MAX_REASON_CHARACTERS = 500;
 
-/** State of a pipeline that does not run. */
+/** State of a pipeline that is paused or drained. */
 export interface Hold {
   readonly state: 'paused' | 'draining';
   /** Wall clock, ms. */
@@ -21,16 +21,16 @@ export interface Hold {
 }
 
 export interface Control {
-  /** Time of the command on the wall clock, ms, or one more than the revision before it. */
+  /** Wall clock time of the command, ms, but at least one more than the previous revision. */
   readonly revision: number;
-  /** Absent: the pipeline runs. */
+  /** Absent if the pipeline runs. */
   readonly hold?: Hold;
 }
 
-/** Promise of a shard's owner, which holds until it has read a newer revision. */
+/** Promise of a shard's owner to obey a command until it reads a newer revision. */
 export interface Acknowledgement extends Control {
   readonly atMs: number;
-  /** True if the shard is drained: no job is live, and no record is in hand. */
+  /** True if the shard is drained: it has no live job and no other record in flight. */
   readonly drained: boolean;
 }
 
@@ -43,9 +43,9 @@ export interface GivenCommand {
 }
 
 /**
- * Returns a revision that no earlier command has had, even if the record of the newest one is gone:
- * a count alone would give the revision of a lost command again. The highest number, which no
- * command reaches by itself, is followed by the time.
+ * Returns a revision that no earlier command has had, even if the newest command is lost: a plain
+ * counter would then repeat its revision. The highest safe integer, which the time never reaches,
+ * is followed by the time.
  */
 export const revisionAfter = ({ revision }: Control, nowMs: number): number =>
   revision < Number.MAX_SAFE_INTEGER ? Math.max(revision + 1, nowMs) : nowMs;
@@ -64,12 +64,12 @@ export function commanded(
   return { revision, hold: { state, atMs: nowMs, by, ...(reason !== undefined && { reason }) } };
 }
 
-/** True if a shard whose owner promises this is paused, or drained, as a hold requires. */
+/** True if the acknowledgement shows the given state; undefined means that the shard runs. */
 export const obeys = (
   { drained, hold }: Acknowledgement,
   state: Hold['state'] | undefined,
 ): boolean => (state === 'draining' ? drained : hold?.state === state);
 
-/** True if both promise the same. */
+/** True if both are equal, apart from their times. */
 export const sameAnswer = (a: Acknowledgement | undefined, b: Acknowledgement): boolean =>
   JSON.stringify({ ...a, atMs: 0 }) === JSON.stringify({ ...b, atMs: 0 });

@@ -1,6 +1,7 @@
 /**
  * A job: one remote piece of work (a batch, an import, a set of lookups) and the source records
- * that it answers for. The record is immutable; the remainder is kept apart and only shrinks.
+ * that it answers for. Its record is immutable. Its remainder is a record of its own that only
+ * shrinks.
  */
 import { OffsetSet } from '../offset-set.ts';
 import type { SourceCoordinate } from '../record.ts';
@@ -8,9 +9,9 @@ import type { SourceCoordinate } from '../record.ts';
 /** Offsets of one source partition in a job. */
 export interface JobSource {
   readonly partition: number;
-  /** Resets of the group before these records; part of their event ids. */
+  /** Number of resets of the group before these records were read; part of their event ids. */
   readonly replay: number;
-  /** Encoded; what is left of the job is in its state. */
+  /** All offsets of the job, encoded. The remainder has the unsettled ones. */
   readonly offsets: string;
 }
 
@@ -20,17 +21,19 @@ export interface JobRecord {
   readonly remoteId: string;
   readonly kind: string;
   readonly type: string;
-  /** 1 for the first submission of these items; one that the service did not review does not count. */
+  /** Name of its lane. Missing for the default lane. */
+  readonly lane?: string;
+  /** 1 for the first submission of these items. Submissions without a review do not count. */
   readonly attempt: number;
-  /** Number of times that a failing batch was halved to get here. */
+  /** Number of times that a failing batch was halved to produce this one. */
   readonly depth: number;
-  /** Batches submitted so far for the first job of this line; bounds the halving. */
+  /** Number of batches submitted so far in this line; limits the halving. */
   readonly spent: number;
   /** Id of the first job of this line; its own id for a first submission. */
   readonly root: string;
-  /** Place of the line among the submissions of its shard, increasing. */
+  /** Number of the line in its shard, in the order of first submissions. */
   readonly sequence: number;
-  /** Items, and bytes of the uploaded body. */
+  /** Number of items, and size of the uploaded body in bytes. */
   readonly count: number;
   readonly bytes: number;
   /** Wall clock, ms: creation of the remote job, and timestamps of its oldest and newest event. */
@@ -42,7 +45,7 @@ export interface JobRecord {
   readonly sources: readonly JobSource[];
 }
 
-/** Offsets by partition; a job's remainder, or any set of source records of one shard. */
+/** Set of source records of one shard, such as a job's remainder: offsets by partition. */
 export class CoordinateSet {
   readonly #partitions = new Map<number, OffsetSet>();
   #size = 0;
@@ -75,12 +78,12 @@ export class CoordinateSet {
     return true;
   }
 
-  /** Memory that the added offsets took, bytes. */
+  /** Memory that was added for the offsets, bytes; removals do not reduce it. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** Upper bound of the size of all encoded offsets: as bitmaps, or as runs of up to six bytes an offset; base64 adds a third. */
+  /** Upper bound of the encoded size, bytes. A run takes up to six bytes, and base64 adds a third. */
   get encodedBytes(): number {
     let bytes = 0;
     for (const offsets of this.#partitions.values()) {
@@ -102,7 +105,7 @@ export class CoordinateSet {
     return this.#partitions.has(partition);
   }
 
-  /** Partitions ascending, each with its offsets (live: do not change them). */
+  /** Returns the partitions, ascending, with their offsets, which the caller must not change. */
   entries(): [partition: number, offsets: OffsetSet][] {
     return [...this.#partitions].sort(([a], [b]) => a - b);
   }
@@ -134,7 +137,7 @@ export class LiveJob {
   readonly record: JobRecord;
   /** Records still to be settled. */
   readonly left: CoordinateSet;
-  /** True if the service has accepted the upload, or may have. */
+  /** True if the service has accepted the upload, or may have accepted it. */
   isUploaded: boolean;
 
   constructor(record: JobRecord, left: CoordinateSet, isUploaded = false) {
@@ -148,7 +151,7 @@ export class LiveJob {
   }
 }
 
-/** `sources` of a new job with these records. @param replayOf resets of the group before the records of a partition */
+/** Returns the `sources` of a new job. @param replayOf see JobSource */
 export const sourcesOf = (
   records: CoordinateSet,
   replayOf: (partition: number) => number,
@@ -159,7 +162,7 @@ export const sourcesOf = (
 
 type TimedCoordinate = SourceCoordinate & { readonly timestampMs: number };
 
-/** Coordinates of the records of a batch that is in no job yet, and their timestamps as far as they are needed. */
+/** Coordinates of the records of a batch that has no job yet, with the timestamps for its job. */
 export class BatchRecords extends CoordinateSet {
   /** Timestamps of the oldest and the newest record, ms; infinite without records. */
   oldestMs = Infinity;
@@ -171,10 +174,10 @@ export class BatchRecords extends CoordinateSet {
     for (const record of records) this.take(record);
   }
 
-  /** @throws Error if the record is there already */
+  /** Adds a record. @throws Error if it is already in the batch */
   take({ partition, offset, timestampMs }: TimedCoordinate): void {
     if (!this.add(partition, offset))
-      throw new Error(`record ${partition}:${offset} is in the batch already`);
+      throw new Error(`record ${partition}:${offset} is already in the batch`);
     if (timestampMs < this.oldestMs) this.oldestMs = timestampMs;
     if (timestampMs > this.newestMs) this.newestMs = timestampMs;
     if (offset > (this.#last.get(partition)?.offset ?? -1))

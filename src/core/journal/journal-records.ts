@@ -8,10 +8,11 @@
  * | `progress/<p>`  | seq; W, claimed offsets ≥ W, replay count, position, last, start  |
  * | `job/<id>`      | JobRecord                                                         |
  * | `job/<id>/left` | offsets still to be settled; whether their job was uploaded       |
- * | `control`       | what is paused or drained; written by an operator's command       |
- * | `control/ack`   | what the owner of the shard has made of it                        |
+ * | `quota`         | rows submitted in the last minute and day                         |
+ * | `control`       | whether the pipeline is paused or drained: an operator's command  |
+ * | `control/ack`   | the acknowledgement of the command by the shard's owner           |
  *
- * A transaction writes the progress of the partitions that moved, so that no record grows with the
+ * A transaction writes one progress record for each partition that moved. No record grows with the
  * number of partitions in a shard (ADR 0003).
  */
 import * as v from 'valibot';
@@ -26,10 +27,11 @@ import {
   MAX_REASON_CHARACTERS,
 } from './control.ts';
 import { CoordinateSet, type JobRecord } from './job.ts';
+import type { QuotaRecord } from './quota.ts';
 
 /** The format that this version writes, and the newest that it reads. */
 export const JOURNAL_FORMAT = 1;
-/** Maximum number of offsets of a job. They are processed one by one, so a broken record must not name more. */
+/** Maximum number of offsets of a job, since a corrupt record could name far too many. */
 const MAX_OFFSETS = 2 ** 24;
 
 export interface JournalMeta {
@@ -46,21 +48,21 @@ export interface OwnerRecord {
 }
 
 export interface PartitionProgress {
-  /** Sequence of the shard's progress; the group's commits have it as metadata. */
+  /** Sequence number of the shard's progress, also in the metadata of the group's commits. */
   readonly seq: number;
   /** W: every record below is settled or in a live job. */
   readonly watermark: number;
-  /** Offsets ≥ W that are settled or in a live job (or hold no record at all). */
+  /** Offsets ≥ W that are settled, in a live job, or without a record. */
   readonly claimed: OffsetSet;
-  /** Resets of the group for this partition. */
+  /** Number of resets of the group for this partition. */
   readonly replay: number;
-  /** Position of intake: records below it that are read again were in a buffer. */
+  /** Position of intake. Records below it that the next owner reads again were in a buffer. */
   readonly read: number;
-  /** The newest claimed record: it differs if the topic was created again. */
+  /** Newest claimed record. If the topic was created again, another record is at its offset. */
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
-  /** First offset that the pipeline answers for. */
+  /** First offset for which the pipeline is responsible. */
   readonly start: number;
-  /** `start` is an offset that the group had before this journal: who answered for the records below it is not known here. */
+  /** True if `start` was committed before this journal existed: earlier records are unknown to it. */
   readonly inherited?: true;
 }
 
@@ -77,11 +79,15 @@ export type JournalEntry =
       readonly value: CoordinateSet | null;
       readonly isUploaded?: boolean;
     }
-  /** undefined: malformed. A command must not stop a shard, so it is ignored. */
+  | { readonly entry: 'quota'; readonly value: QuotaRecord }
+  /** undefined if malformed. It is then ignored, since a command must not stop a shard. */
   | { readonly entry: 'control'; readonly value: Control | undefined }
   | { readonly entry: 'control/ack'; readonly value: Acknowledgement | undefined };
 
-/** The journal has a record that this version cannot read: nothing may be fenced or written. */
+/** Seconds of a quota record: those of a minute, with room for clocks that differ. */
+const MAX_SECONDS = 100;
+
+/** The journal has a record that this version cannot read. Nothing may be fenced or written. */
 export class JournalFormatError extends Error {
   override readonly name = 'JournalFormatError';
 }
@@ -99,7 +105,7 @@ export const writeLeft = (id: string, left: CoordinateSet, isUploaded = false): 
     left: left.entries().map(([partition, offsets]) => [partition, offsets.encode()]),
     ...(isUploaded && { uploaded: true }),
   });
-/** A job and its remainder end together. */
+/** Tombstones of a job and its remainder. */
 export const writeJobEnd = (id: string): [JournalWrite, JournalWrite] => [
   write(`job/${id}`, null),
   write(`job/${id}/left`, null),
@@ -107,14 +113,15 @@ export const writeJobEnd = (id: string): [JournalWrite, JournalWrite] => [
 export const writeProgress = (partition: number, progress: PartitionProgress): JournalWrite =>
   write(`progress/${partition}`, { ...progress, claimed: progress.claimed.encode() });
 
+export const writeQuota = (spent: QuotaRecord): JournalWrite => write('quota', spent);
 export const writeControl = (control: Control): JournalWrite => write(CONTROL_KEY, control);
 export const writeAcknowledgement = (answer: Acknowledgement): JournalWrite =>
   write('control/ack', answer);
 
-/** Key of the commands: an owner looks for it in all that is written to its journal. */
+/** Key of commands. An owner looks for it in every record written to its journal partition. */
 export const CONTROL_KEY = 'control';
 
-const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
+const KEY = /^(?:(meta|owner|quota)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
 
 /**
  * Reads one record of the journal.
@@ -130,17 +137,18 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
   const known = KEY.exec(key);
   if (known === null)
     throw new JournalFormatError(
-      `the journal has a record this version does not know: key ${quote(key)}`,
+      `the journal has a record with the unknown key ${quote(key)}: a newer version or another application wrote it`,
     );
   const [, single, partition, id = '', isLeft] = known;
   if (text === null) {
     if (id !== '') return { entry: isLeft ? 'left' : 'job', id, value: null };
     throw new JournalFormatError(
-      `the journal has a tombstone for ${quote(key)}, which is never deleted`,
+      `the journal has a tombstone for ${quote(key)}, which must never be deleted`,
     );
   }
   const value = parsed(key, text);
   if (single === 'meta') return { entry: single, value: read(META, key, value) };
+  if (single === 'quota') return { entry: single, value: read(QUOTA, key, value) };
   if (single === 'owner') return { entry: single, value: read(OWNER, key, value) };
   if (partition !== undefined) {
     const progress = read(PROGRESS, key, value) as PartitionProgress;
@@ -174,14 +182,14 @@ function parsed(key: string, text: string): object {
 
 /** @throws JournalFormatError that names the key and the field, never other contents */
 function read<T>(schema: v.GenericSchema<unknown, T>, key: string, value: unknown): T {
-  // The library's own messages would show the value.
+  // The library's own messages would contain the value.
   const { success, output, issues } = v.safeParse(schema, value, { abortEarly: true, message: '' });
   if (success) return output;
   const [issue] = issues;
   throw unreadable(key, issue.message || `has no valid field ${quote(v.getDotPath(issue) ?? '')}`);
 }
 
-/** Reads a value that is ignored if it is invalid. */
+/** Returns the value, or undefined if it is invalid. */
 function readable(schema: v.GenericSchema, key: string, text: string | null): unknown {
   if (text === null || text.length > MAX_CONTROL_CHARACTERS) return undefined;
   try {
@@ -192,7 +200,7 @@ function readable(schema: v.GenericSchema, key: string, text: string | null): un
   }
 }
 
-/** Offsets that were encoded. @param most of a broken record */
+/** Schema of an encoded offset set. @param most maximum number of offsets */
 const offsets = (most: number) =>
   v.pipe(
     v.string(),
@@ -200,16 +208,16 @@ const offsets = (most: number) =>
       try {
         const set = OffsetSet.decode(dataset.value);
         if (set.size <= most) return set;
-        throw new RangeError(`${set.size} offsets are more than the ${most} that a job may name`);
+        throw new RangeError(`${set.size} offsets exceed the maximum of ${most} for a job`);
       } catch (error) {
-        addIssue({ message: `holds a broken offset set: ${(error as Error).message}` });
+        addIssue({ message: `has an invalid offset set: ${(error as Error).message}` });
         return NEVER;
       }
     }),
   );
 
 const jobOffsets = offsets(MAX_OFFSETS);
-/** Offsets that stay encoded. */
+/** Schema of an offset set that stays encoded. */
 const encodedOffsets = v.pipe(
   v.string(),
   v.rawCheck(({ dataset, addIssue }) => {
@@ -227,6 +235,8 @@ const flag = v.fallback(v.optional(v.literal(true)), undefined);
 
 const VERSION = v.object({ v: count });
 const META = v.object({ format: count, group: text, source: text, shards: count, kind: text });
+const rowsAt = v.strictTuple([count, count]);
+const QUOTA = v.object({ seconds: v.pipe(v.array(rowsAt), v.maxLength(MAX_SECONDS)), day: rowsAt });
 const OWNER = v.object({ instance: text, claim: text, atMs: count });
 const PROGRESS = v.object({
   seq: count,
@@ -242,6 +252,7 @@ const JOB = v.object({
   remoteId: text,
   kind: text,
   type: text,
+  lane: v.optional(text),
   attempt: count,
   depth: count,
   spent: count,
@@ -259,7 +270,7 @@ const JOB = v.object({
 const pair = v.pipe(v.array(v.unknown()), v.length(2), v.tuple([integer, jobOffsets]));
 const LEFT = v.object({ left: v.array(pair), uploaded: flag });
 
-/** A hold with the longest texts, each character as an escape, takes 4,000. */
+/** A hold with the longest texts takes 4,000 characters if each character is escaped. */
 const MAX_CONTROL_CHARACTERS = 16 * 1024;
 const hold = v.optional(
   v.object({
@@ -269,7 +280,7 @@ const hold = v.optional(
     reason: v.optional(v.pipe(text, v.maxLength(MAX_REASON_CHARACTERS))),
   }),
 );
-/** Revision 0 stands for no command. */
+/** Revision 0 means that there was no command. */
 const CONTROL = v.object({ revision: v.pipe(count, v.minValue(1)), hold });
 const ACKNOWLEDGEMENT = v.object({ revision: count, hold, atMs: count, drained: v.boolean() });
 

@@ -1,6 +1,6 @@
 /**
- * Journal folded into the state that an owner takes over. Every record from the beginning to the
- * barrier of the claim is folded; `finish` checks the result, which is consistent only then.
+ * Fold of the journal into the state that an owner takes over. The state is consistent only after
+ * the last record before the barrier of the claim; `finish` checks it.
  */
 import { type Acknowledgement, type Control, NO_CONTROL } from './control.ts';
 import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
@@ -12,6 +12,7 @@ import {
   type PartitionProgress,
   readJournalRecord,
 } from './journal-records.ts';
+import type { QuotaRecord } from './quota.ts';
 
 export interface JournalState {
   readonly meta: JournalMeta | undefined;
@@ -21,8 +22,10 @@ export interface JournalState {
   readonly jobs: ReadonlyMap<string, LiveJob>;
   /** The highest progress sequence. */
   readonly seq: number;
+  /** undefined if the pipeline never had a quota. */
+  readonly quota: QuotaRecord | undefined;
   readonly control: Control;
-  /** A record in the place of the command cannot be read: owners may know another command. */
+  /** True if the newest record with key `control` is invalid. Owners may obey another command. */
   readonly isControlSpoilt: boolean;
   readonly acknowledged: Acknowledgement | undefined;
 }
@@ -36,11 +39,12 @@ export class JournalView {
   readonly #progress = new Map<number, PartitionProgress>();
   readonly #jobs = new Map<string, JobRecord>();
   readonly #left = new Map<string, CoordinateSet>();
-  /** Ids of jobs. */
+  /** Ids of uploaded jobs. */
   readonly #uploaded = new Set<string>();
+  #quota: QuotaRecord | undefined;
   #seq = 0;
 
-  /** Folds the next record and returns it; the last value of a key counts. @throws JournalFormatError */
+  /** Folds the next record, which replaces earlier ones with its key. @throws JournalFormatError */
   fold(key: string, text: string | null): JournalEntry {
     const record = readJournalRecord(key, text);
     switch (record.entry) {
@@ -53,6 +57,9 @@ export class JournalView {
       case 'progress':
         this.#progress.set(record.partition, record.value);
         this.#seq = Math.max(this.#seq, record.value.seq);
+        break;
+      case 'quota':
+        this.#quota = record.value;
         break;
       case 'job':
         set(this.#jobs, record.id, record.value);
@@ -74,34 +81,34 @@ export class JournalView {
   }
 
   /**
-   * The state at the barrier, checked against I1.
-   * @throws JournalFormatError if the journal contradicts itself: another application writes to it,
-   * or it lost records
+   * Returns the state at the barrier after checking I1.
+   * @throws JournalFormatError if the journal is inconsistent: another application writes to it,
+   * or records were lost
    */
   finish(): JournalState {
     const jobs = new Map<string, LiveJob>();
     for (const [id, record] of [...this.#jobs].sort(([, a], [, b]) => a.createdMs - b.createdMs)) {
       const left = this.#left.get(id);
       if (left === undefined)
-        throw new JournalFormatError(`job ${id} has no record of what is left of it`);
+        throw new JournalFormatError(`job ${id} has no record of its remainder`);
       if (left.size === 0)
-        throw new JournalFormatError(`job ${id} is live, yet nothing is left of it`);
+        throw new JournalFormatError(`job ${id} is live, but has no remaining records`);
       jobs.set(id, new LiveJob(record, left, this.#uploaded.has(id)));
     }
     for (const id of this.#left.keys())
       if (!jobs.has(id))
-        throw new JournalFormatError(`something is left of job ${id}, which has no record`);
+        throw new JournalFormatError(`job ${id} has a remainder, but no job record`);
     this.#checkConservation(jobs.values());
     const { meta, owner, acknowledged } = this;
-    // Compaction may have left an unreadable record, or none, in place of the command.
+    // After compaction, the command may be missing or replaced by an unreadable record.
     const control = this.control === NO_CONTROL ? (acknowledged ?? NO_CONTROL) : this.control;
     const { progress, seq } = { progress: this.#progress, seq: this.#seq };
     const isControlSpoilt = this.#isControlSpoilt;
     const commands = { control: stateOf(control), isControlSpoilt, acknowledged };
-    return { meta, owner, progress, jobs, seq, ...commands };
+    return { meta, owner, progress, jobs, seq, quota: this.#quota, ...commands };
   }
 
-  /** I1: no record is in two live jobs, or in one and read again by progress. */
+  /** Checks I1: no record is in two live jobs, or in one although intake would read it again. */
   #checkConservation(jobs: Iterable<LiveJob>): void {
     const named = new CoordinateSet();
     for (const { record, left } of jobs) {
@@ -117,7 +124,7 @@ export class JournalView {
   }
 }
 
-/** Returns the state that a command or an acknowledgement has. */
+/** Returns the state in a command or an acknowledgement. */
 const stateOf = ({ revision, hold }: Control): Control => ({
   revision,
   ...(hold !== undefined && { hold }),

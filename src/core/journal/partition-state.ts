@@ -17,25 +17,25 @@ export class PartitionState {
   /** Next offset that intake reads. */
   position: number;
   /**
-   * Records below this were in a buffer of the previous owner: their age counts from their
-   * timestamp.
+   * Records below this offset were in a buffer of the previous owner, so their age counts from
+   * their timestamp.
    */
   readonly seenBefore: number;
   #watermark: number;
   readonly #assigned: OffsetSet;
   #last: PartitionProgress['last'];
   /**
-   * Expected record, until intake has passed it: a topic that was created again has another
-   * timestamp there.
+   * Record that must be found at its offset, until intake has passed it. A different timestamp
+   * there shows that the topic was created again.
    */
   #expected: PartitionProgress['last'];
-  /** The newest record that intake has looked at: offset -1 before the first. */
+  /** Newest record that intake has seen; offset -1 before the first. */
   #seenOffset = -1;
   #seenTimestampMs = 0;
-  /** Progress as this owner found it. */
+  /** Progress at the start of this ownership. */
   readonly #journaled: StartProgress;
   #dirty = false;
-  /** `read` as the journal has it. */
+  /** Value of `read` in the journal. */
   #writtenRead: number;
 
   private constructor(partition: number, progress: StartProgress) {
@@ -51,19 +51,19 @@ export class PartitionState {
     this.position = progress.watermark;
   }
 
-  /** Resumes from the journal. Takes over `progress.claimed`. */
+  /** Resumes from the journal. The caller must not use `progress.claimed` afterwards. */
   static resume(partition: number, progress: PartitionProgress): PartitionState {
     return new PartitionState(partition, progress);
   }
 
-  /** Starts with progress that the journal lacks (first start, reset): the next commit writes it. */
+  /** Starts with progress that the next commit must write to the journal (first start, reset). */
   static begin(partition: number, progress: StartProgress): PartitionState {
     const state = new PartitionState(partition, progress);
     state.#dirty = true;
     return state;
   }
 
-  /** Starts a partition that is new to the journal. @param inherited whether the group had the offset before */
+  /** Starts a partition that is new to the journal. @param inherited see PartitionProgress */
   static startAt(partition: number, offset: number, { inherited = false } = {}): PartitionState {
     return PartitionState.begin(partition, {
       watermark: offset,
@@ -80,7 +80,7 @@ export class PartitionState {
     return this.#watermark;
   }
 
-  /** Offsets from W to the newest one read. */
+  /** Number of offsets from W to the newest one read. */
   get width(): number {
     return this.position - this.#watermark;
   }
@@ -90,7 +90,7 @@ export class PartitionState {
     return this.#dirty;
   }
 
-  /** True if intake has read on since the last progress record. */
+  /** True if the position has advanced since the last progress record. */
   get readOn(): boolean {
     return this.position > this.#writtenRead;
   }
@@ -99,7 +99,7 @@ export class PartitionState {
     return offset < this.#watermark || this.#assigned.has(offset);
   }
 
-  /** True if one of [from, to) is assigned. */
+  /** True if an offset in [from, to) is assigned. */
   isAnyAssigned(from: number, to: number): boolean {
     return from < this.#watermark || (this.#assigned.firstFrom(from) ?? to) < to;
   }
@@ -128,8 +128,8 @@ export class PartitionState {
   }
 
   /**
-   * Makes intake check the newest record that was read: the topic may have been created again.
-   * @returns its offset, where reading must resume; undefined if nothing was read
+   * Makes intake check the newest record again, because the topic may have been created again.
+   * @returns its offset, from which to resume reading; undefined if nothing was read
    */
   expectAgain(): number | undefined {
     if (this.#seenOffset < 0) return undefined;
@@ -137,7 +137,7 @@ export class PartitionState {
     return this.#seenOffset;
   }
 
-  /** Returns false if another record was at this offset before: the topic was created again. */
+  /** Returns false if another record was at this offset, because the topic was created again. */
   matches(offset: number, timestampMs: number): boolean {
     if (offset > this.#seenOffset) {
       this.#seenOffset = offset;
@@ -154,7 +154,7 @@ export class PartitionState {
     const low = Math.max(from, this.#watermark);
     if (to <= low) return;
     if (low === this.#watermark) {
-      // No record waits below: W moves at once, and a gap of millions costs nothing.
+      // Every offset below is assigned, so W moves at once, and a gap of millions costs nothing.
       this.#watermark = to;
       this.#settleWatermark();
     } else {
@@ -163,7 +163,7 @@ export class PartitionState {
     this.#dirty = true;
   }
 
-  /** Assigns [from, to), as `assign` does. */
+  /** Assigns the offsets [from, to); see `assign`. */
   assignRange(from: number, to: number): void {
     const low = Math.max(from, this.#watermark);
     if (low < to) this.#assigned.addRange(low, to);
@@ -171,8 +171,8 @@ export class PartitionState {
   }
 
   /**
-   * Assigns the offset of a record that is settled, in a job or skipped, in the transaction being
-   * built (for a skipped record, in the next). @param timestampMs undefined if unknown
+   * Assigns the offset of a record that the transaction being built settles or puts into a job. A
+   * skipped record is part of the next transaction. @param timestampMs undefined if unknown
    */
   assign(offset: number, timestampMs: number | undefined): void {
     if (offset < this.#watermark) return;
@@ -182,7 +182,7 @@ export class PartitionState {
     this.#dirty = true;
   }
 
-  /** Moves W over all assigned offsets. The caller commits the result or discards this state. */
+  /** Moves W past all assigned offsets. The caller commits the result or discards this state. */
   snapshot(seq: number): PartitionProgress {
     this.#settleWatermark();
     this.#dirty = false;
@@ -203,13 +203,13 @@ export class PartitionState {
   }
 }
 
-/** Offsets that may be read again to check one record. */
+/** Maximum number of offsets that are read again to check one record. */
 const MAX_PEEK = 10_000;
 
 /**
  * Progress after an operator reset the group to `offset` (`keeps-live-jobs` in the protocol's
  * model): everything below is skipped, everything above reviewed again, except records of live jobs.
- * @returns the new progress, and the number of records skipped unread (at most: gaps count too)
+ * @returns the new progress, and an upper bound of the records skipped unread (gaps count too)
  */
 export function resetProgress(
   previous: PartitionProgress,

@@ -11,6 +11,7 @@ import type { SourceCoordinate } from '../record.ts';
 import { type BatchRecords, CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import { writeJob, writeJobEnd, writeLeft, writeProgress } from './journal-records.ts';
 import type { PartitionState } from './partition-state.ts';
+import type { QuotaRecord } from './quota.ts';
 
 export interface Step {
   readonly journal: Transaction['journal'];
@@ -29,23 +30,27 @@ export const isOwnCommit = (metadata: string): boolean => /^v\d+:\d+$/.test(meta
 
 export class ShardState {
   readonly partitions: ReadonlyMap<number, PartitionState>;
+  /** Rows that earlier owners submitted. */
+  readonly quota: QuotaRecord | undefined;
   readonly #jobs: Map<string, LiveJob>;
-  /** Records in live jobs that are not settled, by partition. */
+  /** Number of unsettled records in live jobs, by partition. */
   readonly #live = new Map<number, number>();
-  /** Uploaded jobs that no step has marked yet. */
+  /** Uploaded jobs whose mark is not in a step yet. */
   readonly #unmarked = new Set<LiveJob>();
   #seq: number;
-  /** Place of the newest line of submissions. */
+  /** Number of the newest line of submissions. */
   #sequence = 0;
 
   constructor(
     partitions: ReadonlyMap<number, PartitionState>,
     jobs: ReadonlyMap<string, LiveJob>,
     seq: number,
+    quota?: QuotaRecord,
   ) {
     this.partitions = partitions;
     this.#jobs = new Map(jobs);
     this.#seq = seq;
+    this.quota = quota;
     for (const { record, left } of jobs.values()) {
       this.#sequence = Math.max(this.#sequence, record.sequence);
       for (const [partition, { size }] of left.entries()) this.#count(partition, size);
@@ -62,7 +67,7 @@ export class ShardState {
     return state;
   }
 
-  /** Records in live jobs that are not settled. */
+  /** Number of unsettled records in live jobs. */
   get unsettled(): number {
     let sum = 0;
     for (const live of this.#live.values()) sum += live;
@@ -70,8 +75,8 @@ export class ShardState {
   }
 
   /**
-   * Unsettled records of a partition, which `source.maxInFlight` bounds: those in live jobs, and
-   * the offsets from W to the newest record read.
+   * Number of unsettled records of a partition, which `source.maxInFlight` limits: records in live
+   * jobs, and offsets from W to the newest record read.
    */
   unsettledIn(partition: number): number {
     return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).width);
@@ -92,12 +97,12 @@ export class ShardState {
     return false;
   }
 
-  /** Place of a line that begins now, after every live line. */
+  /** Returns the number of a new line, higher than those of all live lines. */
   nextSequence(): number {
     return ++this.#sequence;
   }
 
-  /** Batches submitted so far in a line; halving of failing batches is bounded by it. */
+  /** Returns the number of batches submitted so far in a line; it limits the halving. */
   spentInLine(root: string): number {
     let spent = 0;
     for (const job of this.#jobs.values())
@@ -115,7 +120,7 @@ export class ShardState {
     return { journal: [...job, ...journal, ...this.#marks()], offsets };
   }
 
-  /** Marks a job with the next step: a later owner waits longer for an upload that was accepted. */
+  /** Marks a job as uploaded with the next step, so that a later owner allows it a longer grace. */
   uploaded(job: LiveJob): void {
     job.isUploaded = true;
     this.#unmarked.add(job);
@@ -128,7 +133,7 @@ export class ShardState {
     return { journal: [...job, ...this.#remainder(from), ...this.#marks()], offsets: [] };
   }
 
-  /** Takes records out of a job whose terminal records go out with this step. */
+  /** Removes records from a job; their terminal records are published with this step. */
   settle(job: LiveJob, settled: Coordinates): Step {
     for (let row = 0; row < settled.length; row++) {
       takeFrom(job, settled.partition(row), settled.offset(row));
@@ -137,7 +142,7 @@ export class ShardState {
     return { journal: [...this.#remainder(job), ...this.#marks()], offsets: [] };
   }
 
-  /** Ends records that were in no job; their dead letters go out with this step. */
+  /** Settles records that are in no job; their dead letters are published with this step. */
   deadLetter(records: readonly UnassignedRecord[]): Step | undefined {
     const all = CoordinateSet.of(records);
     if (all.size < records.length) throw new Error('a record would end as two dead letters');
@@ -146,8 +151,9 @@ export class ShardState {
   }
 
   /**
-   * Progress without a job: W moved, uploads ended or, with `positions`, intake has read on. The position tells
-   * the next owner which records were in a buffer already, so that their age is kept.
+   * Returns progress without a job, if W has moved, uploads have ended or, with `positions`, intake
+   * has advanced. From the position, the next owner sees which records were already in a buffer, so
+   * that they keep their age.
    * @returns undefined if there is nothing to write
    */
   progressOnly({ positions = false }: { readonly positions?: boolean } = {}): Step | undefined {
@@ -160,13 +166,13 @@ export class ShardState {
     this.#live.set(partition, (this.#live.get(partition) ?? 0) + change);
   }
 
-  /** @param timed the last record of each partition at least, with its timestamp if that is known */
+  /** @param timed at least the last record of each partition, with its timestamp if known */
   #assign(records: CoordinateSet, timed: Iterable<UnassignedRecord>): void {
     for (const [partition, offsets] of records.entries()) {
       const state = this.partition(partition);
       for (const [from, to] of offsets.ranges())
         if (state.isAnyAssigned(from, to))
-          throw new Error(`a record of ${partition}:${from} to ${to - 1} is assigned already`);
+          throw new Error(`a record of ${partition}:${from} to ${to - 1} is already assigned`);
     }
     for (const [partition, offsets] of records.entries()) {
       const state = this.partition(partition);

@@ -1,4 +1,4 @@
-/** Reasons of dead letters: a closed set, since each is a metric label. */
+/** Reasons of dead letters. The set is closed, because each is a value of a metric label. */
 export const DEAD_LETTER_REASONS = [
   'null_value',
   'not_json',

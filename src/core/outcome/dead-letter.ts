@@ -1,4 +1,4 @@
-/** Dead letters: records that cannot be reviewed, unchanged, with the reason in headers. */
+/** Dead letters: unchanged source records that cannot be reviewed, with the reason in headers. */
 import {
   type Header,
   lastHeader,
@@ -17,19 +17,19 @@ export const DEAD_LETTER_HEADERS = {
   offset: 'dead-letter-offset',
   eventId: 'event-id',
   /**
-   * Size of an original value that was left out because the dead-letter topic does not take it,
-   * bytes.
+   * Size in bytes of an original value that was omitted because it is too large for the
+   * dead-letter topic.
    */
   omittedBytes: 'dead-letter-value-omitted-bytes',
 } as const;
 
 /**
- * Header of a replayed record: how often it was published again. Its dead letter keeps it, like every
- * header of the record.
+ * Header with the number of times that a record was replayed. If the record becomes a dead letter
+ * again, it keeps this header, like all others.
  */
 export const REPLAYS_HEADER = 'dead-letter-replays';
 
-/** Returns how often a record, or the record of a dead letter, was published again. */
+/** Returns how often a record, or the record of a dead letter, was replayed. */
 export function replaysOf({ headers }: Pick<SourceRecord, 'headers'>): number {
   const text = String(lastHeader(headers, REPLAYS_HEADER) ?? '');
   return /^\d{1,6}$/.test(text) ? Number(text) : 0;
@@ -38,8 +38,8 @@ export function replaysOf({ headers }: Pick<SourceRecord, 'headers'>): number {
 export type DeadLetterStage = 'decode' | 'create' | 'rewind' | 'settle';
 
 /**
- * Id `<topic>-<partition>-<offset>`, with `#n` after n resets of the group: stable over retries and
- * restarts.
+ * Returns the id `<topic>-<partition>-<offset>`, with `#n` after n resets of the group. It does not
+ * change with retries and restarts.
  */
 export function eventId(topic: string, at: SourceCoordinate, replay: number): string {
   return `${topic}-${at.partition}-${at.offset}${replay > 0 ? `#${replay}` : ''}`;
@@ -49,7 +49,7 @@ export interface DeadLetterContext {
   readonly topic: string;
   readonly stage: DeadLetterStage;
   readonly replay: number;
-  /** A larger value is left out. Default: none is. */
+  /** Maximum size of the value; a larger one is omitted. Default: no limit. */
   readonly maxValueBytes?: number;
 }
 
@@ -59,8 +59,8 @@ const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
 export const isReasonHeader = ([name]: Header): boolean => OURS.has(name);
 
 /**
- * Dead letter with the original key, value and headers as far as they are given; headers with names
- * of the connector's own are replaced.
+ * Returns a dead letter with the original key, value and headers, if given. The connector's own
+ * headers replace headers of the same names.
  */
 export function deadLetter(
   record: SourceCoordinate & Partial<Pick<SourceRecord, 'key' | 'value' | 'headers'>>,

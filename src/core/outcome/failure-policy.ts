@@ -1,6 +1,6 @@
 /**
- * Failure policy: the failure table (failure-table.ts) under the options of a pipeline. No other
- * code decides about failures.
+ * Failure policy: applies the failure table (failure-table.ts) and the options of a pipeline. No
+ * other code decides how failures are handled.
  */
 import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
 import {
@@ -16,7 +16,7 @@ export interface RetryPolicy {
   readonly attempts: number;
   /** Maximum number of batches for one job, including halves. */
   readonly maxRetryBatches: number;
-  /** Fate of records that are given up. */
+  /** Outcome of records that are given up. */
   readonly onFailure: 'error' | 'dead-letter';
 }
 
@@ -25,9 +25,9 @@ export type FailureAction =
   | 'retry'
   /** Submit them as two batches, to find the record that the service cannot process. */
   | 'bisect'
-  /** Publish a decision with status ERROR for each. */
+  /** Publish a decision with status ERROR for each remaining record. */
   | 'error'
-  /** Publish a dead letter with the original for each. */
+  /** Publish a dead letter with the original for each remaining record. */
   | 'dead_letter';
 
 /** Reactions that the engine implements for each call; a test checks the table against them. */
@@ -48,18 +48,18 @@ for (const { calls = {}, reaction, job } of FAILURE_TABLE) {
   if (job !== undefined) JOB_RULES.set(job.failure, job);
 }
 
-/** Reaction to a failed call, once the client's own retries are used up. */
+/** Returns the reaction to a call that has failed after the client's own retries. */
 export function reactionTo<Call extends ServiceCall>(
   call: Call,
   failure: ServiceFailure,
 ): ReactionOf[Call] {
   const reaction = REACTIONS.get(`${call} ${failure}`);
   if (reaction === undefined)
-    throw new Error(`the failure table has no row for ${call} that is ${failure}`);
+    throw new Error(`the failure table has no row for the call ${call} with failure ${failure}`);
   return reaction as ReactionOf[Call];
 }
 
-/** Rule for batches with this failure. */
+/** Returns the rule for batches with this failure. */
 export function jobRule(failure: JobFailure): JobRule {
   const rule = JOB_RULES.get(failure);
   if (rule === undefined) throw new Error(`the failure table has no row for ${failure}`);
@@ -67,7 +67,7 @@ export function jobRule(failure: JobFailure): JobRule {
 }
 
 /**
- * Decides about the records of a failed batch.
+ * Decides what happens to the remaining records of a failed batch.
  * @param left unsettled records of the job
  * @param spent batches submitted so far in the job's line
  */

@@ -1,25 +1,25 @@
 /**
- * Table of failed calls and batches, and their handling. The engine decides by it (failure-policy.ts);
- * dev/docs/failure-texts.ts describes each event for docs/failures.md, and a test in
- * test/integration/failures whose name begins with it proves it.
+ * Table of failed calls and batches with their handling, applied by failure-policy.ts. Each event
+ * is described in dev/docs/failure-texts.ts, for docs/failures.md, and has a test in
+ * test/integration/failures whose name begins with the event.
  */
 import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
 
 /** Calls of a PipelineKind to the service. */
 export type ServiceCall = 'create' | 'upload' | 'status' | 'results';
 
-/** Reaction of the engine to a failed call, once the client's own retries are used up. */
+/** Reaction of the engine to a call that has failed after the client's own retries. */
 export type Reaction =
-  /** Retries the call after a wait, indefinitely; the reason is shown with the wait. */
+  /** Retries the call indefinitely, with waits that report the reason. */
   | { readonly do: 'wait'; readonly because: 'service' | 'api_key' }
   /** Pauses the type, or publishes dead letters (review.onRejectedType). */
   | { readonly do: 'reject_type' }
-  /** This attempt at the batch has failed. */
+  /** Treats this attempt at the batch as failed. */
   | { readonly do: 'fail'; readonly as: JobFailure }
-  /** Requests the batch again and repeats the download, no sooner than `afterMs`; the number of `counted` ones is limited. */
+  /** Requests the batch again and repeats the download, after `afterMs` at the earliest. The number of `counted` repetitions is limited. */
   | { readonly do: 'download_again'; readonly counted: boolean; readonly afterMs?: number };
 
-/** Cause of a failed batch: metric label, and code of ERROR decisions. */
+/** Cause of a failed batch; also a metric label and the code of ERROR decisions. */
 export type JobFailure =
   | 'batch_failed'
   | 'batch_cancelled'
@@ -35,31 +35,31 @@ export type JobFailure =
   | 'review_timeout';
 
 /**
- * Failed batches that count as evidence against the type or the service: `unsettled`, those of
- * which less than half was settled; `given_up`, those whose records would be given up.
+ * Failed batches that count as evidence against the type or the service. `unsettled`: batches of
+ * which less than half was settled; `given_up`: batches whose records would be given up.
  */
 type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
 
-/** Fate of the records of a failed batch. */
+/** Handling of the records of a failed batch. */
 export interface JobRule {
   readonly failure: JobFailure;
   /**
-   * Submitted again as one batch: `always` if the service never reviewed it, so that giving up
-   * would lose decisions; `attempts`: up to review.attempts; `never`: a repetition is useless.
+   * Whether to submit them again as one batch. `always`: it was never reviewed, so giving up would
+   * lose decisions; `attempts`: up to review.attempts; `never`: a repetition would not help.
    */
   readonly again: 'always' | 'attempts' | 'never';
-  /** Then halved, because one of its records may be the cause. The rest gets ERROR decisions or dead letters (review.onFailure). */
+  /** Whether to halve the batch afterwards, because one of its records may be the cause. Records that still fail end by review.onFailure. */
   readonly halved: boolean;
-  /** Five of them in a row pause the type. */
+  /** Which of these batches count: five in a row pause the type. */
   readonly pausesType: TroubledBatches;
   /** Message of the ERROR decision. */
   readonly message: string;
 }
 
 export interface FailureRow {
-  /** The name of its test begins with it; its texts are in dev/docs/failure-texts.ts. */
+  /** Name of the event, with which its test begins; dev/docs/failure-texts.ts describes it. */
   readonly event: string;
-  /** Failed calls that are this event. */
+  /** Failed calls that count as this event. */
   readonly calls?: Partial<Record<ServiceCall, readonly ServiceFailure[]>>;
   readonly reaction?: Reaction;
   readonly job?: JobRule;
@@ -67,9 +67,9 @@ export interface FailureRow {
 
 const WAIT: Reaction = { do: 'wait', because: 'service' };
 
-/** The service never reviewed the batch: giving its records up would lose decisions. */
+/** The service never reviewed the batch, so giving up its records would lose decisions. */
 const RESUBMITTED = { again: 'always', halved: false, pausesType: 'all' } as const;
-/** One of the records may be the cause. */
+/** Handling of failures that a single record may have caused. */
 const HALVED = { again: 'attempts', halved: true, pausesType: 'all' } as const;
 const ROWS_HALVED = { ...HALVED, pausesType: 'unsettled' } as const satisfies Partial<JobRule>;
 
@@ -145,7 +145,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_failed',
       ...HALVED,
-      message: 'the service fails on it repeatedly, also when it is submitted alone',
+      message: 'the service failed on it repeatedly, even when it was submitted alone',
     },
   },
   {
@@ -157,7 +157,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_unknown',
       ...RESUBMITTED,
-      message: 'the service does not know the batch that was submitted',
+      message: 'the submitted batch is unknown to the service',
     },
   },
   {
@@ -188,7 +188,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       failure: 'results_unreadable',
       ...ROWS_HALVED,
       message:
-        'the result file was unreadable before the row of this item, also when it was submitted alone',
+        'the result file was unreadable before the row of this item, even when it was submitted alone',
     },
   },
   {
@@ -196,7 +196,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'rows_missing',
       ...ROWS_HALVED,
-      message: 'the results had no row for this item, also after it was submitted again',
+      message: 'the results had no row for this item, even after it was submitted again',
     },
   },
   {

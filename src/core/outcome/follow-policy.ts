@@ -1,13 +1,13 @@
 /**
- * Rules for following a live job at the service: what each answer leads to. Pure; times are inputs,
- * ms on the monotonic clock.
+ * Rules for following a live job at the service: the next step for each response. Pure functions;
+ * times are inputs, ms on the monotonic clock.
  *
  *   pending, unknown      wait; late jobs fail if `onTimeout` is `error`
  *   waiting_for_upload    wait for the grace of the upload, then fail
  *   missing               wait for the grace of a lost batch, then fail
  *   finished              settle
  *   failed, cancelled     fail
- *   no answer             wait, however late: the decision of the service is not known
+ *   none (no response)    wait, however late, because the decision of the service is unknown
  */
 import type { JobFailure } from './failure-table.ts';
 
@@ -27,7 +27,7 @@ export type RemoteState =
 export interface FollowRules {
   readonly maxReviewTimeMs: number;
   readonly onTimeout: 'wait' | 'error';
-  /** Longest time that the service may not know a batch (404, 410). */
+  /** Maximum time for which a batch may be unknown to the service (404, 410). */
   readonly graceMs: number;
 }
 
@@ -35,20 +35,20 @@ export interface FollowState {
   readonly createdMs: number;
   /** End of the grace period of the upload. */
   readonly uploadUntilMs: number;
-  /** The state that the service reported last, and since when it has reported it. */
+  /** State that the service reported last, and the time since which it has reported it. */
   readonly remote: RemoteState | undefined;
   readonly sinceMs: number;
 }
 
 export interface Wait {
   readonly do: 'wait';
-  /** True if the review takes longer than it may. */
+  /** True if the review has exceeded its maximum time. */
   readonly overdue: boolean;
 }
 
 export interface Settle {
   readonly do: 'settle';
-  /** True if records without a decision fail now, because their time is over. */
+  /** True if records without a decision fail now, because their time limit has passed. */
   readonly isLast: boolean;
 }
 
@@ -61,12 +61,12 @@ export type FollowStep = Wait | Settle | Fail;
 
 const fail = (as: JobFailure): Fail => ({ do: 'fail', as });
 
-/** Returns the state after an answer of the service. */
+/** Returns the state after a response of the service. */
 export function heard(state: FollowState, remote: RemoteState, nowMs: number): FollowState {
   return remote === state.remote ? state : { ...state, remote, sinceMs: nowMs };
 }
 
-/** @param answer `none`: the service gave no answer about the job, or about some of its records */
+/** @param answer `none` if there was no response about the job, or about some of its records */
 export function next(
   state: FollowState,
   answer: RemoteState | 'none',

@@ -3,7 +3,7 @@
  */
 import type { Poison } from '../record.ts';
 
-/** Internal error with a message of ours, which never has content. */
+/** Internal error whose message was written for this code and never contains content. */
 export class InternalError extends Error {
   override readonly name = 'InternalError';
 }
@@ -11,19 +11,19 @@ export class InternalError extends Error {
 const MAX_FRAMES = 12;
 const CLASS_NAME = /^[\w$]{1,60}$/;
 
-/** Name of an exception's class. */
+/** Returns the name of an exception's class. */
 export function classOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   return CLASS_NAME.test(error.name) ? error.name : 'Error';
 }
 
-/** Class and stack frames of an exception, without its message. */
+/** Returns class and stack frames of an exception, without its message. */
 export function crashOf(error: unknown): string {
   if (!(error instanceof Error)) return classOf(error);
   if (error instanceof InternalError) return error.message;
   const { message } = error;
   const stack = String(error.stack ?? '');
-  // The message comes first, and may have lines that look like frames.
+  // The message precedes the frames and may contain lines that look like frames.
   const frames = stack
     .slice(message === '' ? 0 : stack.indexOf(message) + message.length)
     .split('\n');
@@ -33,16 +33,16 @@ export function crashOf(error: unknown): string {
   ].join('\n');
 }
 
-/** Poison of a record on which the connector itself failed. */
+/** Returns the poison of a record on which the connector itself failed. */
 export function internalPoison(error: unknown): Poison {
   return {
     reason: 'internal_error',
-    message: `the connector failed on this record (${classOf(error)}): its log shows where`,
+    message: `the connector failed on this record (${classOf(error)}): see its log for the stack frames`,
     crash: crashOf(error),
   };
 }
 
-/** Result of `make`, or the poison of the record on which it failed. */
+/** Returns the result of `make`, or the poison of the record on which it failed. */
 export function attempt<T>(make: () => T): { readonly made: T } | { readonly poison: Poison } {
   try {
     return { made: make() };

@@ -1,7 +1,7 @@
-/** One exchange over HTTP, independent of proxies and trusted certificates. */
+/** HTTP requests. The implementation takes care of proxies and trusted certificates. */
 
 export interface HttpExchange {
-  /** Follows no redirect, retries nothing. @throws an error whose `code`, and `failure` if any, may be shown; or the signal's reason */
+  /** Sends a request, without redirects or retries. @throws an error whose `code` and optional `failure` may be shown, or the signal's reason */
   send(
     request: {
       readonly method: 'GET' | 'POST' | 'PUT';
@@ -12,10 +12,10 @@ export interface HttpExchange {
     signal: AbortSignal,
   ): Promise<{
     readonly status: number;
-    /** Reads the body, with limits on its size and its time. @throws as `send` */
+    /** Reads the body, with limits on size and time. @throws as `send` does */
     text(): Promise<string>;
   }>;
-  /** Ends requests in flight and closes the connections. Repeatable. */
+  /** Ends requests in flight and closes the connections. Idempotent. */
   close(): Promise<void>;
 }
 

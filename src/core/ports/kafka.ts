@@ -5,20 +5,20 @@ import type { Poison, SourceRecord } from '../record.ts';
 /** The two topics that one consumer group reads: content, and the connector's journal. */
 export type Stream = 'source' | 'journal';
 
-/** Offsets whose records cannot be read, because of their batch or of the one record itself. */
+/** Offsets whose records cannot be read, because of their whole batch or of a single record. */
 export interface UnreadableRecords {
   /** First offset. */
   readonly from: number;
   /** One past the last. */
   readonly to: number;
-  /** Timestamp of the record; for `unreadable_batch`, of the batch. */
+  /** Timestamp of the record, or of the batch if the reason is `unreadable_batch`. */
   readonly timestampMs: number;
   /** `unreadable_batch`, `too_large` or `too_many_headers`. */
   readonly poison: Poison;
 }
 
 /**
- * Part of the log that is decoded at once: some records, then perhaps unreadable offsets. Valid
+ * Part of the log that is decoded at once: records, which unreadable offsets may follow. Valid
  * until the next piece is requested.
  */
 export interface RecordPiece {
@@ -30,21 +30,21 @@ export interface RecordPiece {
 }
 
 /**
- * Reserves memory before a record larger than a piece is materialised; it has a piece of its own.
- * The caller gives the memory back. A rejection ends the pieces.
+ * Reserves memory before a record larger than a piece is assembled, which becomes a piece of its
+ * own. The caller of `pieces` releases the memory. A rejection ends the iteration.
  */
 export type ReserveMemory = (bytes: number) => Promise<void>;
 
 /**
- * A fetched batch. One without records reports a position outside the log at once. Below the start
- * (retention): `fetchOffset` is the start, where reading resumes. Beyond the end (topic created
- * again): `endOffset` is below `fetchOffset`, and nothing is read before the next seek; repeated
- * every few seconds until then.
+ * A fetched batch. A position outside the log is reported at once, by a batch without records.
+ * Below the start (retention), `fetchOffset` is the start, where reading resumes. Beyond the end
+ * (topic created again), `endOffset` is below `fetchOffset`; nothing is read before the next seek,
+ * and the report is repeated every few seconds.
  */
 export interface FetchedBatch {
   readonly stream: Stream;
   readonly partition: number;
-  /** Offset of the fetch: it identifies a batch that was in flight during a seek. */
+  /** Offset that was requested. It identifies a batch that was in flight during a seek. */
   readonly fetchOffset: number;
   /**
    * Next offset to read: past the end of the batch, including control records and compacted gaps.
@@ -52,14 +52,14 @@ export interface FetchedBatch {
   readonly nextOffset: number;
   /** End of the partition when it was fetched (read_committed: last stable offset). */
   readonly endOffset: number;
-  /** Fetched size, bytes; unpacked it may be many times as large. */
+  /** Fetched size, bytes. The unpacked size may be many times larger. */
   readonly bytes: number;
   /**
-   * Reads on demand; the last piece ends at `nextOffset`. The iterator may be ended early.
+   * Reads on demand. The last piece ends at `nextOffset`. The iterator may be ended early.
    * @param reserve default: large records are read without a reservation
    */
   pieces(reserve?: ReserveMemory): AsyncIterable<RecordPiece>;
-  /** Frees the bytes. Nothing of the batch, nor of its records, is read after that. */
+  /** Frees the bytes. Neither the batch nor its records may be read afterwards. */
   release?(): void;
 }
 
@@ -73,7 +73,7 @@ export interface Assignment {
   readonly shards: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Partition that was resumed, and of which nothing can be read. It is retried every few seconds. */
+/** Resumed partition from which nothing can be read. It is retried every few seconds. */
 export interface UnreadPartition {
   readonly stream: Stream;
   readonly partition: number;
@@ -82,7 +82,7 @@ export interface UnreadPartition {
   readonly error: string;
 }
 
-/** Failure to read a partition that may pass: without a leader, or with damaged records. */
+/** Possibly temporary failure to read a partition: a missing leader or damaged records. */
 export class UnreadPartitionError extends Error {
   override readonly name = 'UnreadPartitionError';
   readonly partition: number;
@@ -93,7 +93,7 @@ export class UnreadPartitionError extends Error {
   }
 }
 
-/** All calls are synchronous and must not throw nor block: they run inside the client's fetch loop. */
+/** All calls are synchronous and must neither throw nor block: they run in the client's fetch loop. */
 export interface GroupListener {
   /**
    * Starts a new generation. Every partition of both streams is paused; positions are undefined
@@ -101,7 +101,7 @@ export interface GroupListener {
    */
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
-  /** Reports that the group is left or lost: nothing is assigned until the next `joined`. */
+  /** Reports that the membership has ended. Nothing is assigned until the next `joined`. */
   left(reason: string): void;
 }
 
@@ -115,14 +115,14 @@ export interface ShardGroup {
    * or topics are unreachable.
    */
   start(listener: GroupListener): Promise<void>;
-  /** Leaves the group. Repeatable. */
+  /** Leaves the group. Idempotent. */
   stop(): Promise<void>;
   seek(stream: Stream, partition: number, offset: number): void;
   pause(stream: Stream, partition: number): void;
   resume(stream: Stream, partition: number): void;
-  /** Last successful heartbeat or join on the monotonic clock, ms; -Infinity before the first. */
+  /** Time of the last successful heartbeat or join, monotonic, ms; -Infinity before the first. */
   lastHeardMs(): number;
-  /** Partitions that fail alone, while the others are read. */
+  /** Partitions that cannot be read although the brokers respond. */
   unread(): readonly UnreadPartition[];
   /** Resolves at the next successful heartbeat or join. Rejects when aborted. */
   confirmMembership(signal: AbortSignal): Promise<void>;
@@ -153,13 +153,13 @@ export interface Transaction {
 }
 
 /**
- * Reasons why a transaction was not confirmed. The producer is dead after each: close it and claim
- * again.
+ * Reasons why a transaction was not confirmed. The producer is unusable after each of them: close
+ * it and claim again.
  */
 export type TransactionFailure =
   /** Another owner took the transactional id, or the broker timed the transaction out. */
   | 'fenced'
-  /** Possibly committed: only the journal can tell. */
+  /** Possibly committed: only the journal shows whether it was. */
   | 'unknown'
   /** Not committed: a record, or a request, is larger than its topic allows. */
   | 'too_large'
@@ -186,7 +186,8 @@ export interface ShardProducer {
    */
   commit(transaction: Transaction): Promise<{ readonly journalOffset: number }>;
   /**
-   * Closes the connections. Aborts nothing: the next owner's fence does. Repeatable, never throws.
+   * Closes the connections. An open transaction is aborted by the next owner's fence, not by this
+   * call. Idempotent, never throws.
    */
   close(): Promise<void>;
 }
@@ -196,7 +197,7 @@ export interface ShardProducer {
  * the journal records of a transaction to every partition.
  */
 export interface ControlProducer extends ShardProducer {
-  /** Fences every earlier holder: no other command can be written before the next commit. */
+  /** Fences every earlier holder, so that none of them can write a command any more. */
   fence(): Promise<void>;
 }
 
@@ -239,12 +240,12 @@ export interface ClusterAdmin {
   brokerCount(): Promise<number>;
   /** Returns undefined if the topic does not exist. */
   describeTopic(topic: string): Promise<TopicDescription | undefined>;
-  /** Resolves also if another client created it first. */
+  /** Also resolves if another client created it first. */
   createTopic(topic: string, spec: TopicSpec): Promise<void>;
   /**
    * Log start and end of each partition for a read_committed consumer (end is the last stable
-   * offset). Left out are partitions that fail alone, as without a leader.
-   * @throws UnreadPartitionError if all fail in such a way
+   * offset). Partitions that fail individually, for instance without a leader, are omitted.
+   * @throws UnreadPartitionError if all fail in this way
    */
   ranges(
     topic: string,
@@ -252,7 +253,7 @@ export interface ClusterAdmin {
   ): Promise<ReadonlyMap<number, PartitionRange>>;
   /**
    * End of each partition, including records of open transactions (high watermark).
-   * A partition without a leader is left out.
+   * A partition without a leader is omitted.
    */
   ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>>;
   /** Committed offset of each partition. */
@@ -262,20 +263,20 @@ export interface ClusterAdmin {
     partitions: readonly number[],
   ): Promise<ReadonlyMap<number, CommittedOffset>>;
   /**
-   * Time since the first request that no broker has answered since, ms: requests of all connections
-   * of the process count. 0 while a broker answers.
+   * Time for which no broker has responded although requests were sent, ms, over all connections of
+   * the process. 0 while a broker responds.
    */
   silentMs(): number;
   close(): Promise<void>;
 }
 
-/** Reads old source records again, apart from the group. Never commits. */
+/** Reads source records again, independently of the group. Never commits. */
 export interface SourceReader {
   /**
    * Delivers one partition from `from` to `to` (inclusive) in order, piece by piece, and resolves
-   * once `to` was passed. No record above it is delivered, but `nextOffset` may lie beyond. `from`
-   * below the log's start begins at the start. Awaits `onPiece`, which can hold it back. One large
-   * record at a time is read without a reservation of memory.
+   * once `to` has been passed. No later record is delivered, but `nextOffset` may lie beyond. If
+   * `from` is below the log's start, reading begins at the start. Awaits `onPiece`, which can thus
+   * slow it down. One large record at a time is read without a reservation of memory.
    * @throws UnreadPartitionError
    */
   read(
@@ -286,13 +287,12 @@ export interface SourceReader {
   close(): Promise<void>;
 }
 
-/** Topics as an observer reads them: no group is joined, nothing is committed, no transactional id is touched. */
 export interface PartitionBounds {
   /** First offset still in the log. */
   readonly start: number;
-  /** Last stable offset: every transaction that began below it is decided. */
+  /** Last stable offset: every transaction that began below it has ended. */
   readonly stable: number;
-  /** One past the last record written (high watermark). Between `stable` and here transactions are open. */
+  /** One past the last record written (high watermark). Above `stable`, transactions are open. */
   readonly end: number;
 }
 
@@ -303,10 +303,11 @@ export interface TopicRange {
   readonly until: number;
 }
 
+/** Reads topics as an observer: joins no group, commits nothing and uses no transactional id. */
 export interface TopicScan {
   /** Bounds of every partition, ascending. Rejects with an error that names the topic. */
   bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
-  /** For each partition the first offset whose record is not older than `timestampMs`; the end without such a record. */
+  /** First offset of each partition with a record not older than `timestampMs`, or else its end. */
   firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
   /**
    * Delivers the committed records of one partition from `from` up to, not including, `until`, in

@@ -1,13 +1,13 @@
 /**
- * Reserved bytes of the memory budget (I7). The owner holds it with `using`, or disposes of it as
- * part of its own disposal.
+ * Reserved bytes of the memory budget (I7). The owner declares it with `using`, or disposes of it
+ * when it is disposed of itself.
  */
 export interface Lease extends Disposable {
   readonly bytes: number;
   /** Sets the size at once, without waiting for room. */
   resize(bytes: number): void;
-  /** Reports that the owner gives the bytes back soon, without being called to make room. */
+  /** Reports that the owner will release the bytes soon and need not be called to make room. */
   seal(): void;
-  /** Gives all bytes back. Repeatable. */
+  /** Releases all bytes. Idempotent. */
   [Symbol.dispose](): void;
 }

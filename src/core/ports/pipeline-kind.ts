@@ -1,6 +1,6 @@
 /**
- * Kind of a pipeline (review, import, lookup): the engine buffers, journals, recovers and settles
- * alike for all kinds. A new kind is one folder that implements one of the two interfaces below.
+ * Kind of a pipeline (review, import, lookup). Buffering, journal, recovery and settling are the
+ * same for all kinds. A new kind is a folder that implements ResultFileKind or PerItemKind.
  */
 import type { BufferPool } from '../bytes/buffer-pool.ts';
 import type { ItemRow, ResultSlice } from '../bytes/result-slice.ts';
@@ -14,17 +14,17 @@ import type {
   SourceRecord,
 } from '../record.ts';
 
-// Recognition of result files whose last row has no line end: RFC 4180 allows them, and a truncated file looks the same.
+// Last rows without a line end: RFC 4180 allows them, but a truncated file looks the same.
 
-/** Downloads in a row whose files end with the same row without a line end: then it is whole. */
+/** Number of consecutive downloads with the same unended row after which it counts as complete. */
 const EQUAL_ENDS = 3;
 
-/** Last rows without a line end of the downloads of one job. */
+/** Last rows without a line end in the downloads of one job. */
 export class UnendedRows {
   #digest: string | undefined;
   #equal = 0;
 
-  /** Digest of a row that is whole if the next file ends with it, too. */
+  /** Digest of a row that is complete if the next file ends with it, too. */
   get wholeRow(): string | undefined {
     return this.#equal >= EQUAL_ENDS - 1 ? this.#digest : undefined;
   }
@@ -44,11 +44,11 @@ export interface CreatedJob {
 
 export interface RemoteStatus {
   readonly state: RemoteState;
-  /** Spelling of the service. */
+  /** State in the spelling of the service. */
   readonly rawState: string;
   /** Opaque and secret (I6). Present if finished. */
   readonly resultUrl?: string;
-  /** The service reports it as finished, but without an address for its results: it is pending. */
+  /** True if it is reported as finished, but without its results. It then counts as pending. */
   readonly withoutResults?: boolean;
   /** Expected rows of the result file (success_count + error_count), if reported. */
   readonly expectedRows?: number;
@@ -60,7 +60,7 @@ export interface JobContext {
   readonly remoteId: string;
   readonly type: string;
   readonly attempt: number;
-  /** Key that seals its rows (I6); undefined for kinds without. */
+  /** Key that seals its rows (I6); undefined for kinds without seals. */
   readonly rowKey?: string | undefined;
   /** Size of its upload, which bounds the rows of its result file. */
   readonly uploadedBytes?: number | undefined;
@@ -68,48 +68,48 @@ export interface JobContext {
   readonly decidedAtMs: number;
 }
 
-/** Steps of all kinds. */
+/** Steps that all kinds have. */
 export interface KindSteps {
   readonly name: string;
   /**
-   * Loads what these records need to be decoded, such as schemas; undefined if nothing is missing,
-   * and records may be decoded without another wait. Retries indefinitely: the promise rejects only
-   * with the signal's reason.
+   * Loads what is needed to decode these records, such as schemas. Returns undefined if nothing is
+   * missing, so that the caller need not wait. Retries indefinitely: the promise rejects only with
+   * the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Estimate of the memory that decoding a record takes at most, bytes. The engine reserves it
-   * before it decodes a record above 4 MiB. Must be cheap: it is called for every record.
+   * Estimates the maximum memory for decoding a record, bytes. The engine reserves an estimate
+   * above 4 MiB before it decodes. Must be cheap: it is called for every record.
    */
   decodeCost?(record: SourceRecord): number;
   /**
-   * Decodes a source record, for which `prepare` has nothing to load.
+   * Decodes a source record for which `prepare` has nothing left to load.
    * @param again present if the record was accepted before: it keeps the type of its job and passes
    * every filter and list of allowed types
-   * @throws an exception ends the record with reason internal_error
+   * @throws any exception, which ends the record with reason internal_error
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;
   /**
-   * Opens an upload, which takes rows and yields the body.
+   * Returns the sink for the rows of a new upload.
    * @param pool pool of its buffers
-   * @param rowKey for a kind that seals its rows, base64url
+   * @param rowKey key that seals the rows, base64url; ignored by kinds without seals
    */
   rows(pool: BufferPool, rowKey?: string): RowSink;
   /** @throws ServiceError */
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
-  /** @throws ServiceError (404 and 410 are answers: state `missing`) */
+  /** @throws ServiceError, but not for 404 and 410, which are the state `missing` */
   status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
-  /** Terminal record of an item without a result: status ERROR with a code and a message. */
+  /** Returns the terminal record of an item without a result, with status ERROR. */
   failure(
     item: ContentItem,
     error: { readonly code: string; readonly message: string },
     job: JobContext,
   ): OutgoingRecord;
   /**
-   * Encodes a terminal record in another format than the JSON that the kind renders; absent for JSON.
-   * @throws an exception makes a dead letter of the record
+   * Encodes a terminal record in a format other than the JSON of the kind; absent for JSON.
+   * @throws any exception, which makes the record a dead letter
    */
   encode?(record: OutgoingRecord): OutgoingRecord;
 }
@@ -117,8 +117,8 @@ export interface KindSteps {
 /** A kind whose finished jobs have a result file. */
 export interface ResultFileKind extends KindSteps {
   /**
-   * Streams the results, a slice of rows at a time; the caller releases each slice.
-   * @param job called once per slice: it has the time of the decision
+   * Streams the results, one slice of rows at a time. The caller releases each slice.
+   * @param job called once per slice, since it has the time of the decision
    * @throws ServiceError after the slices that could be read
    */
   results(
@@ -130,23 +130,23 @@ export interface ResultFileKind extends KindSteps {
 }
 
 export interface Download {
-  /** Called with the bytes held for a large row whose end has not arrived, 0 after it. */
+  /** Called with the bytes buffered for a large, incomplete row, and with 0 after the row. */
   readonly onHeld?: (bytes: number) => void;
-  /** Ends of the downloads of the job. */
+  /** Unended last rows of the job's downloads. */
   readonly unended?: UnendedRows;
 }
 
 /**
- * A kind whose finished jobs have no result file: the source topic has the contents of a terminal
- * record, so the records of the job are read again.
+ * A kind whose finished jobs have no result file. The contents of a terminal record come from the
+ * source topic, so the records of the job are read again.
  */
 export interface PerItemKind extends KindSteps {
   /**
-   * Outcomes of these items, in any order, some at a time; items without one yet are left out and
-   * requested again.
-   * @param job called for each outcome: it has the time of the decision
-   * @param last whether the job's time is over: items without a final outcome end now, with the
-   * reason
+   * Yields outcomes of these items, in any order, several at a time. Items without an outcome yet
+   * are omitted and requested again.
+   * @param job called for each outcome, since it has the time of the decision
+   * @param last true if the job's time limit has passed: items without a final outcome end now,
+   * with that reason
    * @throws ServiceError after the outcomes that were available
    */
   outcomes(
@@ -157,8 +157,8 @@ export interface PerItemKind extends KindSteps {
     last: boolean,
   ): AsyncIterable<readonly ItemRow[]>;
   /**
-   * Outcome of a record that is gone from the source topic or no longer decodes; undefined makes it
-   * a dead letter.
+   * Returns the outcome of a record that is gone from the source topic or can no longer be decoded;
+   * undefined makes it a dead letter.
    */
   outcomeOf(
     at: SourceCoordinate & { readonly replay: number },

@@ -6,15 +6,15 @@
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Metrics {
-  /** Adds to a counter. `name` without prefix, as in src/telemetry/metric-list.ts. */
+  /** Adds to a counter. `name` has no prefix, as in src/telemetry/metric-list.ts. */
   count(name: string, labels: Labels, by?: number): void;
-  /** Sets a gauge; without a value its series is removed. */
+  /** Sets a gauge, or removes its series if `value` is undefined. */
   set(name: string, labels: Labels, value: number | undefined): void;
-  /** Observes into a histogram, in base units (seconds, bytes); `times` as often, 1 if not given. */
+  /** Adds `times` observations (default 1) to a histogram, in base units (seconds, bytes). */
   observe(name: string, labels: Labels, value: number, times?: number): void;
 }
 
-/** Fields never hold content, keys or signed addresses (I6). */
+/** Fields never contain content, keys or signed addresses (I6). */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -25,14 +25,14 @@ export interface Logger {
 
 /** Health of loops (I8) and conditions of readiness. */
 export interface HealthReporter {
-  /** The loop `name` made progress. The first call makes it known. */
+  /** Reports progress of the loop `name`. The first call registers the loop. */
   beat(name: string): void;
-  /** The loop waits for something outside itself; with `atMostMs` no longer than that. */
+  /** Reports that the loop waits for something external, for at most `atMostMs` if given. */
   waiting(name: string, reason: string, atMostMs?: number): void;
-  /** The loop has ended as it should. */
+  /** Reports that the loop has ended as intended. */
   ended(name: string): void;
-  /** The condition `name` holds. */
+  /** Reports that the condition `name` is met. */
   ready(name: string): void;
-  /** It does not hold; the reason says what to look at. */
+  /** Reports that the condition is not met; the reason names what to check. */
   notReady(name: string, reason: string): void;
 }

@@ -1,7 +1,7 @@
 /**
- * Spans of the batches of a shard, each from its seal until the last of its records has its
- * terminal record or has moved to another batch. docs/tracing.md lists the names. Attributes describe
- * the batch; items appear only as links to their own traces (I6).
+ * Spans of the batches of a shard. A span lasts from the seal of its batch until the last record is
+ * settled or has moved to another batch. docs/tracing.md lists the names. Attributes describe the
+ * batch; items appear only as links to their own traces (I6).
  */
 
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
@@ -21,20 +21,20 @@ import { TraceLinks } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';
 
-/** Links of a span that tracing backends keep by default. */
+/** Number of links per span that tracing backends keep by default. */
 const MAX_LINKS = 128;
-/** Longest content type shown: records choose it. */
+/** Maximum length of a content type in a span, since any producer can choose one. */
 const TYPE_CHARACTERS = 120;
 
-/** Shard of the spans. */
+/** Tracer of the spans, and the shard that they describe. */
 type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
   readonly shard: number;
 };
 
-/** Collector of the trace contexts of a batch's items; undefined while tracing is off. @param from the job that the items leave */
+/** Collects the trace contexts of a batch; undefined if tracing is off. @param from job that the items leave */
 export function batchLinks(tracer: Tracer, from?: LiveJob): TraceLinks | undefined {
   if (!tracer.enabled) return undefined;
-  // One link is kept for the batch that the items leave.
+  // One link is reserved for the batch that the items leave.
   return new TraceLinks(from === undefined ? MAX_LINKS : MAX_LINKS - 1);
 }
 
@@ -47,7 +47,7 @@ interface OpenSpan {
 
 export class BatchSpans {
   readonly #place: SpanPlace;
-  /** Spans of submissions that are in no job yet. None of them is here while tracing is off. */
+  /** Spans of submissions that are in no job yet. Always empty while tracing is off. */
   readonly #begun = new Set<Span>();
   readonly #open = new Map<LiveJob, OpenSpan>();
 
@@ -70,19 +70,19 @@ export class BatchSpans {
     return span;
   }
 
-  /** Ends the span of a submission that becomes no job. */
+  /** Ends the span of a submission that does not become a job. */
   discard(span: Span, outcome: 'parked' | 'rejected_type' | 'handed_over'): void {
     if (!this.#begun.delete(span)) return;
     span.set({ 'content_review.outcome': outcome });
     span.end(outcome === 'rejected_type' ? outcome : undefined);
   }
 
-  /** Turns the span of a submission into the span of its job, unless the shard was lost meanwhile. */
+  /** Makes the span of a submission the span of its job, unless the shard has been lost. */
   adopt(job: LiveJob, span: Span): void {
     if (this.#begun.delete(span)) this.#open.set(job, { span });
   }
 
-  /** Starts the span of a recovered job: a new trace, since the journal has no trace ids. */
+  /** Starts the span of a recovered job in a new trace, since the journal has no trace ids. */
   recovered(job: LiveJob): void {
     const { record, left } = job;
     const span = this.#start(record.count, record.type, record.attempt, {
@@ -95,7 +95,7 @@ export class BatchSpans {
     if (span !== NO_SPAN) this.#open.set(job, { span });
   }
 
-  /** Records the failure of a batch, which is the outcome of its span unless that is handed over. */
+  /** Records the failure of a batch: the outcome of its span, unless the shard is lost. */
   failed(job: LiveJob, failure: JobFailure, action: FailureAction): void {
     const open = this.#open.get(job);
     if (open === undefined) return;
@@ -107,7 +107,7 @@ export class BatchSpans {
     });
   }
 
-  /** Ends the span of a job, once. @param outcome default: the failure of the batch, or `settled` */
+  /** Ends the span of a job. Idempotent. @param outcome default: the failure, or `settled` */
   end(job: LiveJob, outcome?: 'handed_over'): void {
     const open = this.#open.get(job);
     if (open === undefined) return;
@@ -117,13 +117,13 @@ export class BatchSpans {
     span.end(outcome === undefined ? failure : undefined);
   }
 
-  /** Ends all spans: the shard is lost. */
+  /** Ends all spans, because the shard is lost. */
   handOver(): void {
     for (const span of [...this.#begun]) this.discard(span, 'handed_over');
     for (const job of [...this.#open.keys()]) this.end(job, 'handed_over');
   }
 
-  /** Runs a transaction that takes records out of a job; the job's span ends with the last record. */
+  /** Runs a transaction that removes records from a job. Its span ends with the last record. */
   async shrinking<T>(job: LiveJob, run: () => Promise<T>): Promise<T> {
     let outcome: 'handed_over' | undefined = 'handed_over';
     try {
@@ -168,8 +168,8 @@ export class BatchSpans {
 }
 
 /**
- * Runs `run` as a step of a span, which its requests to the service are parts of.
- * @param done attributes of the result
+ * Runs `run` as a step of a span. Its requests to the service become parts of the step.
+ * @param done returns the attributes of the result
  */
 export async function step<T>(
   span: Span,
@@ -191,14 +191,14 @@ export async function step<T>(
   }
 }
 
-/** Class of an error, never its message. */
+/** Returns the class or failure code of an error, never its message. */
 function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.failure;
   if (!(error instanceof Error)) return 'unknown';
   return 'failure' in error && typeof error.failure === 'string' ? error.failure : error.name;
 }
 
-/** Ids of a span in log lines. */
+/** Returns the ids of a span for log lines. */
 export function spanFields({ ids }: Span): {
   readonly trace_id?: string;
   readonly span_id?: string;

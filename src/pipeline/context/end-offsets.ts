@@ -1,6 +1,6 @@
 /**
- * End offsets of the source's partitions, for lag: reported by each fetch, and queried for
- * partitions of which nothing is fetched (paused, idle, or with an open transaction at the end).
+ * End offsets of the source's partitions, for the lag. Fetches report them. They are queried for
+ * partitions without fetched records (paused, idle, or with an open transaction at the end).
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
@@ -8,9 +8,9 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
 
 const INTERVAL_MS = 2_000;
-/** An end that was heard within this time is not queried. */
+/** An end that was reported within this time is not queried. */
 const RECENT_MS = 1_000;
-/** A lag made of older ends is unknown. */
+/** Maximum age of an end from which a lag is computed. */
 export const FRESH_MS = 5_000;
 
 interface EndOffsetsDeps {
@@ -35,7 +35,7 @@ export class EndOffsets {
     this.#leaderless = deps.waits.holding('kafka');
   }
 
-  /** End of the log as last reported; undefined if unknown. */
+  /** Last reported end of the log; undefined if unknown. */
   of(partition: number): number | undefined {
     return this.#ends.get(partition)?.offset;
   }
@@ -45,12 +45,12 @@ export class EndOffsets {
     return this.#ends.get(partition)?.heardMs ?? -Infinity;
   }
 
-  /** Takes the end that can be read; records of open transactions may follow it. */
+  /** Records the end reported by a fetch. Records of open transactions may follow it. */
   fetched(partition: number, endOffset: number): void {
     this.#set(partition, Math.max(endOffset, this.of(partition) ?? 0));
   }
 
-  /** Starts to query, for all shards at once; a slow or failed answer blocks nothing. */
+  /** Schedules the next query, for all shards at once. A slow or failed query blocks nothing. */
   start(): void {
     if (this.#stopped) return;
     this.#cancel = this.#deps.clock.after(INTERVAL_MS, () => void this.#query());
@@ -74,7 +74,10 @@ export class EndOffsets {
         this.#leaderless(leaderless.map((partition) => `partition ${partition} of ${topic}`));
     } catch (error) {
       if (!this.#stopped)
-        logger.debug({ error: String(error) }, 'could not query the end of the source; retrying');
+        logger.debug(
+          { error: String(error) },
+          'could not query end offsets of the source; retrying',
+        );
     }
     this.start();
   }

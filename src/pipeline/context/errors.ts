@@ -1,6 +1,6 @@
 /**
- * Internal errors: a log line that names the record or the call, without content (I6), and a metric
- * with an alert.
+ * Internal errors. Each causes a log line that names the record or the call, without content (I6),
+ * and increases a metric that has an alert.
  */
 
 import { LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
@@ -9,7 +9,7 @@ import type { ServiceCall } from '../../core/outcome/failure-table.ts';
 import { classOf, crashOf } from '../../core/outcome/internal-error.ts';
 import type { ReportDeps } from '../limits/wait-reasons.ts';
 
-/** The shard is lost, or may be: it is given up, and claimed again once the group answers. */
+/** The shard is lost, or may be. It is given up and claimed again after a confirmed membership. */
 export class ShardLostError extends Error {
   override readonly name = 'ShardLostError';
 }
@@ -22,7 +22,7 @@ export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
-/** Exceptions of the language, whose messages may quote content (I6). */
+/** Exceptions of the JavaScript engine, whose messages may quote content (I6). */
 const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
   'TypeError',
   'RangeError',
@@ -37,15 +37,15 @@ export function isOfTheLanguage(error: unknown): boolean {
 }
 
 /**
- * Text of an error for log lines: its message, or the place in the code if the message may have
- * content.
+ * Returns the text of an error for log lines: its message, or its stack frames if the message may
+ * have content.
  */
 export function describe(error: unknown): string {
   if (!(error instanceof Error) || isOfTheLanguage(error)) return crashOf(error);
   return `${classOf(error)}: ${error.message}`;
 }
 
-/** Text of an error in one line. */
+/** Returns the text of an error in one line. */
 export function shortly(error: unknown): string {
   return describe(error)
     .split('\n')

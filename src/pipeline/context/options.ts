@@ -1,8 +1,12 @@
-/** Options of the engine, with the names of the configuration. Times in ms, sizes in bytes. */
+/** Options of the engine, under the names of the configuration. Times are in ms, sizes in bytes. */
 import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
+import type { LaneOptions } from '../limits/lanes.ts';
+import type { QuotaOptions } from '../limits/quota-gate.ts';
 
-/** Slice of a pipeline's configuration (docs/configuration.md explains each option). */
+type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
+
+/** Part of a pipeline's configuration. docs/configuration.md explains each option. */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
   readonly source: {
@@ -13,16 +17,22 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   };
   readonly journal: {
     readonly topic: string;
-    /** undefined: min(source partitions, 64). */
+    /** Default: min(source partitions, 64). */
     readonly partitions: number | undefined;
-    /** undefined: 3, or the number of brokers when there are fewer. */
+    /** Default: 3, or the number of brokers if there are fewer. */
     readonly replicationFactor: number | undefined;
   };
   readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };
-  readonly batch: Omit<BatchLimits, 'maxOffsetBytes'>;
+  readonly batch: SealingLimits & {
+    /** Limits that replace the general ones, by content type. */
+    readonly types: Readonly<Record<string, Partial<SealingLimits>>>;
+  };
+  readonly lanes: LaneOptions;
+  /** Limits of the pipeline as a whole. */
+  readonly quota: QuotaOptions;
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
-    /** Longest wait between two polls. */
+    /** Maximum wait between two polls. */
     readonly pollMs: number;
     readonly maxReviewTimeMs: number;
     readonly onTimeout: 'wait' | 'error';
@@ -35,29 +45,29 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
     readonly sessionTimeoutMs: number;
     readonly transactionTimeoutMs: number;
   };
-  /** Status requests, and transfers in each direction, in flight over the whole pipeline. */
+  /** Maximum status requests, and transfers in each direction, of the pipeline at a time. */
   readonly concurrency: { readonly requests: number; readonly transfers: number };
 }
 
 /** Limits that are not configurable; tests lower them. */
 export const ENGINE_LIMITS = {
-  /** Decisions of one settling transaction. Measured: docs/adr/0026. */
+  /** Maximum decisions in one settling transaction. docs/adr/0026 has the measurements. */
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
-  /** Content types in use; Infinity where the configuration lists the types. */
+  /** Maximum number of content types; Infinity if the configuration lists the types. */
   maxTypes: 100,
-  /** Batches for one failing batch, halves included. */
+  /** Maximum number of batches for one failing batch, including halves. */
   maxRetryBatches: 64,
-  /** Further downloads of an unreadable or short result file, before its rows count as missing. */
+  /** Repeated downloads of an unreadable or short result file before its rows count as missing. */
   downloadRetries: 3,
-  /** Rows of the first batch of a shard. */
+  /** Maximum rows of the first batch of a shard. */
   firstBatchRows: 100,
-  /** Encoded offsets of one job: far below Kafka's 1 MB message. */
+  /** Maximum size of the encoded offsets of one job, far below Kafka's 1 MB message. */
   maxOffsetBytes: 256 * 1024,
-  /** Time that running uploads have to end after their shard was lost. */
+  /** Time for running uploads to end after their shard was lost. */
   uploadDrainMs: 10_000,
-  /** Time after which a surprising group offset or end of the source log is read again, before it counts as a reset. */
+  /** Wait before an unexpected group offset or log end is read again to confirm it. */
   resetConfirmMs: 2_000,
-  /** Shards that are claimed at the same time. */
+  /** Maximum number of shards that are claimed at the same time. */
   claims: 8,
   /** Interval at which a position that advances without a batch is committed. */
   progressIntervalMs: 10_000,

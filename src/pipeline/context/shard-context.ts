@@ -1,14 +1,16 @@
-/** An owned shard, from its claim to its loss, as its stages see it. */
+/** What the stages of an owned shard share, from its claim to its loss. */
 import { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
+import type { QuotaLimits } from '../../core/journal/quota.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { Labels, Logger } from '../../core/ports/telemetry.ts';
 import { InFlight } from '../limits/in-flight.ts';
+import { QuotaGate, type QuotaOptions } from '../limits/quota-gate.ts';
 import type { ShardWaits } from '../limits/shard-waits.ts';
 import { BatchSpans, batchLinks, spanFields } from './batch-spans.ts';
-import type { InternalErrors } from './errors.ts';
+import { type InternalErrors, RefusedError } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { ShardControl } from './shard-control.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
@@ -33,23 +35,23 @@ class ShardReport {
     this.#context.metrics.count(name, { ...this.#labels, ...labels }, by);
   }
 
-  /** Observes into a histogram of the pipeline; see Metrics. */
+  /** Adds observations to a histogram of the pipeline; see Metrics. */
   observe(name: string, value: number, times = 1): void {
     this.#context.metrics.observe(name, this.#labels, value, times);
   }
 
-  /** Observes the duration of a stage, ms. */
+  /** Records the duration of a stage, ms. */
   took(stage: string, ms: number): void {
     const labels = { ...this.#labels, stage };
     this.#context.metrics.observe('stage_duration_seconds', labels, Math.max(0, ms) / 1000);
   }
 
-  /** Observes the duration of a stage that began at `startedMs` on the monotonic clock. */
+  /** Records the duration of a stage that began at `startedMs` on the monotonic clock. */
   since(stage: string, startedMs: number): void {
     this.took(stage, this.#context.clock.monotonic() - startedMs);
   }
 
-  /** Fields of a batch in log lines. */
+  /** Returns the fields of a batch for log lines. */
   fieldsOf(job: LiveJob): object {
     const { id, remoteId, type } = job.record;
     return { job: id, batch: remoteId, type, ...spanFields(this.spans.of(job)) };
@@ -60,27 +62,29 @@ export interface ShardContext extends Omit<PipelineContext, 'waits'> {
   readonly logger: Logger;
   readonly report: ShardReport;
   readonly waits: ShardWaits;
-  /** Aborted when the shard is lost or given up: nothing new begins. */
+  /** Aborted when the shard is lost or given up, so that nothing new begins. */
   readonly signal: AbortSignal;
-  /** Aborted after `signal`: uploads in flight may end until then. */
+  /** Aborted some time after `signal`, until which uploads in flight may end. */
   readonly uploadSignal: AbortSignal;
   readonly state: ShardState;
   readonly queue: TransactionQueue;
-  /** Records until they are in a transaction. */
+  /** Records in flight that are in no job of `state`. */
   readonly inFlight: InFlight;
   readonly control: ShardControl;
+  /** undefined without a quota. */
+  readonly quota: QuotaGate | undefined;
   /** Runs a task; if it fails, the shard is given up and claimed again. */
   readonly spawn: (what: string, run: () => Promise<void>) => void;
-  /** Returns a function that starts `run`, which repeats while there is work; one run at a time. */
+  /** Returns a function that starts `run` and repeats it while there is work, one run at a time. */
   readonly repeating: (
     what: string,
     hasWork: () => boolean,
     run: () => Promise<void>,
   ) => () => void;
   /**
-   * Begins a batch, whose rows go into buffers of the process.
-   * @param lease memory of the batch, which the batch owns
-   * @param from the job that its items leave
+   * Opens a batch, whose rows go into buffers of the process's pool.
+   * @param lease memory of the batch, which the batch releases when it is disposed of
+   * @param from job that its items leave
    */
   readonly openBatch: (type: string, lease: Lease, from?: LiveJob) => ItemBatch;
 }
@@ -91,13 +95,16 @@ type ShardParts = Pick<
 > & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
-  const { budget, kind, tracer } = context;
+  const { budget, clock, kind, options, topics, tracer } = context;
   const { shard, spawn } = parts;
+  const limits = shareOf(options.quota, topics.shards);
+  const isLimited = Object.values(limits).some((limit) => limit !== Infinity);
   return {
     ...context,
     ...parts,
     report: new ShardReport(context, shard),
     inFlight: new InFlight(),
+    quota: isLimited ? new QuotaGate(limits, { clock, ...parts }) : undefined,
 
     repeating(what, hasWork, run) {
       let running = false;
@@ -121,7 +128,26 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
   };
 }
 
-/** Facts about a job for the terminal records that are made at `decidedAtMs`. */
+/**
+ * Part of one of `shards` shards in the quota of its pipeline.
+ * @throws RefusedError if that is less than a row
+ */
+function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
+  const share = (name: keyof QuotaLimits) => {
+    const part = (quota[name] ?? Infinity) / shards;
+    if (part >= 1) return part;
+    throw new RefusedError(
+      `quota.${name} ${quota[name]} is less than one row for each of the ${shards} shards: raise it`,
+    );
+  };
+  return {
+    rowsPerMinute: share('rowsPerMinute'),
+    rowsPerDay: share('rowsPerDay'),
+    rowsUnderReview: share('rowsUnderReview'),
+  };
+}
+
+/** Returns the context of a job for terminal records that are created at `decidedAtMs`. */
 export function jobContext({ record }: LiveJob, decidedAtMs: number): JobContext {
   const { id: jobId, remoteId, type, attempt, rowKey, bytes: uploadedBytes } = record;
   return { jobId, remoteId, type, attempt, rowKey, uploadedBytes, decidedAtMs };

@@ -1,6 +1,6 @@
 /**
- * Commands of an operator as the owner of one shard obeys them (core/journal/control.ts, ADR 0030):
- * whether intake takes records in, whether jobs begin, and what is acknowledged.
+ * Operator commands in the owner of one shard (core/journal/control.ts, ADR 0030). They determine
+ * whether intake takes records in, whether jobs may begin, and what is acknowledged.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -31,7 +31,7 @@ export class ShardControl {
   #listener: () => void = () => {};
   #endWait: (() => void) | undefined;
 
-  /** @param acknowledged the newest acknowledgement in the journal, also of an earlier owner */
+  /** @param acknowledged newest acknowledgement in the journal, possibly by an earlier owner */
   constructor(deps: ControlDeps, control: Control, acknowledged: Acknowledgement | undefined) {
     this.#deps = deps;
     this.#control = control;
@@ -40,14 +40,14 @@ export class ShardControl {
     this.#wake();
   }
 
-  /** @param listener called when another command is in force */
+  /** @param listener called when a new command is in force */
   listen(listener: () => void): void {
     this.#listener = listener;
   }
 
   apply(control: Control): void {
     this.#control = control;
-    this.#deps.logger.info({ ...control }, 'read a command of the operator');
+    this.#deps.logger.info({ ...control }, 'read an operator command');
     this.#wake();
     this.#listener();
   }
@@ -72,7 +72,7 @@ export class ShardControl {
     return this.hold === undefined;
   }
 
-  /** False while the pipeline is paused. A drain awaits what was taken in. */
+  /** False while the pipeline is paused. A drain still submits what was taken in. */
   get submits(): boolean {
     return this.hold?.state !== 'paused';
   }
@@ -88,9 +88,9 @@ export class ShardControl {
   }
 
   /**
-   * Returns the acknowledgement to write, in the transaction that is being built.
-   * @param inHand records that intake has taken and that are in no job
-   * @returns undefined if the newest is the same
+   * Returns the acknowledgement to write in the transaction that is being built.
+   * @param inHand number of records that intake has taken and that are in no job
+   * @returns undefined if the newest acknowledgement is the same
    */
   answer(state: ShardState, inHand: number): Acknowledgement | undefined {
     if (this.revision === 0) return undefined;

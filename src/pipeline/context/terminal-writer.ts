@@ -1,14 +1,14 @@
 /**
  * Terminal writer of a shard: the only code that publishes decisions and dead letters.
  *
- * Every source record ends as exactly one of them (I2), because its terminal record goes out in one
- * transaction with the journal records that account for it: what remains of its job or, for a
- * record that is in no job, the progress of its partition. A crash leaves both or neither, and
- * `ShardState` refuses to end a record twice.
+ * Every source record ends as exactly one of them (I2), because one transaction has both its
+ * terminal record and the journal records that account for it: the remainder of its job or, if it
+ * is in no job, the progress of its partition. A crash leaves both or neither, and `ShardState`
+ * refuses to settle a record twice.
  *
- * `Settlement` and `collect` fill chunks that one transaction takes (`ChunkSize`). A record whose
- * decision the output topic does not take becomes a dead letter. A dead letter repeats the record if
- * the topic takes that, and has only its coordinates otherwise.
+ * `Settlement` and `collect` fill chunks that fit into one transaction (`ChunkSize`). If a decision
+ * is too large for the output topic, its record becomes a dead letter. A dead letter repeats the
+ * record if the topic accepts that; otherwise it has only the coordinates.
  */
 import { type Coordinates, fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
@@ -31,8 +31,8 @@ import type { PipelineOptions } from './options.ts';
 import type { ShardContext } from './shard-context.ts';
 
 /**
- * Size of the transactions of a shard, as its owners in this process have learnt it. It outlives
- * each of them: a failed transaction ends its owner, and the next one must not repeat it.
+ * Size of the transactions of a shard, adapted to their success. It outlives each owner in this
+ * process: a failed transaction ends its owner, and the next owner must not repeat it.
  */
 export class ChunkSize {
   readonly #limits: PipelineOptions['chunk'];
@@ -49,9 +49,9 @@ export class ChunkSize {
     return rows >= this.#rows || bytes >= this.#limits.maxBytes;
   }
 
-  /** Returns true if Kafka refused the terminal record of this source record, alone in its transaction. */
+  /** Returns true if Kafka rejected the record's terminal record even alone in a transaction. */
   isOversized(partition: number, offset: number): boolean {
-    // Mostly empty: then no row pays for its place as text.
+    // The set is usually empty. Checking its size first avoids building a text key for every row.
     return this.#oversized.size > 0 && this.#oversized.has(placeOf({ partition, offset }));
   }
 
@@ -59,7 +59,7 @@ export class ChunkSize {
     this.#rows = Math.min(this.#limits.maxRows, this.#rows * 2);
   }
 
-  /** Halves the next chunks: the failed one may have been too large, or too slow for its timeout. */
+  /** Halves the next chunks, since the failed one may have been too large or too slow. */
   failed(records: Coordinates, error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
     const isTooLarge = error instanceof TransactionError && error.failure === 'too_large';
@@ -72,15 +72,15 @@ export class ChunkSize {
 export interface DeadLetter extends UnassignedRecord {
   readonly poison: Poison;
   readonly stage: DeadLetterStage;
-  /** The record as it was read; without it the dead letter has only its coordinates. */
+  /** Record as it was read. Without it, the dead letter has only the coordinates. */
   readonly record?: SourceRecord | undefined;
-  /** The records in flight that it belongs to while it is in no job. */
+  /** Group of records in flight that it belongs to while it is in no job. */
   readonly inFlight?: InFlightRecords | undefined;
 }
 
 /** Encoded dead letters of one transaction. */
 export class DeadLetterChunk {
-  /** The job that the records are in, if any. */
+  /** Job of the records, if any. */
   readonly job: LiveJob | undefined;
   terminal = new TerminalRecords();
   ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
@@ -99,7 +99,7 @@ export class TerminalWriter {
   readonly size: ChunkSize;
   readonly #published: () => void;
 
-  /** @param published called after each commit: W may have moved, and fewer records are unsettled */
+  /** @param published called after each commit, since W and the unsettled records may have changed */
   constructor(shard: ShardContext, size: ChunkSize, published: () => void) {
     this.#shard = shard;
     this.size = size;
@@ -107,8 +107,8 @@ export class TerminalWriter {
   }
 
   /**
-   * Publishes dead letters; one chunk of them is in memory at a time.
-   * @param job the job that the records are in, if any
+   * Publishes dead letters. One chunk of them is in memory at a time.
+   * @param job job of the records, if any
    * @throws TransactionError, or the error that ended the queue before
    */
   async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
@@ -118,7 +118,7 @@ export class TerminalWriter {
   }
 
   /**
-   * Encodes dead letters into a chunk, which is published whenever it is full.
+   * Encodes dead letters into a chunk and publishes it whenever it is full.
    * @throws as `deadLetters` does
    */
   async collect(chunk: DeadLetterChunk, all: Iterable<DeadLetter>): Promise<void> {
@@ -150,17 +150,17 @@ export class TerminalWriter {
       });
     } else await this.settle(job, topic, terminal);
     ledger.deadLettered(ended);
-    // An idle shard keeps no memory for the next one.
+    // An idle shard does not keep memory for the next chunk.
     chunk.terminal = new TerminalRecords();
     chunk.ended = [];
   }
 
-  /** Returns true if a dead letter may repeat the record, as far as is known before it is read. */
+  /** Returns false if it is known before a reread that a dead letter must not repeat the record. */
   mayRepeat({ partition, offset }: SourceCoordinate, { reason }: Poison): boolean {
     return reason !== 'internal_error' && !this.size.isOversized(partition, offset);
   }
 
-  /** Publishes terminal records of a job in one transaction with what remains of the job. */
+  /** Publishes terminal records of a job in one transaction with the remainder of the job. */
   async settle(job: LiveJob, topic: string, chunk: TerminalRecords): Promise<void> {
     const attributes = {
       'messaging.system': 'kafka',
@@ -200,7 +200,7 @@ export class TerminalWriter {
     try {
       await committed;
     } catch (error) {
-      // Not among the records released by the loss of the shard: see ShardWorker.#end.
+      // ShardWorker.#end does not release these records.
       if (sent !== undefined) {
         ledger.released(chunk.length);
         sent.drop(chunk.length);
@@ -213,14 +213,14 @@ export class TerminalWriter {
     this.#published();
   }
 
-  /** Renders a dead letter: with the record if possible, otherwise with its coordinates. */
+  /** Renders a dead letter with the record if possible, otherwise with only its coordinates. */
   #render(dead: DeadLetter, replay: number): { made: OutgoingRecord; reason: DeadLetterReason } {
     const { options, report, topics } = this.#shard;
     const { partition, offset, record, stage } = dead;
     const { topic } = options.source;
     const about = { topic, stage, replay };
     let { poison } = dead;
-    // Even key and headers alone may be more than the topic takes.
+    // Key and headers alone may also exceed the maximum of the topic.
     for (const maxValueBytes of [Infinity, 0]) {
       if (record === undefined || !this.mayRepeat(dead, poison)) break;
       const tried = attempt(() => {

@@ -1,4 +1,4 @@
-/** Topics of a pipeline, with the settings that they are created with. */
+/** Topics of a pipeline and the settings with which they are created. */
 import type { ClusterAdmin, TopicDescription, TopicSpec } from '../../core/ports/kafka.ts';
 import { RefusedError } from './errors.ts';
 import type { PipelineOptions } from './options.ts';
@@ -10,14 +10,14 @@ export const CREATE_TOPICS =
   'run "content-review-connector topics create", or correct the name in the configuration';
 
 const DEFAULT_MAX_SHARDS = 64;
-/** Retention of the source beyond the time that reviews may take: the longest outage that loses no record. */
+/** Retention beyond the maximum review time: the longest outage in which no record is lost. */
 const OUTAGE_MS = 7 * 24 * 3_600_000;
-/** Headers of a dead letter, and members of a decision, beside the parts of the source record. */
+/** Room for what a terminal record adds to its source record: headers or members of a decision. */
 const ENVELOPE_BYTES = 64 * 1024;
 /** Kafka's default for max.message.bytes. */
 export const MAX_MESSAGE_BYTES = 1_048_588;
 
-/** Settings of a journal beside min.insync.replicas. */
+/** Settings of a journal, except min.insync.replicas. */
 const JOURNAL = [
   ['cleanup.policy', 'compact'],
   ['segment.bytes', String(16 * 1024 * 1024)],
@@ -46,8 +46,8 @@ const insyncReplicas = (replicas: number) =>
   ['min.insync.replicas', replicas === 1 ? '1' : '2'] as const;
 
 /**
- * Specification of a journal that does not exist.
- * @throws RefusedError if the cluster cannot have it as it is configured
+ * Returns the specification of a journal that does not exist yet.
+ * @throws RefusedError if the cluster cannot host it as configured
  */
 export function journalSpec(
   { journal }: Pick<PipelineOptions, 'journal'>,
@@ -71,11 +71,11 @@ export function journalSpec(
 }
 
 /**
- * Specifications of the topics that do not exist: the source keeps records for as long as a retry
- * may read them, and what is made of its largest record fits into the others.
+ * Returns the specification of a topic that does not exist yet. A source keeps records for as long
+ * as a retry may read them. The other topics accept what the source's largest record turns into.
  * @param cluster `replicationFactor` of the topics other than the journal; `sourceMaxBytes`
  * max.message.bytes of the source
- * @throws RefusedError if the cluster cannot have the journal as it is configured
+ * @throws RefusedError if the cluster cannot host the journal as configured
  */
 export function topicSpec(
   role: TopicRole,
@@ -100,7 +100,7 @@ export function topicSpec(
 
 /**
  * Describes the source, output and dead-letter topics of pipelines.
- * @throws RefusedError that names all topics that do not exist
+ * @throws RefusedError that names all missing topics
  */
 export async function describeTopics(
   admin: Pick<ClusterAdmin, 'describeTopic'>,

@@ -1,7 +1,7 @@
 /**
- * Transactions of one shard, one after the other through one producer (I3). Each is built from the
- * state at the time it starts. The first failure ends the queue: later transactions would build on
- * state that may not have been committed.
+ * Queue of the transactions of one shard, which run one at a time through one producer (I3). Each
+ * is built from the state at its start. The first failure ends the queue, because later
+ * transactions would be based on state that may not have been committed.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
@@ -34,7 +34,7 @@ export class TransactionQueue {
   }
 
   /**
-   * Runs a transaction after those before it. `build` returns undefined if nothing is left to do.
+   * Runs a transaction after all earlier ones. `build` returns undefined if there is nothing to do.
    * @returns the journal offset of its first record; undefined if there was nothing to do
    * @throws TransactionError, or the error that ended the queue before
    */
@@ -79,7 +79,7 @@ export class TransactionQueue {
     }
   }
 
-  /** Lets the running transaction end, and starts no other except for a last one. Never rejects. */
+  /** Waits for the running transaction, then runs `last`, and starts no other. Never rejects. */
   async close(last?: () => Transaction | undefined): Promise<void> {
     this.#closed = true;
     if (last !== undefined)

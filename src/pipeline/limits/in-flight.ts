@@ -1,14 +1,20 @@
-/** Records in flight: consumed or recovered, and without a terminal record. */
+/** Counts of records in flight: consumed or recovered, but without a terminal record yet. */
 
-/** Records that share their way until the last of them is in a job or published. */
+import type { Lane } from './lanes.ts';
+
+/** Group of records that are counted together until the last one is in a job or published. */
 export interface InFlightRecords {
-  /** Timestamp of the oldest, ms; it may have left. */
+  /** Timestamp of the oldest record, ms, even if that one was dropped. */
   readonly oldestEventMs: number;
-  /** Takes out records that are in a job or published now. */
+  /** Lane of their batch; undefined for dead letters and terminal records. */
+  readonly lane: Lane | undefined;
+  /** Number of records that are left. */
+  readonly left: number;
+  /** Removes records that are now in a job or published. */
   drop(records: number): void;
 }
 
-/** Records in flight that no job in the journal names: not yet in a job, or in a running transaction. */
+/** Records in flight outside of jobs: not in one yet, or settled by a running transaction. */
 export class InFlightCount {
   readonly #all = new Set<InFlightRecords>();
   #records = 0;
@@ -17,19 +23,25 @@ export class InFlightCount {
     return this.#records;
   }
 
-  /** Timestamp of the oldest, ms; Infinity for none. */
+  /** Timestamp of the oldest record, ms; Infinity if there is none. */
   get oldestEventMs(): number {
     return earliest(Array.from(this.#all, ({ oldestEventMs }) => oldestEventMs));
   }
 
-  add(records: number, oldestEventMs: number): InFlightRecords {
-    let left = records;
+  /** Records of a lane. */
+  of(lane: Lane): readonly InFlightRecords[] {
+    return [...this.#all].filter((one) => one.lane === lane);
+  }
+
+  add(records: number, oldestEventMs: number, lane?: Lane): InFlightRecords {
     const added = {
       oldestEventMs,
+      lane,
+      left: records,
       drop: (gone: number) => {
         this.#records -= gone;
-        left -= gone;
-        if (left <= 0) this.#all.delete(added);
+        added.left -= gone;
+        if (added.left <= 0) this.#all.delete(added);
       },
     };
     this.#records += records;
@@ -39,19 +51,21 @@ export class InFlightCount {
 }
 
 export class InFlight {
-  /** Records in open buffers; `ItemBuffers` has their age. */
+  /** Number of records in open buffers; `ItemBuffers` has their age. */
   buffered = 0;
+  /** Records that intake has passed over; `Deferrals` has their age. */
+  deferred = 0;
   /** Records in sealed and parked batches, and those that will be dead letters. */
   readonly unassigned = new InFlightCount();
   /** Terminal records in the running transaction. */
   readonly committing = new InFlightCount();
 
   get records(): number {
-    return this.buffered + this.unassigned.records + this.committing.records;
+    return this.buffered + this.deferred + this.unassigned.records + this.committing.records;
   }
 }
 
-/** Returns the least of some times; Infinity for none. There may be more than a call has arguments. */
+/** Returns the earliest time, or Infinity if there is none. `Math.min` cannot take this many. */
 export function earliest(timesMs: readonly number[]): number {
   return timesMs.reduce((least, ms) => Math.min(least, ms), Infinity);
 }

@@ -1,47 +1,49 @@
 /**
- * Byte budget of the whole process (I7): a semaphore of bytes with one line. Intake may use 70 %;
- * settling and rereading keep the rest, so that they can always finish.
+ * Byte budget of the whole process (I7): a semaphore of bytes with a single queue. Intake may use
+ * 70 %; the rest is kept for settling and rereading, so that they can always finish.
  */
 
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { INTAKE_SHARE } from '../../core/batch-buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { KindSteps } from '../../core/ports/pipeline-kind.ts';
 import type { SourceRecord } from '../../core/record.ts';
+import type { Lane } from './lanes.ts';
 
-// Bounds of decoding, in intake and where records are read again.
+// Limits of decoding, in intake and rereads.
 
-/** Longest time that records are decoded without a break: one alone may take a quarter of a second. */
+/** Time after which decoding yields to the event loop. A single record may take 250 ms. */
 export const DECODING_SLICE_MS = 100;
 
-/** Memory for decoding that needs no reservation: one record at a time takes it. */
+/** Memory that decoding may take without a reservation, since one record at a time is decoded. */
 export const FREE_BYTES: number = 4 * 1024 * 1024;
 
-/** Returns the bytes to reserve before a record is decoded; 0 for most. */
+/** Returns the bytes to reserve before a record is decoded; 0 for most records. */
 export function decodeCost({ decodeCost }: KindSteps, record: SourceRecord): number {
   const bytes = decodeCost?.(record) ?? 0;
   return bytes > FREE_BYTES ? bytes : 0;
 }
 
-/** Share of records read again, and of their bodies until they are uploaded. */
+/** Share of the budget for rereads: their records, and their bodies until they are uploaded. */
 const REREAD_SHARE = 0.15;
 
-/** Share of the pool's idle buffers. */
+/** Share of the budget for the pool's idle buffers. */
 const IDLE_SHARE = 1 / 8;
 const MAX_IDLE_BYTES = 8 * 1024 * 1024;
 
-/** Memory of an item beside its bytes: its objects, and garbage until the next collection. */
+/** Memory of an item in addition to its bytes: objects, and garbage until the next collection. */
 const ITEM_OVERHEAD_BYTES = 768;
 
-/** Memory of items that are read again. @param bytes total size of the items */
+/** Returns the memory of items that are read again. @param bytes total size of the items */
 export const memoryOfItems = (items: number, bytes: number): number =>
   bytes + items * ITEM_OVERHEAD_BYTES;
 
 /**
  * Purpose of a lease.
- * - `intake`: new records and their batches, until these are uploaded;
+ * - `intake`: new records and their batches, until the batches are uploaded;
  * - `work`: results that are being settled;
- * - `reread`: records that are read again and their batches, until these are uploaded.
+ * - `reread`: records that are read again and their batches, until the batches are uploaded.
  */
 export type Share = 'intake' | 'work' | 'reread';
 
@@ -53,19 +55,21 @@ interface Reservation {
 
 export class MemoryBudget {
   readonly totalBytes: number;
-  /** Buffers of the process. Their owners count them; idle ones are counted here. */
+  /** Buffers of the process. Owners count theirs in their leases; the budget counts idle ones. */
   readonly pool: BufferPool;
   readonly #held: Record<Share, number> = { intake: 0, work: 0, reread: 0 };
-  /** Leases of open batches, with the functions that seal these. */
+  /** Leases of open batches, with the functions that seal the batches. */
   readonly #open = new Map<Lease, () => void>();
   readonly #line = new Set<Reservation>();
+  /** Functions that are called when intake may have room again. */
+  readonly #forRoom = new Set<() => void>();
 
   constructor(totalBytes: number) {
     this.totalBytes = totalBytes;
     this.pool = new BufferPool(Math.min(totalBytes * IDLE_SHARE, MAX_IDLE_BYTES));
   }
 
-  /** Bytes of all records in memory, without the pool's idle buffers. */
+  /** Bytes of all leases, without the pool's idle buffers. */
   get usedBytes(): number {
     const { intake, work, reread } = this.#held;
     return intake + work + reread;
@@ -75,9 +79,25 @@ export class MemoryBudget {
     return this.#intakeBytes >= this.totalBytes * INTAKE_SHARE;
   }
 
-  /** True if intake would be granted a reservation at once: it has room, and none waits for it. */
+  /** True if intake would get a reservation at once: it has room, and no other one waits. */
   get mayTake(): boolean {
     return !this.intakeFull && ![...this.#line].some(({ share }) => share === 'intake');
+  }
+
+  /** True if a lane may have another batch: within its share, or while half of intake's memory is free. */
+  hasRoomFor({ heldBytes, share }: Lane): boolean {
+    const intake = this.totalBytes * INTAKE_SHARE;
+    return heldBytes < share * intake || this.#intakeBytes < intake / 2;
+  }
+
+  /** Waits until the lane may have another batch. @throws the signal's reason */
+  async reserveFor(lane: Lane, bytes: number, signal: AbortSignal): Promise<Lease> {
+    while (!this.hasRoomFor(lane)) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#forRoom.add(resolve);
+      await abortable(promise, signal).finally(() => this.#forRoom.delete(resolve));
+    }
+    return this.lease('intake', bytes, undefined, lane);
   }
 
   /** Memory that one run over the source should not exceed. */
@@ -86,20 +106,22 @@ export class MemoryBudget {
   }
 
   /**
-   * Lease of memory that is in use already, or that grows with its owner.
-   * @param seal called if intake needs memory and no other such lease is larger
+   * Returns a lease of memory that is already in use or grows with its owner.
+   * @param seal called if intake needs memory and this is the largest lease with a `seal`
+   * @param lane lane of the batch that has the lease, which is charged with it
    */
-  lease(share: Share, bytes = 0, seal?: () => void): Lease {
+  lease(share: Share, bytes = 0, seal?: () => void, lane?: Lane): Lease {
     let held = 0;
     const lease: Lease = {
       get bytes() {
         return held;
       },
       resize: (wanted) => {
-        // Fractions would leave a remainder when they are given back.
+        // Releasing fractions would leave rounding errors.
         const change = Math.ceil(wanted) - held;
         held += change;
         this.#held[share] += change;
+        if (lane !== undefined) lane.heldBytes += change;
         if (change < 0) this.#serve();
       },
       seal: () => this.#open.delete(lease),
@@ -114,12 +136,12 @@ export class MemoryBudget {
   }
 
   /**
-   * Waits for room. Reservations of a share are granted in their order, so that small ones do not
-   * starve a large one:
-   * - `intake` while its share is not full, which one reservation may exceed;
-   * - `work` and `reread` as far as intake leaves room. One of each share is always granted, however
-   *   large, so that work continues.
-   * - `reread` also within its own share: with a slow service, bodies would pile up.
+   * Waits for room. Reservations of a share are granted in order, so that small ones do not starve
+   * a large one:
+   * - `intake` as long as its share is not full; the last one may exceed the share.
+   * - `work` and `reread` as far as intake leaves room. Any size is granted while no `work` is held
+   *   (for `reread`: nor another `reread`), so that work continues.
+   * - `reread` only within its own share: with a slow service, bodies would pile up.
    * @throws the signal's reason
    */
   async reserve(share: Share, bytes: number, signal: AbortSignal): Promise<Lease> {
@@ -155,10 +177,11 @@ export class MemoryBudget {
         stuck.add('work').add('reread');
       else grant();
     }
+    for (const look of this.#forRoom) look();
     if (stuck.has('intake')) this.#relieve();
   }
 
-  /** Makes room for intake: seals the largest batch, unless sealed ones will make room. */
+  /** Seals the largest batch to make room for intake, unless sealed batches will make enough. */
   #relieve(): void {
     let open = 0;
     let largest: Lease | undefined;

@@ -1,10 +1,13 @@
-/** Waits of one shard, each with its reason (I8). */
+/** Waits of one shard and their reasons (I8). */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
+import type { Rank } from './lanes.ts';
 import { LONG_MS, type WaitReason, type WaitReasons } from './wait-reasons.ts';
 
-/** Limits on what a pipeline does at once. */
+/** Limits on concurrent tasks of a pipeline. Batches to encode and to upload have a rank. */
 export type LimitName = 'encodes' | 'uploads' | 'polls' | 'downloads' | 'claims';
-type Limits = Readonly<Record<LimitName, <T>(run: () => Promise<T>) => Promise<T>>>;
+export type Limits = Readonly<
+  Record<LimitName, <T>(run: () => Promise<T>, rank?: Rank) => Promise<T>>
+>;
 
 interface ShardWaitsDeps {
   readonly waits: WaitReasons;
@@ -23,17 +26,17 @@ export class ShardWaits {
     this.#signal = signal;
   }
 
-  /** @param who default: the shard. @returns what ends the wait */
+  /** Begins a wait. @param who default: the shard. @returns a function that ends the wait */
   begin(reason: WaitReason, who = this.#who): () => void {
     return this.#deps.waits.begin(reason, who);
   }
 
-  /** Settles as `work` does; the shard, or a part of it, waits until then. */
+  /** Settles as `work` does. The shard, or a part of it, is reported as waiting until then. */
   while<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
     return work.finally(this.#deps.waits.begin(reason, this.#partOf(part)));
   }
 
-  /** Settles as `work` does; if that takes long, the shard, or a part of it, waits. */
+  /** Settles as `work` does. After LONG_MS the shard, or a part of it, is reported as waiting. */
   async during<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
     let end: (() => void) | undefined;
     const cancel = this.#deps.clock.after(LONG_MS, () => {
@@ -47,7 +50,7 @@ export class ShardWaits {
     }
   }
 
-  /** Yields what `source` yields; while the next item takes long, the shard waits. */
+  /** Yields what `source` yields. After LONG_MS without an item, the shard is reported as waiting. */
   async *each<T>(reason: WaitReason, source: AsyncIterable<T>): AsyncGenerator<T, void, void> {
     const iterator = source[Symbol.asyncIterator]();
     let ended = false;
@@ -64,10 +67,10 @@ export class ShardWaits {
   }
 
   /**
-   * Runs `run` within a limit of the pipeline; if its turn comes late, a part of the shard waits.
-   * @throws the signal's reason if that was aborted meanwhile
+   * Runs `run` within a limit of the pipeline. A long wait for its turn is reported for a part of
+   * the shard. @throws the signal's reason if it was aborted before the turn came
    */
-  async permitted<T>(limit: LimitName, run: () => Promise<T>): Promise<T> {
+  async permitted<T>(limit: LimitName, run: () => Promise<T>, rank?: Rank): Promise<T> {
     const signal = this.#signal;
     const started = Promise.withResolvers<void>();
     const start = () => started.resolve();
@@ -79,7 +82,7 @@ export class ShardWaits {
         start();
         signal.throwIfAborted();
         return run();
-      });
+      }, rank);
     } finally {
       signal.removeEventListener('abort', start);
     }

@@ -1,10 +1,10 @@
 /**
- * Circuit breaker per content type: blocks the creation of batches of a type that the service
- * refuses, that keeps failing, or for which the service creates no batches at the moment.
+ * Circuit breaker per content type. It blocks the creation of batches of a type that the service
+ * rejects, that keeps failing, or for which the service cannot create batches at the moment.
  *
  * A blocked type lets one batch through per pause, the probe, until something of the type succeeds.
- * While a type keeps failing, only the failure of the probe is evidence against content: the others
- * fail with the service.
+ * While a type keeps failing, only the failure of the probe counts against its content; other
+ * failures are attributed to the service.
  */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
@@ -15,33 +15,33 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { Poison } from '../../core/record.ts';
 import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 
-/** Part of the limit at which a warning is due. */
+/** Fraction of the limit at which a warning is logged. */
 const NEAR = 0.8;
 
 /**
- * Limit on content types, over all shards of a pipeline: each costs calls of the service and
- * a batch of its own, however few its records are, and any producer can invent one.
+ * Limit on the number of content types, over all shards of a pipeline. Each type costs calls to the
+ * service and a batch of its own, however few its records are, and any producer can invent one.
  */
 export class TypeLimit {
   readonly #most: number;
   readonly #logger: Logger;
   readonly #refusal: Poison;
-  /** A type keeps its place, so that invented ones cannot take it while it is not used. */
+  /** Types are never removed, so that invented ones cannot displace a type that is not in use. */
   readonly #types = new Set<string>();
 
   constructor(most: number, logger: Logger) {
     this.#most = most;
     this.#logger = logger;
-    const message = `more than ${most} content types have had batches: list the types in source.types`;
+    const message = `more than ${most} content types have been used: list the types in source.types`;
     this.#refusal = { reason: 'too_many_types', message };
   }
 
-  /** Gives places to the types of batches that an earlier owner created, also beyond the limit. */
+  /** Adds the types of batches that an earlier owner created, even beyond the limit. */
   recovered({ jobs }: Pick<ShardState, 'jobs'>): void {
     for (const { record } of jobs.values()) this.#add(record.type);
   }
 
-  /** Takes note of a new batch of a type. @returns the poison of its record if there must be none */
+  /** Registers the type of a new batch. @returns the poison of its record if it is over the limit */
   refusal(type: string): Poison | undefined {
     if (!this.#types.has(type) && this.#types.size >= this.#most) return this.#refusal;
     this.#add(type);
@@ -53,29 +53,32 @@ export class TypeLimit {
     const { size } = this.#types.add(type);
     if (size !== Math.ceil(NEAR * this.#most)) return;
     const remedy = 'list the types in source.types';
-    this.#logger.warn({ types: size, limit: this.#most, remedy }, 'content types near their limit');
+    this.#logger.warn(
+      { types: size, limit: this.#most, remedy },
+      'content types are near their limit',
+    );
   }
 }
 
-/** Failed batches in a row after which a type pauses. */
+/** Number of consecutive failed batches after which a type pauses. */
 export const FAILURES_IN_A_ROW = 5;
-/** Time after which another probe replaces one whose call has no answer. */
+/** Time after which another probe replaces one whose call has had no response. */
 const CALL_MS = 30_000;
 
 /** Permit to create a batch. There is one probe per pause. */
 export type Permit = 'free' | 'probe';
 
 interface Breaker {
-  /** Failed batches in a row. */
+  /** Number of consecutive failed batches. */
   failures: number;
-  /** True if they were enough for a pause. */
+  /** True if the failures were enough for a pause. */
   failing: boolean;
-  /** Calls to create a batch, in a row, without a valid answer. */
+  /** Number of consecutive calls to create a batch without a valid response. */
   unanswered: number;
-  /** Monotonic clock, ms; 0: not blocked. */
+  /** Monotonic clock, ms; 0 if the type is not blocked. */
   blockedUntilMs: number;
   reason: WaitReason;
-  /** In the order of the calls. */
+  /** Functions that wake waiting batches, in the order of their calls. */
   readonly waiting: Set<() => void>;
   cancelTimer: (() => void) | undefined;
 }
@@ -107,9 +110,9 @@ export class TypeBreakers {
 
   /**
    * Records that a batch of this type failed as a whole.
-   * @param enough failures in a row that are enough for a pause
-   * @returns whether the type keeps failing: then only the failure of the probe is evidence against
-   * its content
+   * @param enough number of consecutive failures that are enough for a pause
+   * @returns true if the type keeps failing, so that only the failure of a probe counts against its
+   * content
    */
   failed(type: string, enough = FAILURES_IN_A_ROW): boolean {
     const { logger, pauseMs } = this.#deps;
@@ -126,16 +129,16 @@ export class TypeBreakers {
   }
 
   /**
-   * Records that the service could not create a batch for a reason that does not concern the type:
-   * one batch tries again after a while, and the others wait for its answer.
-   * @param waitMs the wait, ms, given how often in a row this happened before
+   * Records that the service could not create a batch for a reason that does not concern the type.
+   * One batch retries after a wait; the others wait for its result.
+   * @param waitMs returns the wait, ms, for the number of consecutive failures before this one
    */
   unanswered(type: string, reason: WaitReason, waitMs: (before: number) => number): void {
     const breaker = this.#breaker(type);
     this.#block(breaker, reason, waitMs(breaker.unanswered++));
   }
 
-  /** Records that something of this type was decided. */
+  /** Records that items of this type were decided. */
   succeeded(type: string): void {
     const breaker = this.#breakers.get(type);
     this.#breakers.delete(type);
@@ -155,8 +158,8 @@ export class TypeBreakers {
   }
 
   /**
-   * Returns a permit, called right before a batch is created; undefined while the type is blocked.
-   * A probe blocks the type again. One that is not used, or is lost with its shard, costs a pause.
+   * Returns a permit right before a batch is created; undefined while the type is blocked. A probe
+   * blocks the type again. An unused probe, or one that is lost with its shard, costs a pause.
    */
   tryAcquire(type: string): Permit | undefined {
     const breaker = this.#breakers.get(type);
@@ -173,7 +176,7 @@ export class TypeBreakers {
     return (this.#breakers.get(type)?.blockedUntilMs ?? 0) === 0;
   }
 
-  /** Returns true if the type is blocked now while others are not. */
+  /** Returns true if the type is blocked now for a reason of its own. */
   blocks(type: string): boolean {
     const breaker = this.#breakers.get(type);
     if (breaker === undefined || breaker.reason !== 'type_blocked') return false;
@@ -246,7 +249,7 @@ export class TypeBreakers {
     else this.#arm(breaker);
   }
 
-  /** Sets one timer for all: a failed probe that waits again comes after those that waited before. */
+  /** Sets one timer for all waiting batches, so that a failed probe queues behind the others. */
   #arm(breaker: Breaker): void {
     breaker.cancelTimer?.();
     const waitMs = Math.max(0, breaker.blockedUntilMs - this.#deps.clock.monotonic());
@@ -255,7 +258,7 @@ export class TypeBreakers {
   }
 }
 
-/** Lets all waiting batches look again, in the order of their calls. */
+/** Makes all waiting batches check again, in the order of their calls. */
 function wake({ waiting }: Breaker): void {
   for (const look of [...waiting]) look();
 }

@@ -1,52 +1,54 @@
 /**
- * Reasons for which parts of a pipeline wait (I8): in health, in a gauge, and in the log if a wait is
- * long. docs/operating.md explains each reason.
+ * Reasons for which parts of a pipeline wait (I8). A gauge and the console show them; long waits
+ * are also logged. docs/operating.md explains each reason.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { WaitView } from '../../core/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
 export type WaitReason =
-  /** A share of the memory budget is used up: intake's, or the one of settling and rereading. */
+  /** A share of the memory budget is used up: that of intake, or that of settling and rereading. */
   | 'memory'
   /** A partition has `source.maxInFlight` unsettled records. */
   | 'in_flight'
   /** The service refuses the API key (401, 403). */
   | 'api_key'
-  /** The service is unreachable or overloaded, does not answer, or violates the API contract. */
+  /** The service is unreachable or overloaded, does not respond, or violates the API contract. */
   | 'service'
   /** The service refuses a content type (400), or its batches keep failing. */
   | 'type_blocked'
-  /** An encoding, upload or download takes long, or as many calls as allowed are in flight. */
+  /** An encoding, upload or download takes long, or the maximum number of calls is in flight. */
   | 'transfer'
   /** The schema registry is down or refuses the connector. */
   | 'schema_registry'
   /**
-   * The brokers do not answer, a partition has no leader or cannot be read, or the group has not yet
-   * confirmed the owner.
+   * The brokers do not respond, a partition has no leader or cannot be read, or the group has not
+   * yet confirmed the owner.
    */
   | 'kafka'
+  /** The rows that `quota` allows are submitted. */
+  | 'quota'
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';
 
-/** Shorter waits are not reported, and a wait that returns sooner is the same one. */
+/** Shorter waits are not logged. A wait that recurs within this time continues the previous one. */
 export const LONG_MS = 5_000;
 /** Interval of repeated log lines about one wait. */
 const REMIND_MS = 300_000;
-/** Waiters that a log line names. */
+/** Maximum number of waiters that a log line names. */
 const NAMED = 8;
 
-/** Waits for one reason, from the first waiter until there was none for LONG_MS. */
+/** Waits for one reason, from the first waiter until there has been none for LONG_MS. */
 interface Spell {
   readonly sinceMs: number;
-  /** Waits by waiter. */
+  /** Number of waits by waiter. */
   readonly who: Map<string, number>;
   logged: boolean;
   cancelLog: () => void;
   cancelEnd: (() => void) | undefined;
 }
 
-/** Reports of one pipeline, and its clock. */
+/** Outlets for the reports of one pipeline, and its clock. */
 export interface ReportDeps {
   readonly metrics: Metrics;
   readonly pipeline: string;
@@ -63,8 +65,8 @@ export class WaitReasons {
   }
 
   /**
-   * Lets `who` (a shard, a type, …) wait until the returned function is called.
-   * @param forMs time that it has waited already
+   * Reports `who` (a shard, a type, …) as waiting until the returned function is called.
+   * @param forMs time for which it has already waited
    */
   begin(reason: WaitReason, who: string, forMs = 0): () => void {
     const spell = this.#spell(reason, forMs);
@@ -81,7 +83,7 @@ export class WaitReasons {
     };
   }
 
-  /** Returns a function that replaces the waiters of a reason that it has set. */
+  /** Returns a function that sets waiters of a reason and replaces those that it has set before. */
   holding(reason: WaitReason): (who: readonly string[]) => void {
     const ends = new Map<string, () => void>();
     return (who) => {
@@ -94,7 +96,7 @@ export class WaitReasons {
     };
   }
 
-  /** Reasons in force for people, with at most `named` waiters each. */
+  /** Returns the current reasons for the console, with at most `named` waiters each. */
   view(named: number): WaitView[] {
     const { clock } = this.#deps;
     const aheadMs = clock.now() - clock.monotonic();

@@ -23,7 +23,7 @@ interface ClaimContext extends PipelineContext {
   readonly signal: AbortSignal;
 }
 
-/** Owner record of a claim, and of the confirmation that an idle owner still owns its shard. */
+/** Returns the owner record that a claim writes, and with which an owner confirms its ownership. */
 export function ownerRecord(
   { clock, instance, random }: PipelineContext,
   claim = random.id(),
@@ -32,35 +32,36 @@ export function ownerRecord(
 }
 
 /**
- * Returns the state of the shard. It lacks partitions that have no progress, or were reset, and that
- * cannot be seen at the moment: they need their range, and the others do not wait for them.
+ * Claims the shard and returns its state. New and reset partitions need their range; if it is
+ * unavailable at the moment, they are omitted, so that the others do not wait for them.
  * @throws RefusedError if this connector must not run on this journal or source; ShardLostError if
- * another instance claimed meanwhile; JournalFormatError if the journal is broken; TransactionError
+ * another instance has claimed the shard; JournalFormatError if the journal is invalid;
+ * TransactionError
  */
 export async function claimShard(context: ClaimContext): Promise<ShardState> {
   const { admin, clock, options, partitions, queue, recovery, shard, signal } = context;
   const startedMs = clock.monotonic();
   const journal = (await admin.ranges(options.journal.topic, [shard])).get(shard);
   if (journal === undefined)
-    throw new ShardLostError(`partition ${shard} of ${options.journal.topic} cannot be seen yet`);
+    throw new ShardLostError(`partition ${shard} of ${options.journal.topic} is unavailable`);
   signal.throwIfAborted();
 
   recovery.start(journal.start);
   checkMeta(context, await recovery.meta(journal.end, signal));
 
-  // The first commit of a new producer fences: no other can write for this shard from here on (I3).
+  // The first commit of a new producer fences: from now on, no other can write for this shard (I3).
   const claim = context.random.id();
   const barrier = await queue.run(() => ownerRecord(context, claim));
   const state = await recovery.upTo(barrier as number, claim, signal);
-  // The first owner of a new journal may have written it just before it was fenced.
+  // The first owner of a new journal may have written `meta` just before it was fenced.
   checkMeta(context, state.meta);
   if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2)
     throw new ShardLostError(
-      'the recovery took so long that the journal may have dropped tombstones meanwhile',
+      'the recovery took so long that the journal may have dropped tombstones in the meantime',
     );
 
   const starts = await startPositions(context, state);
-  const shardState = new ShardState(starts, state.jobs, state.seq);
+  const shardState = new ShardState(starts, state.jobs, state.seq, state.quota);
   const step = shardState.progressOnly();
   const { journal: progress = [], offsets = [] } = step ?? {};
   if (state.meta === undefined) {
@@ -68,7 +69,7 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
     await queue.run(() => ({ journal: [meta, ...progress], offsets }));
   } else if (step !== undefined) await queue.run(() => step);
   signal.throwIfAborted();
-  // Only now, so that the records read again do not look like progress.
+  // After the commit, so that records read again do not look like progress.
   const ranges = await admin.ranges(options.source.topic, partitions);
   for (const partition of starts.values())
     partition.seekToLastAssigned(ranges.get(partition.partition)?.start ?? 0);
@@ -88,7 +89,7 @@ function checkMeta(context: ClaimContext, found: JournalMeta | undefined): void 
     const value = found[field as keyof JournalMeta];
     if (value !== expected)
       throw new RefusedError(
-        `the journal ${context.options.journal.topic} belongs to ${field} ${JSON.stringify(value)}, but this pipeline has ${JSON.stringify(expected)}. Put the old setting back, or give this pipeline a journal topic and a group of its own (docs/faq.md, "Changing things").`,
+        `the journal ${context.options.journal.topic} belongs to ${field} ${JSON.stringify(value)}, but this pipeline has ${JSON.stringify(expected)}. Restore the old setting, or give this pipeline a journal topic and a group of its own (docs/faq.md, "Changing things").`,
       );
   }
 }
@@ -99,13 +100,13 @@ async function startPositions(
 ): Promise<Map<number, PartitionState>> {
   const { options, partitions, queue, shard, signal } = context;
   const committed = await confirmedOffsets(context);
-  // The journal's record and the commit of a partition are written together, from the first claim on.
+  // Every transaction writes the progress of a partition together with its committed offset.
   const forgotten = partitions.filter(
     (partition) =>
       !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
   if (forgotten.length > 0) {
-    // If a newer owner has committed them since the journal was read, the shard is lost instead.
+    // Fails if a newer owner has committed them since the journal was read: then the shard is lost.
     await queue.run(() => ownerRecord(context));
     const lost = `has lost their records in partition ${shard}`;
     throw new RefusedError(forgottenJournal(options, forgotten, lost));
@@ -124,10 +125,10 @@ async function startPositions(
     if (range !== undefined)
       starts.set(partition, startPosition(context, state, partition, range, at));
     else if (progress !== undefined && foreignOffset(at) === undefined)
-      // Intake checks the position once the partition can be fetched.
+      // Intake checks the position as soon as the partition can be fetched.
       starts.set(partition, PartitionState.resume(partition, progress));
     else if (isInJobs(state, partition))
-      throw new ShardLostError(`source partition ${partition} was reset, and cannot be seen yet`);
+      throw new ShardLostError(`source partition ${partition} was reset, but is unavailable`);
   }
   return starts;
 }
@@ -136,8 +137,8 @@ const isInJobs = ({ jobs }: JournalState, partition: number): boolean =>
   [...jobs.values()].some(({ left }) => left.hasPartition(partition));
 
 /**
- * Returns the committed offsets. Foreign ones are read twice: right after a claim the group's
- * coordinator may return the previous commit, which must not count as a reset (model:
+ * Returns the committed offsets. Foreign ones are read twice, because right after a claim the
+ * group's coordinator may return the previous commit, which must not count as a reset (model:
  * stale-offset-taken-for-reset).
  */
 async function confirmedOffsets({
@@ -159,7 +160,7 @@ async function confirmedOffsets({
   }
 }
 
-/** Offset that was not committed by this connector: the group was reset. */
+/** Returns an offset that was not committed by this connector: the group was reset. */
 const foreignOffset = (at: CommittedOffset | undefined): number | undefined =>
   at === undefined || at.offset === null || isOwnCommit(at.metadata) ? undefined : at.offset;
 
@@ -176,7 +177,7 @@ function startPosition(
   const progress = all.get(partition);
 
   if (progress === undefined) {
-    // An offset that was set by hand counts; a partition added later starts at its beginning.
+    // An offset set by hand takes precedence. A partition added later starts at its beginning.
     const first = meta === undefined && options.source.startFrom === 'latest' ? end : start;
     const offset = within(reset ?? first);
     logger.info({ partition, offset, end }, 'reading source partition');

@@ -1,6 +1,6 @@
 /**
- * Refusal of a journal that is missing or empty while its group has committed offsets of this
- * connector: only the journal has the live jobs, whose records would get no terminal record.
+ * Check for a lost journal: it is missing or empty although its group has offsets committed by this
+ * connector. Without its live jobs, their records would never get a terminal record.
  */
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
@@ -9,10 +9,10 @@ import type { PipelineOptions } from '../context/options.ts';
 
 type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
 
-/** Partitions that a refusal names. */
+/** Maximum number of partitions that the error names. */
 const SHOWN = 8;
 
-/** Text of the refusal. @param partitions source partitions with offsets of the lost journal */
+/** Returns the text of the error. @param partitions those with offsets of the lost journal */
 export function forgottenJournal(
   { source, journal }: JournalOptions,
   partitions: readonly number[],
@@ -25,12 +25,12 @@ export function forgottenJournal(
   return (
     `group ${group} has committed offsets of partition ${named} of source topic ${topic} together with a journal, but the journal topic ${JSON.stringify(journal.topic)} ${state}. ` +
     'Without it the records under review would end without a decision or dead letter. ' +
-    'Put the old journal back (journal.topic, journal.partitions). To change the number of shards follow docs/faq.md, "Can I change the number of shards?". ' +
+    'Restore the old journal (journal.topic, journal.partitions). To change the number of shards follow docs/faq.md, "Can I change the number of shards?". ' +
     'If the journal is lost, stop all replicas and set the offsets of the group by hand (docs/faq.md, "The journal is lost: can I go on without it?")'
   );
 }
 
-/** Source partitions with an offset that this connector committed for the group. */
+/** Returns the source partitions with an offset that this connector committed for the group. */
 export async function ownCommits(
   admin: ClusterAdmin,
   { source }: JournalOptions,
@@ -43,8 +43,8 @@ export async function ownCommits(
 
 /**
  * Checks the journal topic before the group is joined; each claim checks its own partition again.
- * @param owned result of `ownCommits`, from before the journal was described: another replica may
- * create it meanwhile
+ * @param owned result of `ownCommits`, queried before the journal was described, since another
+ * replica may create it in the meantime
  * @param shards partitions of the journal topic; undefined if it does not exist
  * @throws RefusedError
  */
@@ -57,7 +57,7 @@ export async function refuseForgotten(
   if (owned.length === 0) return;
   if (shards === undefined)
     throw new RefusedError(forgottenJournal(options, owned, 'does not exist'));
-  // A partition without a leader has no known end: its claim looks when it has one.
+  // The end of a partition without a leader is unknown: the claim of its shard checks it later.
   const ends = await admin.ends(options.journal.topic, [
     ...new Set(owned.map((partition) => partition % shards)),
   ]);

@@ -1,6 +1,6 @@
 /**
  * Recovery of a shard's state: reads its journal through the group, from the beginning to the
- * barrier. Then reads on for the commands of an operator.
+ * barrier. Afterwards it continues to read for operator commands.
  */
 
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -16,13 +16,13 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { describe, ShardLostError } from '../context/errors.ts';
 
-/** Fetched bytes that were not folded yet, beyond which the journal pauses. */
+/** Maximum number of fetched bytes not folded yet, above which the journal pauses. */
 const MAX_INBOX_BYTES = 1024 * 1024;
 
-/** Characters of a key that tell a command from other records. */
+/** Number of characters of a key that distinguish a command from other records. */
 const MAX_KEY = CONTROL_KEY.length + 1;
 
-/** Longest time without progress: the position is lost then, and a new claim is the remedy. */
+/** Maximum time without progress, after which the position counts as lost and the claim fails. */
 const STALL_MS = 60_000;
 
 interface RecoveryDeps {
@@ -36,12 +36,12 @@ interface RecoveryDeps {
 export class JournalRecovery {
   readonly #deps: RecoveryDeps;
   #view = new JournalView();
-  /** True once the state was recovered: from then on only commands are read. */
+  /** True once the state has been recovered. From then on, only commands are read. */
   #recovered = false;
   #onCommand: (control: Control) => void = () => {};
-  /** Position up to which the journal was folded; undefined while nothing is read. */
+  /** Position up to which the journal has been folded; undefined while nothing is read. */
   #position: number | undefined;
-  /** Start of the next fetched batch: the position plus the inbox. */
+  /** Start of the next batch to fetch, which follows the inbox. */
   #expected = 0;
   readonly #inbox: FetchedBatch[] = [];
   #inboxBytes = 0;
@@ -55,7 +55,7 @@ export class JournalRecovery {
     this.#deps = deps;
   }
 
-  /** Starts to read at the journal's first offset. */
+  /** Starts to read at offset `from`. */
   start(from: number): void {
     this.#position = from;
     this.#expected = from;
@@ -86,7 +86,7 @@ export class JournalRecovery {
     if (this.#position === undefined || this.#failure !== undefined) return;
     const isBehind = batch.nextOffset === batch.fetchOffset && batch.fetchOffset > this.#expected;
     if (batch.fetchOffset !== this.#expected && !(this.#recovered && isBehind)) {
-      // In flight when the position was moved.
+      // The batch was in flight when the position was moved.
       this.#seek();
       return;
     }
@@ -97,7 +97,7 @@ export class JournalRecovery {
     if (!this.#folding) void this.#foldAll();
   }
 
-  /** Folds the inbox; a failure goes to the reader of the state. */
+  /** Folds the inbox. A failure rejects the pending `meta` or `upTo`. */
   async #foldAll(): Promise<void> {
     this.#folding = true;
     try {
@@ -148,7 +148,7 @@ export class JournalRecovery {
     if (unreadable !== undefined) {
       const { from, poison } = unreadable;
       const { topic, shard } = this.#deps;
-      // The state is known: reading goes on only for commands, and the next one may follow.
+      // After recovery only commands matter, and the next one may follow.
       if (this.#recovered) {
         this.#warn(from, poison.message);
         return;
@@ -170,14 +170,14 @@ export class JournalRecovery {
     logger.warn({ topic, offset, error }, 'ignored a record of the journal');
   }
 
-  /** Continues to read commands: the ones that are there now, and each new one. */
+  /** Returns the current command and acknowledgement, and passes new commands to `onCommand`. */
   follow(onCommand: (control: Control) => void): Pick<JournalState, 'control' | 'acknowledged'> {
     this.#onCommand = onCommand;
     const { control, acknowledged } = this.#view;
     return { control, acknowledged };
   }
 
-  /** Returns the meta record if there is one up to `end`; a new journal has none. */
+  /** Returns the meta record, if there is one below `end`; a new journal has none. */
   async meta(end: number, signal: AbortSignal): Promise<JournalMeta | undefined> {
     await this.#until(
       () => this.#view.meta !== undefined || (this.#position as number) >= end,
@@ -187,13 +187,13 @@ export class JournalRecovery {
   }
 
   /**
-   * Returns the state once the barrier was reached.
-   * @throws ShardLostError if the newest owner record is not `claim`; JournalFormatError if the
-   * journal is broken
+   * Returns the state once the barrier has been reached.
+   * @throws ShardLostError if the newest owner record is not of `claim`; JournalFormatError if the
+   * journal is invalid
    */
   async upTo(barrier: number, claim: string, signal: AbortSignal): Promise<JournalState> {
     this.#barrier = barrier;
-    // Including the inbox, which may have a newer claim.
+    // The inbox must be folded as well, since it may have a newer claim.
     await this.#until(
       () => (this.#position as number) > barrier && this.#position === this.#expected,
       signal,
@@ -202,7 +202,7 @@ export class JournalRecovery {
       throw new ShardLostError('the journal has a newer claim');
     const state = this.#view.finish();
     this.#recovered = true;
-    // Jobs and progress are the owner's from here on.
+    // From now on, the owner keeps jobs and progress in its own state.
     this.#view = new JournalView();
     this.#view.control = state.control;
     this.#view.acknowledged = state.acknowledged;

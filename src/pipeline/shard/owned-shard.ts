@@ -11,6 +11,8 @@ import type { JobPhase } from '../../core/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { type ChunkSize, TerminalWriter } from '../context/terminal-writer.ts';
+import { earliest } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -23,30 +25,30 @@ import type { FailedJob, Heard, ShardStages } from '../stages/shard-stages.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { Tracker } from '../stages/tracker.ts';
 
-// Parked batch: one whose type is blocked keeps its coordinates and no content, so that other types
-// go on, and is read from the source again once the breaker of its type gives a permit. W stays in
-// front of it; `source.maxInFlight` bounds how far the partition goes on.
+// Parked batches: a batch whose type is blocked keeps only its coordinates, so that memory remains
+// for other types. It is read again once its type's breaker grants a permit. W does not pass it;
+// `source.maxInFlight` limits how far the partition can advance in the meantime.
 
-/** Memory of a parked batch beside its coordinates, bytes. */
+/** Memory of a parked batch in addition to its coordinates, bytes. */
 const OBJECT_BYTES = 1024;
 
 /**
- * @param plan plan of the batch, whose rows the caller discards
- * @param submit takes the batch with its items again
+ * Returns the request to read a batch again. The caller discards its rows.
+ * @param submit receives the batch, which again has its items
  */
 function parkedBatch(
-  { type, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
+  { type, lane, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,
 ): RereadRequest {
-  // The members of the plan alone: a submission has rows and memory as well.
-  const plan = { type, bytes, from, inFlight, attempt, depth, spent };
+  // Copies only the plan: a submission also has rows and memory.
+  const plan = { type, lane, bytes, from, inFlight, attempt, depth, spent };
   return {
     ...{ type, records, from, inFlight },
     written: writtenBetween(from ?? records),
     bytes: memoryOfItems(records.size, 2 * bytes),
     submits: true,
-    // Records of a job cost little.
+    // For records of a job, this memory is negligible.
     heldBytes: from === undefined ? OBJECT_BYTES + records.heldBytes : 0,
     found: async (items, permit, batchOf) => {
       const batch = await batchOf(items);
@@ -55,24 +57,32 @@ function parkedBatch(
   };
 }
 
-/** A live job, and the stage that has it. */
+/** Records of a lane in flight. */
+export interface LaneReport {
+  readonly records: number;
+  /** Timestamp of the oldest, ms; Infinity if there is none. */
+  readonly oldestEventMs: number;
+}
+
+/** A live job and its phase. */
 export interface JobReport {
   readonly job: LiveJob;
   readonly phase: JobPhase;
-  /** undefined before the service has answered about the job. */
+  /** undefined before the first response about the job. */
   readonly heard: Heard | undefined;
 }
 
-/** First polls after a restart are spread over this long per live job, at most the polling cap. */
+/** Time per live job over which first polls after a restart are spread; at most review.poll. */
 const RECOVERY_SPREAD_MS = 2;
 
 export class OwnedShard implements ShardStages {
   readonly shard: ShardContext;
-  /** Wall clock, ms: the end of the claim. */
+  /** End of the claim on the wall clock, ms. */
   readonly sinceMs: number;
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;
+  readonly #passedOver: ReadonlyMap<Lane, RereadQueue>;
   readonly intake: Intake;
   readonly #submitter: Submitter;
   readonly #tracker: Tracker;
@@ -85,9 +95,15 @@ export class OwnedShard implements ShardStages {
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
-    this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
+    this.writer = new TerminalWriter(shard, size, () => {
+      shard.quota?.look();
+      this.intake.flow();
+    });
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
+    this.#passedOver = new Map(
+      shard.lanes.all.map((lane) => [lane, new RereadQueue(shard, this.deadLetters, lane)]),
+    );
     this.intake = new Intake(shard, this);
     this.#submitter = new Submitter(shard, this);
     this.#retrier = new Retrier(shard, this);
@@ -97,6 +113,7 @@ export class OwnedShard implements ShardStages {
         : new PerItemSettler(shard, this.writer, kind, job),
     );
     shard.control.listen(() => this.#obey());
+    shard.quota?.listen(() => this.intake.flow());
   }
 
   /** Follows the live jobs of the journal and starts intake. */
@@ -112,9 +129,28 @@ export class OwnedShard implements ShardStages {
     this.#obey();
   }
 
-  /** Records that were taken and have no terminal record yet. */
+  /** Number of records that were taken in and have no terminal record yet. */
   get unsettled(): number {
     return this.shard.inFlight.records + this.shard.state.unsettled;
+  }
+
+  /** Records in flight by lane. */
+  get lanes(): ReadonlyMap<string, LaneReport> {
+    const { inFlight, lanes, state } = this.shard;
+    const jobs = Map.groupBy(state.jobs.values(), ({ record }) => lanes.named(record.lane));
+    return new Map(
+      lanes.all.map((lane) => {
+        const all = [
+          ...this.intake.recordsOf(lane).map(({ size, oldestMs }) => [size, oldestMs] as const),
+          ...inFlight.unassigned.of(lane).map((one) => [one.left, one.oldestEventMs] as const),
+          ...(jobs.get(lane) ?? []).map(
+            (job) => [job.left.size, job.record.oldestEventMs] as const,
+          ),
+        ];
+        const records = all.reduce((sum, [size]) => sum + size, 0);
+        return [lane.name, { records, oldestEventMs: earliest(all.map(([, ms]) => ms)) }];
+      }),
+    );
   }
 
   /** Live jobs, in the order of their submission. */
@@ -135,7 +171,7 @@ export class OwnedShard implements ShardStages {
     this.intake.sealToDrain();
   }
 
-  /** Acknowledges commands, and drains that have ended since. */
+  /** Acknowledges commands and completed drains. */
   acknowledge(): void {
     const { control, inFlight, queue, spawn, state } = this.shard;
     if (control.revision === 0) return;
@@ -152,7 +188,7 @@ export class OwnedShard implements ShardStages {
       this.shard.spawn('submit', () => this.#submitter.submit(submission));
       return;
     }
-    // A lost shard starts nothing, but still returns its memory.
+    // A lost shard starts nothing, but must still release the memory.
     submission.batch[Symbol.dispose]();
   }
 
@@ -166,6 +202,16 @@ export class OwnedShard implements ShardStages {
 
   park(plan: BatchPlan, records: BatchRecords): void {
     this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again)));
+  }
+
+  submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const request = parkedBatch(plan, records, (again) => this.submit(again));
+    this.#passedOver.get(plan.lane)?.add({
+      ...request,
+      found: (...found) => request.found(...found).finally(resolve),
+    });
+    return promise;
   }
 
   journaled(): void {

@@ -1,4 +1,4 @@
-/** Topics of a pipeline: checks those that it needs, and creates its journal or refuses it. */
+/** Checks the topics that a pipeline needs, and creates its journal if it is missing. */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -9,7 +9,7 @@ import { describeTopics, journalSpec, MAX_MESSAGE_BYTES } from '../context/topic
 import { ownCommits, refuseForgotten } from './forgotten-journal.ts';
 
 const MIN_DELETE_RETENTION_MS = 3_600_000;
-/** Longest time that a new topic may be unknown to another broker. */
+/** Maximum time for which a new topic may be unknown to another broker. */
 const VISIBLE_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
 
@@ -17,7 +17,7 @@ const quote = (text: string): string => JSON.stringify(text);
 
 /**
  * Checks the topics, and creates the journal if it is missing.
- * @throws RefusedError with the topic, the setting, and the remedy
+ * @throws RefusedError that names the topic, the setting and the remedy
  */
 export async function prepareTopics(
   admin: ClusterAdmin,
@@ -48,7 +48,7 @@ export async function prepareTopics(
     journal = await untilVisible(admin, topic, clock);
     const { partitions: shards, replicationFactor } = journal;
     logger.info({ topic, shards, replicationFactor }, 'created the journal topic');
-    // Another replica may have created it first, with other settings.
+    // Another replica may have created it first, with different settings.
     await checkJournal(journal);
   }
   return {
@@ -63,7 +63,7 @@ function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new RefusedError(problem);
 }
 
-/** Problem of a compacted topic: it loses terminal records, and Kafka takes none without a key. */
+/** Returns a problem for a compacted topic, which loses terminal records and requires keys. */
 export function outputProblem({ settings }: TopicDescription, topic: string): string | undefined {
   const policy = settings.get('cleanup.policy') ?? '';
   if (!policy.split(',').some((one) => one.trim() === 'compact')) return undefined;
@@ -81,7 +81,7 @@ async function untilVisible(
     if (made !== undefined) return made;
     if (clock.monotonic() > untilMs)
       throw new Error(
-        `the journal topic ${topic} was created but cannot be seen after ${VISIBLE_MS} ms: start again`,
+        `the journal topic ${topic} was created but is not visible after ${VISIBLE_MS} ms: start again`,
       );
     await clock.sleep(LOOK_AGAIN_MS);
   }
@@ -118,7 +118,7 @@ export function journalProblem(
   const remedies = problems.length === 0 ? [] : ['Alter the topic with kafka-configs.'];
   if (partitions !== undefined && partitions !== journal.partitions) {
     problems.push(
-      `it has ${journal.partitions} partitions, but the configuration says ${partitions}`,
+      `it has ${journal.partitions} partitions, but journal.partitions is ${partitions}`,
     );
     remedies.push(
       `Set journal.partitions to ${journal.partitions} or auto; another number of shards needs a new journal and a new group, as docs/faq.md, "Can I change the number of shards?", shows.`,
@@ -128,14 +128,14 @@ export function journalProblem(
   return `the journal topic ${quote(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
 }
 
-/** Refusal of another number of journal partitions: each record would belong to another shard. */
+/** Returns the error for a changed number of journal partitions: records would change shards. */
 export function journalResized(
   { journal, source }: PipelineOptions,
   before: number,
   now: number,
 ): RefusedError {
   return new RefusedError(
-    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and must never change. ` +
+    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, but their number must never change. ` +
       `Create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,
   );
 }

@@ -1,10 +1,11 @@
 /**
- * Worker of one shard, from its claim to its loss. A worker is never reused: after any failure it is
- * discarded with its state, and the next one reads the journal.
+ * Worker of one shard, from its claim to its loss. A worker is never reused. After any failure it
+ * is discarded with its state, and the next one reads the journal.
  *
  *   new ──start──► claiming ──► owner ──► over
  *                     └──────────────────► over   (lost, released, refused)
  */
+import type { QuotaLimits } from '../../core/journal/quota.ts';
 import { crashOf } from '../../core/outcome/internal-error.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -19,13 +20,13 @@ import { earliest, type InFlightCount } from '../limits/in-flight.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
-import { type JobReport, OwnedShard } from './owned-shard.ts';
+import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
 
 /** Interval of an owner's checks: progress, ownership, health. */
 const TICK_MS = 1000;
-/** Interval at which partitions that the claim could not see are looked for. */
+/** Interval at which partitions that were unavailable during the claim are queried again. */
 const UNSEEN_RETRY_MS = 5_000;
-/** No transaction counts as stuck before this, however short its timeout is. */
+/** Minimum time before a transaction counts as stuck, however short its timeout is. */
 const MIN_TRANSACTION_MS = 180_000;
 
 export interface WorkerReport {
@@ -33,12 +34,15 @@ export interface WorkerReport {
   readonly inFlight: number;
   readonly buffered: number;
   readonly lag: number;
-  /** Time at which the ends of the partitions were last known, monotonic, ms; Infinity without partitions. */
+  /** Time at which all partition ends were last known, monotonic, ms; Infinity without partitions. */
   readonly endsHeardMs: number;
-  /** Timestamp of the oldest record in flight, ms; Infinity for none. */
+  /** Timestamp of the oldest record in flight, ms; Infinity if there is none. */
   readonly oldestEventMs: number;
+  readonly lanes: ReadonlyMap<string, LaneReport>;
+  /** Rows left; undefined without a quota. */
+  readonly quota?: QuotaLimits | undefined;
   readonly jobs: readonly JobReport[];
-  /** undefined while this is not the owner. */
+  /** undefined while the worker is not the owner. */
   readonly control?: ShardControl;
 }
 
@@ -59,16 +63,16 @@ export class ShardWorker {
   /** Name of the worker in health. */
   readonly #loop: string;
   #owned: OwnedShard | undefined;
-  /** Running transaction of the shard that was owned. */
+  /** Records in the running transaction of the shard that was lost. */
   #committing: InFlightCount | undefined;
   #cancelTick: (() => void) | undefined;
   #over = false;
   #drained: Promise<void> = Promise.resolve();
 
   /**
-   * @param onOver called once, when the worker has ended: with a RefusedError or JournalFormatError
-   * if the pipeline must not go on, with another error if the shard may be claimed again. `places`:
-   * the position at which intake failed, or else the watermarks
+   * @param onOver called once, when the worker has ended. A RefusedError or JournalFormatError
+   * means that the pipeline must not continue; after another error the shard may be claimed again.
+   * `places` is the position at which intake failed, or else the watermarks
    */
   constructor(
     context: PipelineContext,
@@ -117,7 +121,7 @@ export class ShardWorker {
     else this.#owned?.intake.fetched(batch);
   }
 
-  /** Gives the shard up. Uploads under way may end. @param stops true to commit progress first */
+  /** Gives the shard up. Uploads in flight may end. @param stops true to commit progress first */
   async release(reason: string, stops = false): Promise<void> {
     const state = stops ? this.#owned?.shard.state : undefined;
     const closed = this.#queue.close(() => state?.progressOnly({ positions: true }));
@@ -125,33 +129,31 @@ export class ShardWorker {
     await closed;
   }
 
-  /** Resolves, once the worker is over, when all its tasks have ended. */
+  /** After the end of the worker, resolves when all its tasks have ended. */
   get drained(): Promise<void> {
     return this.#drained;
   }
 
-  /** Ends uploads that still run. */
+  /** Aborts uploads that are still in flight. */
   abandonUploads(): void {
     this.#uploadAbort.abort(new ShardLostError('the connector stops'));
   }
 
-  /** The owned shard, to be read only; undefined while this is not the owner. */
+  /** The owned shard, for reading only; undefined while the worker is not the owner. */
   get owned(): OwnedShard | undefined {
     return this.#owned;
   }
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      // The lag of a shard is unknown until it is claimed. A lost shard is reported by its next owner.
+      // The lag of a shard is unknown until it is claimed. After a loss, the next owner reports it.
       const endsHeardMs = this.#over ? Infinity : -Infinity;
       const { records: inFlight = 0, oldestEventMs = Infinity } = this.#committing ?? {};
-      const none = { buffered: 0, lag: 0, jobs: [] };
+      const none = { buffered: 0, lag: 0, lanes: new Map(), jobs: [] };
       return { owner: false, inFlight, oldestEventMs, endsHeardMs, ...none };
     }
-    const { shard, intake } = this.#owned;
-    const { jobs, unsettled } = this.#owned;
+    const { shard, intake, jobs, lanes, unsettled } = this.#owned;
     const { buffered, unassigned, committing } = shard.inFlight;
-    const inJobs = jobs.map(({ job }) => job.record.oldestEventMs);
     return {
       owner: true,
       inFlight: unsettled,
@@ -159,11 +161,12 @@ export class ShardWorker {
       lag: intake.lag,
       endsHeardMs: intake.endsHeardMs,
       oldestEventMs: earliest([
-        intake.oldestEventMs,
+        ...[...lanes.values()].map(({ oldestEventMs }) => oldestEventMs),
         unassigned.oldestEventMs,
         committing.oldestEventMs,
-        ...inJobs,
       ]),
+      lanes,
+      quota: shard.quota?.left,
       jobs,
       control: shard.control,
     };
@@ -208,7 +211,7 @@ export class ShardWorker {
     if (unseen.length > 0) this.#spawn('range', () => this.#awaitUnseen(unseen));
   }
 
-  /** @throws ShardLostError once one of the partitions can be seen: the next claim reads it */
+  /** @throws ShardLostError once one of the partitions is available, so that a new claim includes it */
   async #awaitUnseen(unseen: readonly number[]): Promise<void> {
     const { admin, clock, options, waits } = this.#context;
     const { topic } = options.source;
@@ -220,7 +223,7 @@ export class ShardWorker {
         const ranges = await admin.ranges(topic, unseen).catch(() => new Map<number, unknown>());
         const [seen] = ranges.keys();
         if (seen !== undefined)
-          throw new ShardLostError(`partition ${seen} of ${topic} can be seen again`);
+          throw new ShardLostError(`partition ${seen} of ${topic} is available again`);
       }
     } finally {
       hold([]);
@@ -232,7 +235,7 @@ export class ShardWorker {
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const nowMs = clock.monotonic();
     const transactionMs = this.#transactionMs;
-    // A transaction has its own timeouts: one that outlives them twice is stuck.
+    // A transaction has timeouts of its own. If it takes twice as long, it is stuck.
     if (transactionMs !== undefined) {
       if (transactionMs > 0) health.waiting(this.#loop, 'a Kafka transaction', transactionMs);
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
@@ -246,19 +249,19 @@ export class ShardWorker {
       this.#confirmOwnership();
   }
 
-  /** Confirms that the shard is still owned: the commit fails if another owner has fenced it. */
+  /** Confirms the ownership by a commit, which fails if another owner has fenced this one. */
   #confirmOwnership(): void {
     this.#spawn('ownership', async () => {
       await this.#queue.run(() => ownerRecord(this.#context));
     });
   }
 
-  /** Time that the running transaction has before it counts as stuck, ms. */
+  /** Time left before the running transaction counts as stuck, ms; undefined if none is running. */
   get #transactionMs(): number | undefined {
     const { runningSinceMs } = this.#queue;
     const { clock, options } = this.#context;
     if (runningSinceMs === undefined) return undefined;
-    // The producer gives up at the transaction timeout.
+    // The producer itself gives up at the transaction timeout.
     const maxMs = Math.max(MIN_TRANSACTION_MS, 2 * options.kafka.transactionTimeoutMs);
     return Math.max(0, runningSinceMs + maxMs - clock.monotonic());
   }
@@ -284,9 +287,9 @@ export class ShardWorker {
     let places: readonly SourceCoordinate[] = [];
     if (this.#owned === undefined) {
       metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
-      // A permission that is missing now will be missing next time.
+      // Another claim would fail for the same missing permission.
       if (error instanceof TransactionError && error.failure === 'rejected') {
-        const message = `Kafka refuses to let this connector write: ${error.message}`;
+        const message = `Kafka does not allow this connector to write: ${error.message}`;
         reason = new RefusedError(message, { cause: error });
       }
     } else {
@@ -297,7 +300,7 @@ export class ShardWorker {
         offset,
       }));
       places = taking === undefined ? marks : [taking];
-      // Records of the running transaction are booked when that ends.
+      // Records of the running transaction are booked at its end.
       this.#committing = inFlight.committing;
       ledger.released(unsettled - inFlight.committing.records);
       intake.stop();
@@ -308,7 +311,7 @@ export class ShardWorker {
     this.#recovery.stop();
     const cancel = clock.after(options.uploadDrainMs, () => this.abandonUploads());
     const closed = this.#queue.close();
-    // The running transaction holds permits and memory that others wait for.
+    // Others wait for permits and memory of the running transaction, so health must report it.
     const transactionMs = this.#transactionMs;
     if (transactionMs !== undefined) {
       const loop = `${this.#loop}/ended-${clock.now()}`;

@@ -1,4 +1,4 @@
-/** Dead letters of records that are no longer in memory: reads them from the source topic again. */
+/** Dead letters of records that are no longer in memory: reads them from the source again. */
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { placeOf } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -8,33 +8,35 @@ import { RereadRuns, type RereadWork } from './reread-runs.ts';
 
 /** Records that end as dead letters for one reason. */
 interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
-  /** Those without a dead letter yet. */
+  /** Records without a dead letter yet. */
   readonly records: CoordinateSet;
   readonly written: WrittenBetween;
-  /** The job that the records leave; undefined while they are in none. */
+  /** Job that the records leave; undefined if they are in none. */
   readonly from: LiveJob | undefined;
 }
 
-/** Memory of one run, beside its chunk, and of each record in it. */
+/** Maximum memory of one run in addition to its chunk, and estimated memory of a record. */
 const MAX_BYTES = 5 * 1024 * 1024;
 const BYTES_PER_RECORD = 256;
 
-/** Waiting batches hold only coordinates. */
+/** Queue of dead letters to be published; waiting ones occupy memory only for their coordinates. */
 export class DeadLetterRereads {
   readonly #runs: RereadRuns<DeadLetterBatch & RereadWork>;
 
   constructor(shard: ShardContext, writer: TerminalWriter) {
-    const { maxBytes } = shard.options.chunk;
+    const { budget, options, signal } = shard;
+    const { maxBytes } = options.chunk;
     this.#runs = new RereadRuns(shard, {
-      ...{ what: 'dead letters', share: 'work' },
+      what: 'dead letters',
+      reserve: (bytes) => budget.reserve('work', bytes, signal),
       ...{ ownBytes: maxBytes, maxBytes: maxBytes + MAX_BYTES },
       serve: (batches) => publishOnce(shard, writer, batches),
     });
   }
 
-  /** Ends each record as a dead letter; if it is gone from the source, with its coordinates alone. */
+  /** Settles each record as a dead letter, with only the coordinates if the record is gone. */
   add({ records, ...about }: DeadLetterBatch): void {
-    // Each with records of one partition, so that one that cannot be read delays no other.
+    // One request per partition, so that an unreadable partition does not delay the others.
     for (const [partition, offsets] of records.entries())
       this.#runs.add({
         ...{ ...about, bytes: BYTES_PER_RECORD * offsets.size },
@@ -43,7 +45,7 @@ export class DeadLetterRereads {
   }
 }
 
-/** Publishes dead letters with the records as the source topic has them, one fetched part at a time. */
+/** Reads records from the source and publishes them as dead letters, one fetched piece at a time. */
 export async function publishReread(
   shard: ShardContext,
   writer: TerminalWriter,
@@ -53,7 +55,7 @@ export async function publishReread(
     await publishOnce(shard, writer, batches).catch((error) => untilReadable(shard, error));
 }
 
-/** Publishes what is left of the batches. @throws UnreadPartitionError; what ends the shard */
+/** Publishes the remaining records. @throws UnreadPartitionError, or an error that ends the shard */
 async function publishOnce(
   shard: ShardContext,
   writer: TerminalWriter,
@@ -65,7 +67,7 @@ async function publishOnce(
     ),
   );
   const publish = async (letters: readonly (DeadLetterBatch & DeadLetter)[]) => {
-    // Records that are in no job share transactions, whatever batches they were sealed into.
+    // Records that are in no job share transactions, even if they come from different batches.
     for (const [job, some] of Map.groupBy(letters, ({ from }) => from))
       await writer.deadLetters(job, some);
     for (const one of letters) {

@@ -1,4 +1,4 @@
-/** Items of a job or batch that are read again from the source topic, and decoded. */
+/** Reads items of a job or batch again from the source topic and decodes them. */
 import { detachedItem } from '../../core/detached.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
@@ -14,14 +14,14 @@ import {
 
 const unavailable = (message: string): Poison => ({ reason: 'source_unavailable', message });
 const GONE = unavailable('the source topic no longer has this record');
-const SKIPPED = unavailable('configuration skips this record now');
+const SKIPPED = unavailable('the present configuration skips this record');
 
 /** Records to be read again. */
 export interface WantedItems {
   readonly type: string;
   readonly records: CoordinateSet;
   readonly written: WrittenBetween;
-  /** The job that they are in, if any. */
+  /** Job that they are in, if any. */
   readonly from: LiveJob | undefined;
 }
 
@@ -32,10 +32,10 @@ export interface ItemsRead {
 }
 
 /**
- * Reads the source once for all.
- * @param patienceMs longest wait for the schema registry
- * @returns the items of each, in order
- * @throws UnreadPartitionError, UnpreparedError; what ends the shard
+ * Reads the source once for several requests.
+ * @param patienceMs maximum wait for the schema registry
+ * @returns the items of each request, in order
+ * @throws UnreadPartitionError, UnpreparedError, or an error that ends the shard
  */
 export async function readItems<W extends WantedItems>(
   shard: ShardContext,
@@ -46,7 +46,7 @@ export async function readItems<W extends WantedItems>(
     ...{ wanted, items: [] as ContentItem[], failed: [] as FailedReread[] },
     left: wanted.records.clone(),
   }));
-  /** Takes a record out of those that are left. */
+  /** Removes a record from the remaining ones of its reading, and returns that reading. */
   const takeReadingOf = ({ partition, offset }: SourceCoordinate) =>
     readings.find(({ left }) => left.delete(partition, offset));
   const decode = (record: SourceRecord) => {
@@ -73,7 +73,7 @@ export async function readItems<W extends WantedItems>(
   return readings;
 }
 
-/** Decodes records, each with memory for it, without holding up others for long. */
+/** Decodes records. Reserves memory for costly ones, and yields to the event loop regularly. */
 async function decodeAll(
   shard: ShardContext,
   records: readonly SourceRecord[],
@@ -100,9 +100,9 @@ async function decodeAll(
 }
 
 /**
- * Resolves when records can be decoded.
- * @throws UnpreparedError when that takes long: a registry that is down for one pipeline must not take
- * the memory of all; the signal's reason
+ * Resolves when the records can be decoded.
+ * @throws UnpreparedError if that takes long, so that a registry failure in one pipeline does not
+ * tie up memory of the others; the signal's reason
  */
 async function prepared(
   { clock, kind, signal, waits }: ShardContext,

@@ -1,7 +1,7 @@
 /**
- * Queue of records to be read again: content is kept in the source topic alone. What is submitted
- * again, or was parked, waits for the breaker of its type before it is read, and
- * holds no content meanwhile.
+ * Queue of records to be read again, since content is kept only in the source topic. Records to be
+ * submitted, because of a retry or after parking, first wait for the breaker of their type. Until
+ * then, they occupy no memory for content.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
@@ -11,21 +11,22 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { DECODING_SLICE_MS } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
 import { type ItemsRead, readItems, type WantedItems } from './read-items.ts';
 import { RereadRuns, type RereadWork } from './reread-runs.ts';
 
-/** Records to be read again, and what becomes of them. */
+/** Records to be read again, and what to do with them. */
 export interface RereadRequest extends WantedItems, RereadWork {
-  /** The records in flight that they belong to while they are in no job. */
+  /** Group of records in flight that they belong to while they are in no job. */
   readonly inFlight: InFlightRecords | undefined;
-  /** True if they will be submitted: then they need a permit of their type's breaker. */
+  /** True if they will be submitted and therefore need a permit of their type's breaker. */
   readonly submits: boolean;
-  /** Memory that they take while they wait for it, bytes. */
+  /** Memory that they occupy while they wait for the permit, bytes. */
   readonly heldBytes: number;
-  /** Takes the items. Records that are gone, or do not decode, become dead letters instead. */
+  /** Receives the items. Records that are gone or cannot be decoded become dead letters instead. */
   readonly found: (
     items: readonly ContentItem[],
     permit: Permit,
@@ -34,14 +35,14 @@ export interface RereadRequest extends WantedItems, RereadWork {
 }
 
 /**
- * Makes a batch of items. An item whose row cannot be written becomes a dead letter; undefined if no
- * other is left. @throws the reason of the shard's end
+ * Creates a batch of items. An item whose row cannot be written becomes a dead letter. Returns
+ * undefined if no item remains. @throws the reason of the shard's end
  */
 type BatchOf = (items: readonly ContentItem[]) => Promise<ItemBatch | undefined>;
 
 interface Ready extends RereadRequest {
   readonly permit: Permit;
-  /** Gives back the memory in which it waited. */
+  /** Releases the memory that it occupied while waiting. */
   readonly taken: () => void;
 }
 type Reading = ItemsRead & { readonly wanted: Ready };
@@ -49,20 +50,30 @@ type Reading = ItemsRead & { readonly wanted: Ready };
 export class RereadQueue {
   readonly #shard: ShardContext;
   readonly #deadLetters: DeadLetterRereads;
+  /** Memory of batches. */
+  readonly #lease: () => Lease;
   readonly #runs: RereadRuns<Ready>;
 
-  constructor(shard: ShardContext, deadLetters: DeadLetterRereads) {
+  /** @param lane lane whose memory is used for the records and their batches. Default: memory for rereading */
+  constructor(shard: ShardContext, deadLetters: DeadLetterRereads, lane?: Lane) {
+    const { budget, signal } = shard;
     this.#shard = shard;
     this.#deadLetters = deadLetters;
+    this.#lease = () =>
+      lane === undefined ? budget.lease('reread') : budget.lease('intake', 0, undefined, lane);
     this.#runs = new RereadRuns(shard, {
-      ...{ what: 'reread', share: 'reread', maxBytes: shard.budget.rereadBytes },
+      ...{ what: 'reread', maxBytes: budget.rereadBytes },
+      reserve: (bytes) =>
+        lane === undefined
+          ? budget.reserve('reread', bytes, signal)
+          : budget.reserveFor(lane, bytes, signal),
       isReady: ({ type, submits, permit }) =>
         !submits || (shard.control.submits && (permit === 'probe' || shard.breakers.isFree(type))),
       serve: async (requests, lease, patienceMs) => {
         for (const reading of await readItems(shard, requests, patienceMs))
           await this.#handOver(reading, lease);
       },
-      // Each needs another permit: the breaker has given the next probe meanwhile.
+      // Each request needs a new permit, since the breaker may have granted the next probe.
       again: (requests) => {
         for (const request of requests) {
           request.taken();
@@ -76,7 +87,7 @@ export class RereadQueue {
     const { breakers, budget, control, signal } = this.#shard;
     const { type, submits, heldBytes } = request;
     this.#shard.spawn('reread', async () => {
-      // In the share of intake, which stops when it is full of coordinates.
+      // Counts for the share of intake, so that intake stops if waiting coordinates fill it.
       using _held = budget.lease('intake', heldBytes);
       if (submits) await control.submitting();
       const permit = submits ? await breakers.acquire(type, signal) : 'free';
@@ -86,7 +97,7 @@ export class RereadQueue {
     });
   }
 
-  /** @param lease memory of the run, which has room for the rows as well */
+  /** @param lease memory of the run, which includes room for the rows */
   async #handOver({ wanted, items, failed }: Reading, lease: Lease): Promise<void> {
     wanted.taken();
     const alike = Map.groupBy(failed, ({ poison }) => `${poison.reason} ${poison.message}`);
@@ -106,10 +117,10 @@ export class RereadQueue {
     this.#deadLetters.add({ from, inFlight, written, poison, records, stage: 'rewind' });
   }
 
-  /** Makes a batch of items; they stay in memory until it is whole. */
+  /** Creates a batch of items, which stay in memory until it is complete. */
   async #batchOf(request: Ready, items: readonly ContentItem[]) {
-    const { budget, clock, signal } = this.#shard;
-    const batch = this.#shard.openBatch(request.type, budget.lease('reread'), request.from);
+    const { clock, signal } = this.#shard;
+    const batch = this.#shard.openBatch(request.type, this.#lease(), request.from);
     let whole = false;
     try {
       const sinceMs = clock.monotonic();

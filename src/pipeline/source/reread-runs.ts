@@ -1,41 +1,40 @@
 /**
  * Queue of work on records that are read from the source topic again. One run at a time serves as
- * much as memory has room for.
+ * much of it as fits into memory.
  */
 import type { CoordinateSet } from '../../core/journal/job.ts';
 import { UnreadPartitionError } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { Share } from '../limits/memory-budget.ts';
 import { PATIENCE_MS, UnpreparedError, untilReadable } from './reread.ts';
 
 export interface RereadWork {
-  /** Records to be read; work may take out what is done. Empty: nothing is left to do. */
+  /** Records to be read. Serving may remove finished ones; if none remain, the work is done. */
   readonly records: CoordinateSet;
-  /** Memory that it takes. */
+  /** Estimated memory, bytes. */
   readonly bytes: number;
 }
 
-/** Work that one run serves: each record that is read is looked up in all of it. */
+/** Maximum pieces of work in a run, since each record that is read is looked up in all of them. */
 const MAX_SERVED = 256;
 
 interface Runs<W> {
   /** Name of the task. */
   readonly what: string;
-  readonly share: Share;
-  /** Memory of a run, unless one piece of work takes more; and what it takes beside its work. */
+  readonly reserve: (bytes: number) => Promise<Lease>;
+  /** Maximum memory of a run with several pieces of work, and memory in addition to its work. */
   readonly maxBytes: number;
   readonly ownBytes?: number;
   /**
-   * May serve a part of the work.
+   * Serves the work, possibly only a part of it.
    * @param lease memory of the run
-   * @param patienceMs longest wait for the schema registry
-   * @throws UnreadPartitionError, UnpreparedError only while `records` has all that is not done
+   * @param patienceMs maximum wait for the schema registry
+   * @throws UnreadPartitionError, UnpreparedError only while `records` has all unfinished records
    */
   readonly serve: (work: readonly W[], lease: Lease, patienceMs: number) => Promise<void>;
-  /** False for work whose turn is over because memory came late. Default: true. */
+  /** Returns false for work that may not be served any more after the wait. Default: true. */
   readonly isReady?: (work: W) => boolean;
-  /** Takes back work that was not served. Default: adds it. */
+  /** Receives work that was not served. Default: adds it again. */
   readonly again?: (work: readonly W[]) => void;
 }
 
@@ -62,12 +61,12 @@ export class RereadRuns<W extends RereadWork> {
   }
 
   async #run(): Promise<void> {
-    const { budget, signal, spawn, waits } = this.#shard;
-    const { what, share, ownBytes = 0, serve } = this.#runs;
+    const { spawn, waits } = this.#shard;
+    const { what, reserve, ownBytes = 0, serve } = this.#runs;
     const { isReady = () => true, again = (work) => this.add(...work) } = this.#runs;
     const next = this.#next();
     const bytes = next.reduce((sum, work) => sum + work.bytes, ownBytes);
-    using lease = await waits.during('memory', budget.reserve(share, bytes, signal));
+    using lease = await waits.during('memory', reserve(bytes));
     const { served = [], late = [] } = Object.groupBy(next, (one) =>
       isReady(one) ? 'served' : 'late',
     );
@@ -78,7 +77,7 @@ export class RereadRuns<W extends RereadWork> {
       this.#patienceMs = PATIENCE_MS;
     } catch (error) {
       if (error instanceof UnpreparedError) this.#patienceMs *= 2;
-      // Work on one partition that cannot be read must not hold up the others.
+      // Work on a partition that cannot be read must not delay other work.
       const { unreadable = [], others = [] } = Object.groupBy(
         served.filter(({ records }) => records.size > 0),
         ({ records }) =>
@@ -94,7 +93,7 @@ export class RereadRuns<W extends RereadWork> {
     }
   }
 
-  /** Takes as much of the work as fits, at least one piece. */
+  /** Removes from the queue as much work as fits, at least one piece. */
   #next(): W[] {
     const { maxBytes, ownBytes = 0 } = this.#runs;
     const next: W[] = [];

@@ -1,4 +1,4 @@
-/** Reading the source topic again: its range, the identity of its records, and the records. */
+/** Rereads of the source topic: queries its ranges, verifies its identity and reads its records. */
 import type { BatchRecords, CoordinateSet, LiveJob } from '../../core/journal/job.ts';
 import type { PartitionState } from '../../core/journal/partition-state.ts';
 import type { OffsetSet } from '../../core/offset-set.ts';
@@ -15,17 +15,17 @@ import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 
-/** Offsets between wanted records beyond which another fetch is cheaper than reading on. */
+/** Distance between wanted records above which a new fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
-/** First wait for the schema registry before memory that others need is given back; doubles. */
+/** First wait for the schema registry after which memory is released for others. It doubles. */
 export const PATIENCE_MS = 5_000;
 /** Wait before a partition that could not be read is tried again. */
 const UNREAD_RETRY_MS = 10_000;
 
 /**
- * Ranges of the partitions that can be seen. An end below what was read is queried twice: a broker
- * that has just become the leader may report an old end for a moment.
- * @param read the position that was read in each partition, at least
+ * Returns the ranges of the available partitions. An end below a position that was read is queried
+ * twice, since a broker that has just become the leader may briefly report an old end.
+ * @param read lower bound of the position that was read in each partition
  */
 export async function rangesBehind(
   { admin, options, clock }: Pick<PipelineContext, 'admin' | 'options' | 'clock'>,
@@ -41,8 +41,8 @@ export async function rangesBehind(
 }
 
 /**
- * Refusal of a source topic that does not have what was read there.
- * @param end end of the topic, if it lies below `offset`
+ * Returns the error for a source topic that has lost or replaced records.
+ * @param end end of the partition, if it lies below `offset`
  */
 export function sourceRecreated(
   { source: { topic }, journal }: PipelineOptions,
@@ -52,7 +52,7 @@ export function sourceRecreated(
 ): RefusedError {
   const what =
     end === undefined
-      ? `offset ${offset} in partition ${partition} of source topic ${topic} is not what this pipeline has read there`
+      ? `the record at offset ${offset} in partition ${partition} of source topic ${topic} is not the one that this pipeline has read there`
       : `source topic ${topic} ends at offset ${end} in partition ${partition}, but this pipeline has read up to ${offset}`;
   return new RefusedError(
     `${what}: the topic was deleted and created again, or lost its newest records. Give the pipeline a new journal topic and a new group to review the new topic; records in the old journal ${journal.topic} can no longer be retried.`,
@@ -77,16 +77,16 @@ export function skipRemoved(
   state.position = Math.max(logStart, state.watermark);
 }
 
-/** Timestamps of the oldest and the newest of some records, ms. */
+/** Timestamps of the oldest and the newest of a set of records, ms. */
 export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
 
-/** Range of timestamps that records must have when they are read again: of their job or batch. */
+/** Returns the range of timestamps in a job or batch, to verify records that are read again. */
 export function writtenBetween(of: LiveJob | BatchRecords): WrittenBetween {
   if (!('record' in of)) return [of.oldestMs, of.newestMs];
   return [of.record.oldestEventMs, of.record.newestEventMs];
 }
 
-/** @throws RefusedError if another record was read at this offset before */
+/** @throws RefusedError if this is not the record that was read at this offset before */
 export function assertSameLog(
   options: PipelineOptions,
   { partition, offset, timestampMs }: SourceRecord,
@@ -101,17 +101,17 @@ export interface FailedReread extends SourceCoordinate {
   readonly poison: Poison;
 }
 
-/** Takes wanted records that were found; they are valid until it returns. */
+/** Receives wanted records. They are valid until its result resolves. */
 type FoundAgain = (
   records: readonly SourceRecord[],
   unreadable: readonly FailedReread[],
 ) => void | Promise<void>;
 
 /**
- * Reads records again, partition by partition, and hands over those that are wanted and still
- * there. A record is gone only if it lies below the log's start or was passed without being seen:
- * the reader waits for the end that was there once, since a reported end may be old.
- * @throws UnreadPartitionError; what ends the shard
+ * Reads records again, partition by partition, and passes those that are wanted and still there to
+ * `found`. A record counts as gone only if it is below the log's start or missing from what was
+ * read: the reader waits for the original end, since a reported end may be old.
+ * @throws UnreadPartitionError, or an error that ends the shard
  */
 export async function readAgain(
   shard: ShardContext,
@@ -119,7 +119,7 @@ export async function readAgain(
   found: FoundAgain,
 ): Promise<void> {
   const { admin, options, reader, signal } = shard;
-  // `found` may take out of the set what it finds.
+  // Copies, since `found` may remove records from the set.
   const stretches = wanted
     .entries()
     .flatMap(([partition, offsets]) => stretchesOf(partition, offsets.clone()));
@@ -128,7 +128,7 @@ export async function readAgain(
   for (const { partition, from, to, offsets } of stretches) {
     const start = ranges.get(partition)?.start;
     if (start === undefined)
-      throw new UnreadPartitionError(partition, `source partition ${partition} cannot be seen`);
+      throw new UnreadPartitionError(partition, `source partition ${partition} is unavailable`);
     if (to < start) continue;
     const mine = async ({ records, unreadable }: RecordPiece) => {
       await found(
@@ -143,7 +143,7 @@ export async function readAgain(
   }
 }
 
-/** Error of records that cannot be decoded before `ready` resolves. */
+/** The records cannot be decoded before `ready` resolves. */
 export class UnpreparedError extends Error {
   override readonly name = 'UnpreparedError';
   readonly ready: Promise<void>;
@@ -154,7 +154,7 @@ export class UnpreparedError extends Error {
   }
 }
 
-/** Resolves when the records that `error` kept from being read can be tried again. @throws other errors */
+/** Resolves when a reread that failed with `error` may be retried. @throws other errors */
 export async function untilReadable(
   { clock, logger, options, signal, waits }: ShardContext,
   error: unknown,
@@ -162,12 +162,12 @@ export async function untilReadable(
   if (error instanceof UnpreparedError) return error.ready;
   if (!(error instanceof UnreadPartitionError)) throw error;
   const { partition, message } = error;
-  logger.warn({ partition, error: message }, 'records cannot be read again: retrying');
+  logger.warn({ partition, error: message }, 'could not read records again; retrying');
   const end = waits.begin('kafka', `partition ${partition} of ${options.source.topic}`);
   await clock.sleep(UNREAD_RETRY_MS, signal).finally(end);
 }
 
-/** Returns the wanted records in an unreadable range. The range may have a million offsets; few are wanted. */
+/** Returns the wanted records in an unreadable range, which may have a million offsets. */
 function unreadableOf(
   partition: number,
   { from, to, poison }: UnreadableRecords,
@@ -191,8 +191,8 @@ interface Stretch {
 }
 
 /**
- * Splits wanted offsets into stretches that are read at once: the remaining ones of a job may be
- * far apart.
+ * Splits wanted offsets into stretches, each of which is read in one go, since the remaining
+ * offsets of a job may be far apart.
  */
 function stretchesOf(partition: number, offsets: OffsetSet): Stretch[] {
   const stretches: Stretch[] = [];

@@ -1,6 +1,6 @@
 /**
- * Loop of intake over one fetched batch: waits until the next records may be decoded, then skips
- * those that are assigned and decodes the others into rows, or dead letters.
+ * Loop of intake over one fetched batch. It waits until the next records may be decoded, then skips
+ * assigned ones and decodes the others into rows or dead letters.
  */
 import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits } from '../../core/bytes/encoded-records.ts';
@@ -18,7 +18,7 @@ import { sourceRecreated } from '../source/reread.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
 
-/** Size from which dead letters are published before the next piece, bytes. */
+/** Size above which dead letters are published before the next piece, bytes. */
 const MAX_DUE_BYTES = 256 * 1024;
 
 export class BatchTaker {
@@ -26,9 +26,9 @@ export class BatchTaker {
   readonly #stages: ShardStages;
   readonly #open: OpenBatches;
   readonly #flow: () => void;
-  /** Room of intake for the records of the piece. */
+  /** Memory of intake for the records of the piece. */
   #room: Lease | undefined;
-  /** Memory for decoding the next record, which is costly. */
+  /** Memory for decoding the next record, if it is costly. */
   #decoding: Lease | undefined;
   #waitsForRoom = false;
   /** Encoded dead letters that are not published yet. */
@@ -47,7 +47,7 @@ export class BatchTaker {
   }
 
   /**
-   * Takes all records of a batch: however large it unpacks, one stretch of it is in memory.
+   * Takes all records of a batch. However large it is, only one piece of it is in memory.
    * @throws the error that ends the shard
    */
   async take(batch: FetchedBatch): Promise<void> {
@@ -81,15 +81,15 @@ export class BatchTaker {
   }
 
   /**
-   * Waits until the records from `at` on may be decoded; the caller decodes without another wait. One
-   * wait may undo the result of an earlier one, so all are checked again. Room of intake is kept while
-   * schemas are loaded: settling does not need it. @throws the signal's reason
+   * Waits until the records from `at` on may be decoded, without another wait in the caller. A wait
+   * may invalidate the result of an earlier one, so all are checked again. Memory of intake is kept
+   * while schemas are loaded, since settling does not need it. @throws the signal's reason
    */
   async #ready(records: readonly SourceRecord[], at: number): Promise<void> {
     const { budget, control, kind, signal, waits } = this.#shard;
     const first = records[at];
     const cost = first === undefined ? 0 : decodeCost(kind, first);
-    // Unknown schemas of others, which are requested again and again, do not delay a costly record.
+    // Schemas of other records, which may be requested repeatedly, must not delay a costly record.
     const next = first === undefined || cost === 0 ? records.slice(at) : [first];
     for (let isPrepared = false; ; ) {
       signal.throwIfAborted();
@@ -116,7 +116,7 @@ export class BatchTaker {
     }
   }
 
-  /** Reserves room of intake, in place of the room held so far. @throws the signal's reason */
+  /** Reserves memory of intake in place of the previous reservation. @throws the signal's reason */
   async #reserve(bytes: number): Promise<void> {
     const { budget, signal, waits } = this.#shard;
     this.#giveBack();
@@ -152,8 +152,8 @@ export class BatchTaker {
   }
 
   /**
-   * Takes records from `at` on for as long as there is time, up to the next costly one.
-   * @returns the index of the next, and the dead letters
+   * Takes records from `at` on, until DECODING_SLICE_MS have passed or the next record is costly.
+   * @returns the index of the next record, and the dead letters
    */
   #takeSome(partition: number, records: readonly SourceRecord[], at: number) {
     const { clock, inFlight, kind, ledger, options } = this.#shard;
@@ -202,8 +202,8 @@ export class BatchTaker {
   }
 
   /**
-   * Passes what follows the records of a piece: offsets that cannot be read, and gaps.
-   * @returns the dead letters of the former
+   * Moves the position past what follows the records of a piece: unreadable offsets and gaps.
+   * @returns the dead letters of the unreadable offsets
    */
   #pass(partition: number, { unreadable, nextOffset }: RecordPiece): Iterable<DeadLetter> {
     const { ledger, logger, options } = this.#shard;
@@ -211,7 +211,7 @@ export class BatchTaker {
     let dead: Iterable<DeadLetter> = [];
     if (unreadable !== undefined) {
       const { to, timestampMs, poison } = unreadable;
-      // Only a single record has its own timestamp here.
+      // For a whole batch, the timestamp is not that of a record.
       if (poison.reason !== 'unreadable_batch' && !state.matches(unreadable.from, timestampMs))
         throw sourceRecreated(options, partition, unreadable.from);
       state.passGap(state.position, unreadable.from);
@@ -241,14 +241,14 @@ export class BatchTaker {
     const { key, outputKey = key, headers } = decoded.item;
     const size = sizeOfRecord({ key: outputKey, value: null, headers });
     if (fits(size, topics.maxOutputBytes)) return decoded;
-    // Not reviewed: no decision about it could be published.
+    // It is not reviewed, since its decision could not be published.
     const { topic } = options.output;
-    const message = `key and headers alone are larger than a record of topic ${topic} may be: raise its max.message.bytes`;
+    const message = `key and headers alone exceed the maximum record size of topic ${topic}: raise its max.message.bytes`;
     return { poison: { reason: 'too_large', message } };
   }
 }
 
-/** Dead letters of offsets that cannot be read, made one at a time: there may be a million. */
+/** Yields the dead letters of unreadable offsets one at a time, since there may be a million. */
 function* lettersOf(
   state: PartitionState,
   { from, to, timestampMs, poison }: UnreadableRecords,

@@ -1,17 +1,19 @@
 /**
- * Inbox of a shard: holds fetched batches until they are taken, keeps the position of each
- * partition, and pauses partitions that have no room.
+ * Inbox of a shard. It keeps fetched batches until they are taken and the position of each
+ * partition, and pauses partitions for which there is no room.
  */
+import type { BatchRecords } from '../../core/journal/job.ts';
 import type { FetchedBatch } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { BatchTaker } from './batch-taker.ts';
 import { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
 
-/** Fetched bytes of a shard that were not taken yet, beyond which its partitions pause. */
+/** Maximum number of fetched bytes not taken yet, above which the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
 export class Intake {
@@ -21,10 +23,10 @@ export class Intake {
   readonly #taker: BatchTaker;
   readonly #inbox: FetchedBatch[] = [];
   readonly #drain: () => void;
-  /** Start of the next fetched batch, by partition: the state's position plus the inbox. */
+  /** Start of the next batch to fetch, by partition. It follows the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
-  /** Partitions whose position seems to be outside the log: paused until their range is known. */
+  /** Partitions whose position may be outside the log. They pause until their range is known. */
   readonly #outside = new Set<number>();
   /** Functions that end the waits of partitions with too many unsettled records. */
   readonly #fullWaits = new Map<number, () => void>();
@@ -40,7 +42,7 @@ export class Intake {
       this.#expected.set(partition, position);
   }
 
-  /** Resumes after a rejoin at the newest record read: it differs if the topic was created again. */
+  /** Resumes after a rejoin at the newest record read, to detect a topic that was created again. */
   rejoined(): void {
     for (const [partition, state] of this.#shard.state.partitions) {
       const seen = state.expectAgain();
@@ -50,7 +52,7 @@ export class Intake {
     this.resume();
   }
 
-  /** Starts to read: every partition is paused, and no position is set. */
+  /** Starts to read. Requires that every partition is paused and has no position. */
   resume(): void {
     this.#paused.clear();
     for (const [partition, offset] of this.#expected) {
@@ -60,7 +62,7 @@ export class Intake {
     this.flow();
   }
 
-  /** Takes nothing more; the next owner reads the buffered records again. */
+  /** Stops taking records. The next owner reads the buffered ones again. */
   stop(): void {
     for (const partition of this.#expected.keys()) this.#shard.group.pause('source', partition);
     this.#open[Symbol.dispose]();
@@ -68,7 +70,7 @@ export class Intake {
     this.#fullWaits.clear();
   }
 
-  /** Seals the buffers of a pipeline that is drained: nothing will be added to them. */
+  /** Seals the open batches if the pipeline is being drained, since no items will follow. */
   sealToDrain(): void {
     if (this.#shard.control.state === 'draining') this.#open.sealAll();
   }
@@ -87,7 +89,7 @@ export class Intake {
       this.flow();
       if (!this.#hasInbox(partition)) this.#checkRange(partition);
     } else if (fetchOffset !== expected) {
-      // In flight when the position was moved: its records were read already, or come again.
+      // In flight when the position was moved: its records were already read or will be read again.
       group.seek('source', partition, expected);
     } else {
       this.#expected.set(partition, nextOffset);
@@ -97,7 +99,7 @@ export class Intake {
     }
   }
 
-  /** Records between the positions and the ends of the shard's partitions. */
+  /** Number of offsets between the positions and the ends of the shard's partitions. */
   get lag(): number {
     let lag = 0;
     for (const { partition, position } of this.#shard.state.partitions.values())
@@ -119,12 +121,12 @@ export class Intake {
     return { partition, offset: position };
   }
 
-  /** Timestamp of the oldest buffered item, ms; Infinity for none. */
-  get oldestEventMs(): number {
-    return this.#open.oldestEventMs;
+  /** Records of a lane that were taken and are in no sealed batch yet. */
+  recordsOf(lane: Lane): readonly BatchRecords[] {
+    return this.#open.recordsOf(lane);
   }
 
-  /** Queries the range of a partition outside the log, and moves its position into that. */
+  /** Queries the range of a partition, and moves a position outside the log into it. */
   #checkRange(partition: number): void {
     this.#shard.spawn('range', async () => {
       const { group, logger, options, signal, state, waits } = this.#shard;
@@ -134,7 +136,7 @@ export class Intake {
       signal.throwIfAborted();
       if (range !== undefined && expected > range.end)
         throw sourceRecreated(options, partition, expected);
-      // Checked again when the records at hand are taken: they are in front of the log's start.
+      // Repeated after the records in the inbox are taken, since they precede the log's start.
       if (this.#hasInbox(partition)) return;
       const own = state.partition(partition);
       const start = range?.start ?? 0;
@@ -161,15 +163,18 @@ export class Intake {
   }
 
   /**
-   * Pauses and resumes partitions as the inbox, the memory and the unsettled records allow; called
-   * whenever one of them changes.
+   * Pauses and resumes partitions depending on inbox, memory, unsettled records and commands.
+   * Called whenever one of them changes.
    */
   flow(): void {
-    const { control, group, options, signal, state } = this.#shard;
+    const { control, group, lanes, options, quota, signal, state } = this.#shard;
     if (signal.aborted) return;
-    // A shard without a batch still fetches: without one it could not wait in line for memory.
+    // A shard with an empty inbox still fetches: only with a batch can it queue for memory.
     const inboxBytes = this.#inbox.reduce((sum, { bytes }) => sum + bytes, 0);
-    const full = !control.takesIn || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
+    // With lanes, urgent records are looked for beyond those that wait.
+    const isUsedUp = quota?.isWaiting === true && !lanes.areSeveral;
+    const full =
+      !control.takesIn || isUsedUp || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
     for (const partition of this.#expected.keys()) {
       const many = state.unsettledIn(partition) > options.source.maxInFlight;
       this.#reportFull(partition, many);

@@ -1,6 +1,6 @@
 /**
- * Settles a finished job from its result file, which is downloaded until its rows settle the job.
- * Rows that settle nothing are counted and dropped (I2).
+ * Settles a finished job from its result file, which is downloaded repeatedly if rows are missing.
+ * Rows that settle nothing are dropped, and anomalies are counted (I2).
  */
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
 import type { MalformedRow, ResultSlice } from '../../core/bytes/result-slice.ts';
@@ -20,8 +20,8 @@ import type { FailureDetail } from './shard-stages.ts';
 import type { JobSettler, Settled } from './tracker.ts';
 
 /**
- * Memory of a download per byte of a chunk: the slices of the chunk, the pieces of the file in
- * flight and the request of the chunk.
+ * Memory of a download per byte of a chunk: the chunk's slices, pieces of the file in flight, and
+ * the produce request of the chunk.
  */
 const MEMORY_PER_CHUNK = 2;
 
@@ -30,7 +30,7 @@ export class ResultFileSettler implements JobSettler {
   readonly #writer: TerminalWriter;
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
-  /** Number of downloads since one of them last settled something. */
+  /** Number of counted downloads, including the last one that settled something. */
   #downloads = 0;
   readonly #unended = new UnendedRows();
   detail: FailureDetail | undefined;
@@ -49,13 +49,13 @@ export class ResultFileSettler implements JobSettler {
     using lease = await waits.during('memory', budget.reserve('work', bytes, signal));
     const onHeld = (held: number) => lease.resize(bytes + held);
     using settlement = new Settlement(this.#shard, this.#writer, this.#job, 'settle');
-    // Also for log lines after the span of the batch has ended.
+    // Taken now, for log lines after the span of the batch has ended.
     const fields = report.fieldsOf(this.#job);
     const rows = new DownloadedRows(this.#shard, this.#job, fields);
     const before = left.size;
     this.#downloads++;
     const cut = await this.#download(status, rows, settlement, onHeld);
-    // Also after a cut: these rows are valid, and the next download skips them.
+    // Published even after a cut: these rows are valid, and the next download skips them.
     await settlement.end();
 
     rows.report();
@@ -64,12 +64,12 @@ export class ResultFileSettler implements JobSettler {
       cut === undefined ? this.#afterShortFile(rows, status) : this.#afterCut(cut, fields);
     const counted = cut === undefined || reactionTo('results', cut.failure).counted;
     if (!counted) this.#downloads--;
-    // The download that settled something is the first of the next count.
+    // A download that settled something restarts the count and is its first.
     if (left.size < before) this.#downloads = counted ? 1 : 0;
     return settled;
   }
 
-  /** @returns why the download ended early */
+  /** @returns the error if the download ended early */
   async #download(
     status: RemoteStatus,
     rows: DownloadedRows,
@@ -105,7 +105,7 @@ export class ResultFileSettler implements JobSettler {
   #afterCut(cut: ServiceError, fields: object): Settled {
     const { logger, options, report } = this.#shard;
     const { counted, afterMs = 0 } = reactionTo('results', cut.failure);
-    // Downloads of one batch mostly fail alike.
+    // Repeated downloads of a batch usually fail in the same way.
     if (this.detail?.reason !== cut.message) {
       const about = { ...fields, error: cut.message, left: this.#job.left.size };
       logger.warn(about, 'could not read the result file; downloading it again');
@@ -118,7 +118,7 @@ export class ResultFileSettler implements JobSettler {
     return { do: 'again', afterMs: Math.max(afterMs, cut.retryAfterMs ?? 0) };
   }
 
-  /** The file is complete but rows are missing: it may have been read before it was complete. */
+  /** Handles a file that ended properly but lacks rows: it may have been read too early. */
   #afterShortFile(rows: DownloadedRows, { expectedRows }: RemoteStatus): Settled {
     const { options, report } = this.#shard;
     const { record, left } = this.#job;
@@ -132,24 +132,24 @@ export class ResultFileSettler implements JobSettler {
 
 function failureOf({ malformed }: DownloadedRows, isShort: boolean): JobFailure {
   if (malformed === undefined) return 'rows_missing';
-  // A quote that does not close may have swallowed the rows that are missing.
+  // An unclosed quote may have swallowed the missing rows.
   return isShort ? 'results_unreadable' : 'rows_malformed';
 }
 
-/** Rows of one download, and their anomalies. */
+/** Counts of the rows of one download and of their anomalies. */
 class DownloadedRows {
   readonly #shard: ShardContext;
   readonly #job: LiveJob;
   readonly #fields: object;
-  /** Records left at the beginning of the download: other rows were settled by an earlier one. */
+  /** Remainder at the start of the download. Other records were settled by earlier downloads. */
   readonly #before: CoordinateSet;
-  /** Records of the rows so far. */
+  /** Records whose rows have been read so far. */
   readonly #taken = new CoordinateSet();
-  /** Number of rows. */
+  /** Number of all rows. */
   all = 0;
-  /** Reason of the first malformed row, and their number. */
+  /** Reason of the first malformed row, and number of malformed rows. */
   malformed: Required<FailureDetail> | undefined;
-  /** Malformed rows whose signature is wrong or missing. */
+  /** Number of malformed rows whose seal is wrong or missing. */
   #forged = 0;
 
   constructor(shard: ShardContext, job: LiveJob, fields: object) {
@@ -164,16 +164,16 @@ class DownloadedRows {
     for (const other of others) if ('malformed' in other) this.#drop(other);
   }
 
-  /** Returns true for the first row about a record that is left. */
+  /** Returns true for the first row of an unsettled record. */
   isWanted(partition: number, offset: number): boolean {
-    // Settled by an earlier download: a restart downloads again.
+    // Settled by an earlier download, perhaps before a restart.
     if (!this.#before.has(partition, offset)) return false;
     if (this.#taken.add(partition, offset)) return true;
     this.#anomaly('duplicate');
     return false;
   }
 
-  /** Logs rows that are malformed although all records are settled, and forged ones in any case. */
+  /** Logs forged rows, and malformed rows if all records are settled nevertheless. */
   report(): void {
     const { logger } = this.#shard;
     if (this.#forged > 0)
@@ -184,7 +184,7 @@ class DownloadedRows {
     if (this.#job.left.size === 0 && this.malformed !== undefined)
       logger.warn(
         { ...this.#fields, ...this.malformed },
-        'the result file has malformed rows besides those of the batch',
+        'the result file has malformed rows in addition to the rows of the batch',
       );
   }
 

@@ -1,6 +1,6 @@
 /**
  * Retries failed jobs: reads their remaining records from the source topic again, then moves them
- * to new jobs, or settles them without a result.
+ * to new jobs or settles them without a result.
  */
 import type { ItemRow } from '../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../core/bytes/slice-writer.ts';
@@ -23,7 +23,7 @@ import type { RereadRequest } from '../source/reread-queue.ts';
 import { Settlement } from './settlement.ts';
 import type { FailedJob, ShardStages } from './shard-stages.ts';
 
-/** Rows that are rendered before some of them may be published. */
+/** Number of rows that are rendered before some of them may be published. */
 const SLICE_ROWS = 256;
 
 interface Retry extends FailedJob {
@@ -35,7 +35,7 @@ interface Retry extends FailedJob {
 export class Retrier {
   readonly #shard: ShardContext;
   readonly #stages: ShardStages;
-  /** Batches submitted per line, including ended jobs; a restart knows only the live jobs. */
+  /** Number of batches submitted per line, including ended jobs, which are lost with a restart. */
   readonly #spent = new Map<string, number>();
   readonly #failed = new WeakMap<LiveJob, FailedJob>();
 
@@ -44,7 +44,7 @@ export class Retrier {
     this.#stages = stages;
   }
 
-  /** Takes a failed job and decides what becomes of its remaining records. */
+  /** Adds a failed job and decides what happens to its remaining records. */
   add(failed: FailedJob): void {
     const { logger, options, report, state } = this.#shard;
     const { job, failure, isProbe, detail } = failed;
@@ -52,7 +52,7 @@ export class Retrier {
     this.#failed.set(job, failed);
     const spent = this.#spentOf(job);
     const isEvidence = !this.#typeFails(failed, spent) || isProbe;
-    // Only attempts that the service has reviewed, or refused, count.
+    // Only attempts that the service has reviewed or rejected count.
     const counted = isEvidence && jobRule(failure).again !== 'always';
     const action = counted
       ? decide(failure, record, left.size, spent, retryPolicy(options))
@@ -102,7 +102,7 @@ export class Retrier {
     }
     if (pausesType === 'none') return false;
     const action = decide(failure, record, left.size, spent, retryPolicy(options));
-    // Without a success of the type between the first and the last try, the content may be fine.
+    // If nothing of the type succeeded between first and last attempt, the content may be fine.
     if (action === 'error' || action === 'dead_letter')
       return breakers.failed(
         record.type,
@@ -147,9 +147,10 @@ export class Retrier {
   }
 
   #plan({ job, counted, action }: Retry, items: readonly ContentItem[]): BatchPlan {
-    const { type, attempt, depth } = job.record;
+    const { type, lane, attempt, depth } = job.record;
     return {
       type,
+      lane: this.#shard.lanes.named(lane),
       bytes: shareOf(job, items.length),
       from: job,
       attempt: attempt + (counted ? 1 : 0),
@@ -191,6 +192,6 @@ function messageOf({ failure, detail }: Retry): string {
     : message;
 }
 
-/** Bytes of some records of a job, as their share of its body. */
+/** Estimates the size of some records of a job as their share of its body, bytes. */
 const shareOf = ({ record: { bytes, count } }: LiveJob, records: number): number =>
   Math.ceil((bytes * records) / Math.max(1, count));

@@ -1,6 +1,6 @@
 /**
- * Settlement of records of one job: takes rows, collects their decisions, and publishes these chunk
- * by chunk. A row that cannot become a decision makes a dead letter of its record.
+ * Settlement of records of one job: takes rows, collects their decisions and publishes them in
+ * chunks. If a row cannot become a decision, its record becomes a dead letter.
  */
 import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
@@ -14,7 +14,7 @@ import type { DeadLetter, TerminalWriter } from '../context/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-rereads.ts';
 import { writtenBetween } from '../source/reread.ts';
 
-/** Share of a chunk's bytes that slices may hold: buffers come in powers of two. */
+/** Maximum size of slices relative to a chunk's bytes, since buffers are larger than their rows. */
 const SLICES_PER_CHUNK = 1.5;
 
 /** Returns false for a row that settles nothing. */
@@ -26,12 +26,12 @@ export class Settlement implements Disposable {
   readonly #job: LiveJob;
   readonly #stage: DeadLetterStage;
   readonly #chunk = new TerminalRecords();
-  /** Decisions of the chunk by result, and those with status ERROR. */
+  /** Number of decisions in the chunk by result, and of those with status ERROR. */
   readonly #results = new Counts();
   #errors = 0;
-  /** Records whose decision cannot be made, or is larger than the output topic takes. */
+  /** Records whose decision cannot be created or is too large for the output topic. */
   readonly #refused: DeadLetter[] = [];
-  /** Slices that were read to the end and have rows in the chunk. */
+  /** Slices that were read completely and may have rows in the chunk. */
   readonly #read: ResultSlice[] = [];
   #readBytes = 0;
   /** Time spent on publishing decisions so far, ms. */
@@ -45,7 +45,7 @@ export class Settlement implements Disposable {
     this.#stage = stage;
   }
 
-  /** Takes a slice over: it is released here, or with the chunk that has rows of it. */
+  /** Takes a slice, which is released here or with the chunk that has rows of it. */
   async take(given: ResultSlice, isWanted: IsWanted): Promise<void> {
     const { encode } = this.#shard.kind;
     const slice = encode === undefined ? given : SliceWriter.encoded(given, encode);
@@ -69,14 +69,14 @@ export class Settlement implements Disposable {
       this.#read.push(slice);
       this.#readBytes += slice.bytes.length;
     }
-    // Dropped rows, and unused room after the rows, occupy memory as well.
+    // Dropped rows and unused space after the rows occupy memory as well.
     if (this.#chunk.length === 0) this[Symbol.dispose]();
     else if (this.#isFull(this.#readBytes / SLICES_PER_CHUNK)) await this.#flush();
   }
 
   /**
-   * Publishes the rest: decisions, then dead letters of the refused records, which are read again:
-   * they are few.
+   * Publishes the remaining decisions, then dead letters of the few refused records, which are read
+   * again.
    */
   async end(): Promise<void> {
     await this.#flush();
@@ -88,13 +88,13 @@ export class Settlement implements Disposable {
     await publishReread(this.#shard, this.#writer, due);
   }
 
-  /** Releases the slices that were read: the chunk has no row of them any more. */
+  /** Releases the slices that were read. The chunk must have no rows of them any more. */
   [Symbol.dispose](): void {
     for (const slice of this.#read.splice(0)) slice.release();
     this.#readBytes = 0;
   }
 
-  /** Returns true if the decisions are enough for one transaction. @param bytes memory that they occupy */
+  /** Returns true if the chunk is large enough for a transaction. @param bytes its memory */
   #isFull(bytes = 0): boolean {
     return this.#writer.size.isFull(this.#chunk.length, Math.max(bytes, this.#chunk.records.bytes));
   }
@@ -103,14 +103,14 @@ export class Settlement implements Disposable {
   async #flush(): Promise<void> {
     const decisions = this.#chunk.length;
     if (decisions > 0) {
-      const { clock, ledger, options, report } = this.#shard;
+      const { clock, lanes, ledger, options, report } = this.#shard;
       const startedMs = clock.monotonic();
       await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
       this.publishingMs += clock.monotonic() - startedMs;
       ledger.published(decisions, this.#errors, this.#results);
-      const { oldestEventMs } = this.#job.record;
+      const { lane, oldestEventMs } = this.#job.record;
       const ageMs = Math.max(0, clock.now() - oldestEventMs);
-      const isLate = ageMs > options.objective.ageMs;
+      const isLate = ageMs > lanes.named(lane).ageMs;
       report.observe('event_to_decision_seconds', ageMs / 1000, decisions);
       if (isLate) report.count('decisions_late_total', {}, decisions);
       this.#chunk.clear();
@@ -125,7 +125,7 @@ export class Settlement implements Disposable {
     if (result !== undefined) this.#results.add(result);
   }
 
-  /** Ends a record as a dead letter instead. */
+  /** Makes a record a dead letter instead. */
   #refuse({ partition, offset }: SourceCoordinate, poison: Poison): void {
     this.#refused.push({ partition, offset, poison, stage: this.#stage });
   }
@@ -135,7 +135,7 @@ export class Settlement implements Disposable {
     if (!this.#writer.size.isOversized(partition, offset) && fits(bytes, topics.maxOutputBytes))
       return true;
     const { topic } = options.output;
-    const message = `the decision is larger than a record of topic ${topic} may be: raise its max.message.bytes`;
+    const message = `the decision exceeds the maximum record size of topic ${topic}: raise its max.message.bytes`;
     this.#refuse({ partition, offset }, { reason: 'too_large', message });
     return false;
   }

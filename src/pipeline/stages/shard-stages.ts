@@ -1,4 +1,4 @@
-/** Stages of a shard as each of them reaches the others. */
+/** Interface through which the stages of a shard call each other. */
 import type { BatchRecords, LiveJob } from '../../core/journal/job.ts';
 import type { JobFailure } from '../../core/outcome/failure-table.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
@@ -6,7 +6,7 @@ import type { TerminalWriter } from '../context/terminal-writer.ts';
 import type { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import type { RereadQueue } from '../source/reread-queue.ts';
 
-/** The newest state that the service reported. */
+/** Last state of a job that the service reported. */
 export interface Heard {
   /** In the spelling of the service. */
   readonly state: string;
@@ -26,7 +26,7 @@ export interface FailedJob {
   readonly detail?: FailureDetail | undefined;
 }
 
-/** Failure of a result file, or the first of its malformed rows and their number. Never content. */
+/** Failure of a result file, or of its first malformed row with their number. Never has content. */
 export interface FailureDetail {
   readonly reason: string;
   readonly malformed?: number;
@@ -41,14 +41,19 @@ export interface ShardStages {
   readonly rereads: RereadQueue;
   /** Submits a batch to the service. Does not block. */
   submit(submission: Submission): void;
-  /** Follows an uploaded job at the service; the first poll comes after `firstWaitMs`. */
+  /** Follows an uploaded job at the service, with the first poll after `firstWaitMs`. */
   follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): void;
-  /** Takes a job that failed: its records are submitted again, or get their terminal records. */
+  /** Handles a failed job, whose records are submitted again or get their terminal records. */
   fail(failed: FailedJob): void;
-  /** Parks a batch whose type is blocked; the caller discards its rows. */
+  /** Parks a batch whose type is blocked. The caller discards its rows. */
   park(plan: BatchPlan, records: BatchRecords): void;
-  /** Called once a new job is committed, and progress with it. */
+  /**
+   * Submits a batch whose records intake has passed over. Resolves when they were read again.
+   * @throws never; a lost shard leaves it pending
+   */
+  submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void>;
+  /** Called after a new job and its progress are committed. */
   journaled(): void;
-  /** Commits W soon. */
+  /** Schedules a commit of W. */
   commitProgress(): void;
 }

@@ -1,7 +1,7 @@
 /**
  * Submits sealed batches: encodes the body, creates the batch at the service, commits the job with
- * its source offsets in one transaction, then uploads. Jobs may commit in any order: a call that
- * hangs blocks no other batch.
+ * its source offsets in one transaction, then uploads. Jobs may commit in any order, so that a
+ * hanging call does not block other batches.
  */
 import { backoffCeilingMs, retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
@@ -14,6 +14,7 @@ import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
+import { DEFAULT_LANE } from '../limits/lanes.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -22,8 +23,8 @@ import { FIRST_POLL_MS, type ShardStages } from './shard-stages.ts';
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 /**
- * Reason for a batch that was not submitted: its type is blocked or paused, the call failed for now,
- * or the service refuses the type.
+ * Reason why a batch was not submitted: its type is blocked or the pipeline paused, the call failed
+ * temporarily, or the service rejects the type.
  */
 type NotSubmitted = 'blocked' | 'unavailable' | 'rejected_type';
 
@@ -42,7 +43,7 @@ export class Submitter {
     this.#stages = stages;
   }
 
-  /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
+  /** Resolves when the job is uploaded, failed or parked. @throws errors that end the shard */
   async submit(submission: Submission): Promise<void> {
     const { breakers, control, report } = this.#shard;
     using batch = submission.batch;
@@ -64,15 +65,18 @@ export class Submitter {
   }
 
   async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
-    const { breakers, control, signal, waits } = this.#shard;
-    const { type, from } = submission;
-    const body = await waits.permitted('encodes', () => this.#encode(submission, span));
+    const { breakers, control, quota, signal, waits } = this.#shard;
+    const { type, lane, from } = submission;
+    const rank = { lane, isRetry: from !== undefined };
+    const body = await waits.permitted('encodes', () => this.#encode(submission, span), rank);
     const encoded = { ...submission, body, span };
     for (let { permit } = submission; ; permit = undefined) {
       if (permit === undefined) await breakers.ready(type, signal);
-      const sent = await waits.permitted('uploads', () => this.#send(encoded, permit));
+      const send = () => waits.permitted('uploads', () => this.#send(encoded, permit), rank);
+      const rows = submission.batch.length;
+      const sent = await (quota === undefined ? send() : quota.admit(rank, rows, send));
       if (sent.ok || sent.error !== 'unavailable') return sent;
-      // Bodies of one type must not fill the memory that others need.
+      // Bodies of one type must not occupy memory that other types need.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
       if (isBlocked || !control.submits) return err('blocked');
     }
@@ -110,7 +114,6 @@ export class Submitter {
     if (from === undefined) report.since('buffer', batch.sinceMs);
     const body = await waits.during('transfer', batch.encode());
     report.observe('batch_rows', body.rows);
-    report.observe('batch_bytes', body.body.length);
     span.set({
       'content_review.rows': body.rows,
       'content_review.bytes': body.body.length,
@@ -119,7 +122,7 @@ export class Submitter {
     return body;
   }
 
-  /** Calls the service once: batches wait for it at the breaker of the type, without a permit. */
+  /** Calls the service once. Retries wait at the breaker of the type, without occupying a slot. */
   async #create({ type, span }: EncodedBatch): Promise<Result<CreatedJob, NotSubmitted>> {
     const { breakers, clock, kind, logger, options, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
@@ -156,12 +159,13 @@ export class Submitter {
     this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
-  /** Commits the job, unless the pipeline was paused meanwhile, or another job took the same remote id. */
+  /** Commits the job, unless the pipeline was paused or another live job has the remote id. */
   async #journal(
-    { from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
+    { lane, from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
   ): Promise<Result<LiveJob, NotSubmitted>> {
-    const { breakers, clock, control, kind, logger, queue, random, report, state } = this.#shard;
+    const { breakers, clock, control, kind, logger, queue, quota, random, report, state } =
+      this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
     const { remoteId } = created;
@@ -182,18 +186,20 @@ export class Submitter {
       oldestEventMs: records.oldestMs,
       newestEventMs: records.newestMs,
       sources: sourcesOf(records, (one) => from?.replayOf(one) ?? state.partition(one).replay),
+      ...(lane.name !== DEFAULT_LANE && { lane: lane.name }),
       ...(sink.rowKey === undefined ? {} : { rowKey: sink.rowKey }),
     };
     const startedMs = clock.monotonic();
     const committed = () =>
       queue.run(() => {
-        // An acknowledged pause may be in the journal already: no job may follow it.
+        // The journal may already have an acknowledgement of the pause, which no job may follow.
         isHeld = !control.submits;
         if (isHeld || state.hasRemoteId(remoteId)) return undefined;
         const step =
           from === undefined ? state.submit(record, records) : state.move(from, record, records);
         inFlight?.drop(records.size);
-        return step;
+        if (quota === undefined) return step;
+        return { ...step, journal: [...step.journal, quota.spend(records.size)] };
       });
     await (from === undefined ? committed() : report.spans.shrinking(from, committed));
 
@@ -218,7 +224,7 @@ export class Submitter {
     return ok(job);
   }
 
-  /** Uploads the body: only after the job is in the journal (I4), and only as a group member. */
+  /** Uploads the body, only after the job is in the journal (I4) and only as a group member. */
   async #upload(
     job: LiveJob,
     created: CreatedJob,
@@ -239,7 +245,7 @@ export class Submitter {
         report.since('upload', startedMs);
         return this.#uploaded(job, isProbe);
       } catch (error) {
-        // A connection that is being torn down may still read it.
+        // A connection that is being closed may still read the body.
         body.drop();
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
@@ -248,7 +254,7 @@ export class Submitter {
         const reaction = reactionTo('upload', error.failure);
         mayHaveArrived ||= error.mayHaveArrived;
         if (reaction.do === 'fail') {
-          // Submitted again now, it might be reviewed twice: the job is followed first.
+          // The job is followed first: with a new batch, its items might be reviewed twice.
           if (mayHaveArrived) return this.#uploaded(job, isProbe);
           return this.#stages.fail({ job, failure: reaction.as, isProbe });
         }
@@ -258,7 +264,7 @@ export class Submitter {
     }
   }
 
-  /** Follows a job whose file is at the service, or may be: if it is not, its grace period ends. */
+  /** Follows a job whose upload has arrived, or may have. Otherwise, its grace period will end. */
   #uploaded(job: LiveJob, isProbe: boolean): void {
     const { signal, state } = this.#shard;
     // Lookups upload nothing.
@@ -266,7 +272,7 @@ export class Submitter {
     if (!signal.aborted) this.#stages.follow(job, FIRST_POLL_MS, isProbe);
   }
 
-  /** After a session timeout of silence another owner may have taken over: it must not upload. */
+  /** Confirms the membership after a session timeout of silence: another owner may have taken over. */
   async #confirmMembership(): Promise<void> {
     const { clock, group, options, waits } = this.#shard;
     if (clock.monotonic() - group.lastHeardMs() < options.kafka.sessionTimeoutMs) return;

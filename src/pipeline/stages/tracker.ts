@@ -1,6 +1,6 @@
 /**
- * Follows each live job at the service until it is settled or has failed: polls with backoff and
- * jitter, some jobs at a time. The rules are in core/outcome/follow-policy.ts.
+ * Follows each live job at the service until it is settled or has failed. Polls with backoff,
+ * jitter and limited concurrency. The rules are in core/outcome/follow-policy.ts.
  */
 
 import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
@@ -13,28 +13,28 @@ import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { type FailureDetail, FIRST_POLL_MS, type Heard, type ShardStages } from './shard-stages.ts';
 
-/** Growth of each wait over the one before, up to the cap. */
+/** Factor by which each wait exceeds the previous one, up to the maximum. */
 const GROWTH = 1.5;
-/** Longest state shown: the service spells it as it likes. */
+/** Maximum length of a state that is shown, since the service may send any text. */
 const STATE_CHARACTERS = 80;
-/** Unexpected states that are logged, each once. */
+/** Maximum number of unexpected states that are logged, each once. */
 const MAX_LOGGED = 100;
-/** Shortest wait after a poll that was not answered. */
+/** Minimum wait after a poll without a valid response. */
 const UNAVAILABLE_PAUSE_MS = 1000;
 
 interface Again {
-  /** Shortest wait before the next poll, ms. */
+  /** Minimum wait before the next poll, ms. */
   readonly afterMs: number;
-  /** Error that prevented an answer about the job, or about some of its records. */
+  /** Error that prevented a response about the job, or about some of its records. */
   readonly unanswered?: ServiceError | undefined;
 }
 
-/** Outcome of settling: done, failed, or to be repeated after another poll. */
+/** Outcome of settling: done, failed, or to be repeated after the next poll. */
 export type Settled = { readonly do: 'done' } | Fail | ({ readonly do: 'again' } & Again);
 
-/** Settler of one job, which may be settled in several parts. */
+/** Settler of one job, possibly in several steps. */
 export interface JobSettler {
-  /** @param isLast whether records without a decision fail now, because their time is over */
+  /** @param isLast true if records without a decision fail now because of their time limit */
   settle(status: RemoteStatus, isLast: boolean): Promise<Settled>;
   /** Detail of the newest failure. */
   readonly detail?: FailureDetail | undefined;
@@ -49,7 +49,7 @@ interface Followed {
   heard: Heard | undefined;
 }
 
-/** Grace of an upload that the journal does not confirm, after an earlier owner has ended it. */
+/** Grace for an unconfirmed upload of an earlier owner, after that owner must have ended it. */
 const UNCONFIRMED_GRACE_MS = 10_000;
 
 export class Tracker {
@@ -66,7 +66,7 @@ export class Tracker {
     this.#settlerOf = settlerOf;
   }
 
-  /** @param firstWaitMs a restart spreads the first polls, which would come all at once otherwise */
+  /** @param firstWaitMs wait before the first poll; after a restart, it spreads the polls */
   async follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): Promise<void> {
     const settler = this.#settlerOf(job);
     const followed = { job, isProbe, settler, isSettling: false, heard: undefined };
@@ -87,7 +87,7 @@ export class Tracker {
     const { clock, options, random, signal, waits } = this.#shard;
     const { review } = options;
     const { job } = followed;
-    // The journal has wall clock times. The age is taken once: later corrections make no job older.
+    // The journal has wall clock times. Computed once, so that clock changes do not affect the age.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     const mostMs = job.isUploaded ? Infinity : options.uploadDrainMs + UNCONFIRMED_GRACE_MS;
     const uploadUntilMs = clock.monotonic() + Math.min(review.graceMs, mostMs);
@@ -121,9 +121,9 @@ export class Tracker {
 
       ({ unanswered } = again);
       const pauseMs = unanswered === undefined ? 0 : this.#pauseMs(unanswered);
-      // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
+      // Half of each wait is random, so that polls of jobs created together drift apart.
       const regularMs = Math.min(ceilingMs, review.pollMs) * (0.5 + random.next() * 0.5);
-      // A grace ends with a poll, the only one at that time if it is not answered.
+      // A grace period ends with a poll. If that poll fails, the regular wait follows.
       const graceMs = state.remote === 'waiting_for_upload' ? uploadUntilMs - nowMs : 0;
       const pollMs = graceMs > 0 ? Math.min(regularMs, graceMs) : regularMs;
       waitMs = Math.max(pollMs, again.afterMs, pauseMs);
@@ -135,7 +135,7 @@ export class Tracker {
     const { breakers, clock, logger, report, waits } = this.#shard;
     const { job, settler } = followed;
     const { record } = job;
-    // Before the span of the batch ends with its last record.
+    // Taken now, because the span of the batch ends with its last record.
     const fields = report.fieldsOf(job);
     return waits.permitted('downloads', async () => {
       const startedMs = clock.monotonic();
@@ -162,14 +162,11 @@ export class Tracker {
     if (remote !== state.remote)
       report.spans.of(followed.job).event('state', { 'content_review.state': remote });
     if (remote === 'unknown')
-      this.#logOnce(
-        shown,
-        'the service reports a state that this version does not know: treated as pending',
-      );
+      this.#logOnce(shown, 'the service reports an unknown state; treating it as pending');
     if (remote === 'pending' && answer.withoutResults === true)
       this.#logOnce(
         shown,
-        'the service reports a finished batch without an address for its results; polling again',
+        'the service reports a finished batch without the address of its results; polling again',
       );
     return heard(state, remote, nowMs);
   }
@@ -221,7 +218,7 @@ export class Tracker {
       );
   }
 
-  /** Returns the shortest wait after a poll that was not answered, ms. */
+  /** Returns the minimum wait after a poll without a valid response, ms. */
   #pauseMs(error: ServiceError): number {
     const { pauseMs } = this.#shard.options.review;
     const leastMs = reasonOf(error) === 'api_key' ? pauseMs : UNAVAILABLE_PAUSE_MS;
@@ -233,5 +230,5 @@ export class Tracker {
   }
 }
 
-/** Reason of the wait for a service that did not answer about a job (I8). */
+/** Returns the reason to report for the wait after a poll without a valid response (I8). */
 const reasonOf = (error: ServiceError) => reactionTo('status', error.failure).because;

@@ -1,28 +1,28 @@
 /**
- * Verdict about a pipeline: what needs a person's attention, from the conditions of /readyz and the
- * wait reasons. A cause is listed once, whether a condition, a wait or both report it.
+ * Verdict about a pipeline: the causes that need attention, from the conditions of /readyz and the
+ * wait reasons. A cause is listed once, even if both a condition and a wait report it.
  */
 import type { PipelineView } from '../../core/pipeline-view.ts';
 
 /** Waits that are part of normal operation. */
-export const NORMAL: ReadonlySet<string> = new Set(['memory', 'transfer']);
+export const NORMAL: ReadonlySet<string> = new Set(['memory', 'transfer', 'quota']);
 /** Shorter waits are not shown. */
 const LASTING_MS = 5_000;
-/** Longer silence of all brokers is an outage: fetches are answered within a second. */
+/** Silence of all brokers that counts as an outage. Fetches return within a second. */
 const SILENT_MS = 4_000;
-/** Silence after which all is no longer known to be well. */
+/** Silence of all brokers after which the verdict is no longer good. */
 const UNSURE_MS = 1_000;
-/** Unmet conditions of a start; causes only when it takes longer. */
+/** Conditions that are unmet during a start. They become causes after STARTING_MS. */
 const STARTING = /^(joining|not (reached|tried) yet)/;
 const STARTING_MS = 20_000;
-/** Unmet condition of a shard that changes hands, without a further reason. */
+/** Condition that is unmet only because shards are being claimed. */
 const CLAIMING = /^claiming[^;]*$/;
 
 export interface Cause {
   readonly level: 'warn' | 'bad';
   readonly title: string;
   readonly text: string;
-  /** null if it is not known. */
+  /** null if unknown. */
   readonly sinceMs: number | null;
   /** Page of the runbook. */
   readonly runbook: string;
@@ -46,7 +46,7 @@ export interface Facts {
   }[];
   /** null before the first count. */
   readonly balance: number | null;
-  /** Time since the first request that no broker has answered since, ms. */
+  /** Time for which no broker has responded although requests were sent, ms. */
   readonly kafkaSilentMs: number;
   /** Time since the start of the process. */
   readonly upMs: number;
@@ -114,7 +114,7 @@ export function verdictOf(facts: Facts): Verdict {
   return only('good', isAlone ? 'All is well' : 'All is well with this instance');
 }
 
-/** Causes by wait reason: what is found first is the most specific. */
+/** Returns the causes. For each wait reason, the first one found is the most specific. */
 function causesOf(facts: Facts): readonly Cause[] {
   const { view, conditions, stuck, balance, kafkaSilentMs, nowMs } = facts;
   const found = new Map<string, Cause>();
@@ -173,7 +173,7 @@ function causesOf(facts: Facts): readonly Cause[] {
     const text = `${REASONS[reason]?.text ?? ''} Waiting: ${who.join(', ')}${more}.`;
     add(reason, { level: 'warn', text: text.trim() });
   }
-  // A full partition follows from whatever keeps its records.
+  // A full partition is a consequence of the other causes.
   if (found.size > 1) found.delete('in_flight');
   return [...found.values()];
 }

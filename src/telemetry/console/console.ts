@@ -1,6 +1,6 @@
 /**
- * Console: the operator's page. GET only, without cookies and resources of other origins; no
- * response holds content, keys or signed addresses (I6).
+ * Console: the operator's page. GET only, without cookies or resources of other origins. No
+ * response contains content, keys or signed addresses (I6).
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const PROTECTION: Readonly<Record<string, string>> = {
 };
 
 const STATE = '/api/state';
-/** Characters that move a cursor or turn the direction of text. */
+/** Characters that move the cursor or change the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 export class Console implements Pages {
@@ -51,7 +51,7 @@ const respond = (status: number, type: string, body: Buffer | string): PageRespo
   body,
 });
 
-/** Replaces unprintable characters, in texts that come from outside, by their escapes. */
+/** Escapes unprintable characters, which texts from outside may contain. */
 function printable(_name: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   return value.replace(UNPRINTABLE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
@@ -72,7 +72,7 @@ interface Asset {
   readonly body: Buffer;
 }
 
-/** Reads the files of the page and the view library. @returns them by their path on the server */
+/** Reads the files of the page and the view library. @returns the files by path on the server */
 export function loadAssets(): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
   const add = (name: string, file: URL) => {

@@ -5,15 +5,15 @@ const MAX_PROBLEMS = 40;
 const MAX_MESSAGE = 300;
 const MAX_DETAIL = 600;
 const MAX_CAUSES = 4;
-/** A word, rather than a sentence with numbers of its own. */
+/** A single word: sentences may contain varying numbers. */
 const REASON = /^[a-z_]{1,40}$/;
-/** Fields that the console shows elsewhere or that are for machines. */
+/** Fields that the console shows elsewhere, and fields for machines. */
 const HIDDEN = new Set(['pipeline', 'error', 'stack']);
 
 export interface RecentProblem {
   readonly level: 'warn' | 'error';
   readonly message: string;
-  /** Reason out of a closed list, which keeps problems with one message apart; else null. */
+  /** Reason from a closed list, which distinguishes problems with the same message; or null. */
   readonly reason: string | null;
   readonly detail: string;
   readonly pipeline: string | null;
@@ -31,7 +31,7 @@ export class RecentProblems {
     this.#now = now;
   }
 
-  /** @param fields of the log line, redacted */
+  /** @param fields redacted fields of the log line */
   add(level: RecentProblem['level'], fields: LogFields, text: string): void {
     const message = cut(text, MAX_MESSAGE);
     const pipeline = typeof fields.pipeline === 'string' ? fields.pipeline : null;
@@ -61,7 +61,7 @@ export class RecentProblems {
   }
 }
 
-/** The messages of an error and its causes, then the simple fields. */
+/** Returns the messages of an error and its causes, then the simple fields. */
 function describe(fields: LogFields): string {
   const { error } = fields;
   const messages = new Set(typeof error === 'string' ? [error] : []);

@@ -1,11 +1,11 @@
-/** State of the connector as /api/state answers it. Times are wall clock, ms since the epoch. */
+/** State of the connector that /api/state returns. Times are wall clock, ms since the epoch. */
 import type { PipelineView } from '../../core/pipeline-view.ts';
 import type { Health } from '../health.ts';
 import type { PromMetrics } from '../metrics.ts';
 import { verdictOf } from './causes.ts';
 import type { RecentProblems } from './recent-problems.ts';
 
-/** Counters of how records ended, in the order of the table, with the word for each. */
+/** Counters of outcomes in the order of the table, with the word for each. */
 const OUTCOMES = {
   decisions_total: 'decision',
   decision_results_total: 'result',
@@ -24,14 +24,14 @@ export interface ConsoleSources {
   readonly pipelines: readonly { view(): PipelineView }[];
   readonly metrics: Pick<PromMetrics, 'values'>;
   readonly problems: Pick<RecentProblems, 'list'>;
-  /** Folder of the runbook's pages, as an address with a slash at its end. */
+  /** Address of the folder with the runbook's pages, ending in a slash. */
   readonly runbook: string;
 }
 
-/** State as the page reads it. */
+/** State that the page reads. */
 export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
-/** @param pipeline name of the pipeline to show in detail; an unknown one shows the first */
+/** @param pipeline name of the pipeline to show in detail; the first is shown if it is unknown */
 export async function consoleState(sources: ConsoleSources, pipeline: string | undefined) {
   const { version, startedMs, memory, runbook } = sources;
   const shown = await Promise.all(sources.pipelines.map((one) => stateOf(one.view(), sources)));
@@ -52,7 +52,7 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
 async function stateOf(view: PipelineView, sources: ConsoleSources) {
   const { health, metrics, now, startedMs } = sources;
   const { name } = view;
-  /** Sum of a metric's series of the pipeline or of the process; null when there is none. */
+  /** Returns the sum of a metric's series of the pipeline or process; null if there are none. */
   const sum = async (metric: Parameters<PromMetrics['values']>[0]): Promise<number | null> => {
     const series = (await metrics.values(metric)).filter(
       ({ labels: { pipeline = name } }) => pipeline === name,
@@ -89,7 +89,7 @@ async function stateOf(view: PipelineView, sources: ConsoleSources) {
   };
 }
 
-/** Counts since the start, by counter and label values, the largest first within a counter. */
+/** Returns counts since the start by counter and label values, the largest of a counter first. */
 async function outcomesOf(pipeline: string, metrics: ConsoleSources['metrics']) {
   const tables = Object.entries(OUTCOMES).map(async ([metric, word]) =>
     (await metrics.values(metric as keyof typeof OUTCOMES))

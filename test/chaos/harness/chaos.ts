@@ -6,7 +6,7 @@ import path from 'node:path';
 import { keepDirectory } from '../../../dev/process/kept.ts';
 import { eventually } from '../../support/eventually.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
-import { REGISTRY_FAULT, Schedule } from './faults/schedule.ts';
+import { Schedule } from './faults/schedule.ts';
 import { STALL_BOUND_MS } from './observe/observer.ts';
 import { isSettled, type Trial, verdictOn } from './observe/verdict.ts';
 import type { ChaosOptions } from './options.ts';
@@ -25,7 +25,6 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
   try {
     const world = await World.start({
       ...options,
-      registered: options.faults.includes(REGISTRY_FAULT),
       directory: directory.path,
     });
     try {
@@ -79,7 +78,6 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
 
   await Promise.all(pipelines.map(({ producer }) => producer.stop()));
   await world.sandbox.setFaults([]);
-  observer.label('drain');
   const drainStartMs = performance.now();
   const { kafka, sandbox } = world;
   const trial: Trial = {

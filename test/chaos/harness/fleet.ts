@@ -24,7 +24,6 @@ const SCRAPE_MS = 2_000;
 const BUSY_MS = 60_000;
 
 export interface Counters {
-  readonly consumed: number;
   readonly decided: number;
   readonly deadLettered: number;
   readonly inFlight: number;
@@ -334,7 +333,6 @@ export function readCounters(text: string): Counters {
     consumedBy.set(name, (consumedBy.get(name) ?? 0) + countIn(line));
   }
   return {
-    consumed: sum('events_consumed_total'),
     consumedBy,
     decided: sum('decisions_total'),
     deadLettered: sum('dead_lettered_total'),

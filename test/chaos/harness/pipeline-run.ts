@@ -6,10 +6,8 @@ import type { Sandbox } from '../../support/stack/sandbox.ts';
 import type { StackPipeline } from '../../support/stack/stack.ts';
 import { LookupEvents } from '../load/lookup-events.ts';
 import { eventsOf, type Kind, partitionsOf } from '../load/pipelines.ts';
-import { RegisteredEvents } from '../load/registered-events.ts';
 import { Ledger } from './observe/ledger.ts';
 import { Producer } from './producer.ts';
-import type { ChaosRegistry } from './registry.ts';
 import { View } from './view.ts';
 
 /** Partitions that may be added to a source. */
@@ -27,8 +25,6 @@ export interface RunParts {
   /** Records a second, of all kinds. */
   readonly rate: number;
   readonly isFull: () => boolean;
-  /** Review events are written with its schemas. */
-  readonly registry?: ChaosRegistry | undefined;
 }
 
 export class PipelineRun {
@@ -38,7 +34,7 @@ export class PipelineRun {
   readonly producer: Producer;
   readonly view: View;
 
-  constructor({ kind, pipeline, kafka, sandbox, random, rate, isFull, registry }: RunParts) {
+  constructor({ kind, pipeline, kafka, sandbox, random, rate, isFull }: RunParts) {
     this.kind = kind;
     this.pipeline = pipeline;
     const events = eventsOf(kind, random);
@@ -46,10 +42,7 @@ export class PipelineRun {
       brokers: kafka.brokers,
       topic: pipeline.topics.source,
       random,
-      events:
-        kind === 'review' && registry !== undefined
-          ? new RegisteredEvents(events, registry, random)
-          : events,
+      events,
       partitions: partitionsOf(kind),
       rate: rate * SHARES[kind],
       periodMs: PERIODS_MS[kind],

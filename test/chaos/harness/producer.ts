@@ -4,7 +4,8 @@ import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { BatchRefused, RawProducer } from '../../support/kafka/raw-producer.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { TopicWriter } from '../../support/stack/topic-writer.ts';
-import type { ChaosEvent, EventSource } from '../load/events.ts';
+import type { ChaosEvent } from '../load/events.ts';
+import type { HostileEvents } from '../load/hostile-parts.ts';
 import type { HostileWrite } from './faults/hostile-writes.ts';
 import { traceOf } from './observe/trace-of.ts';
 
@@ -26,7 +27,7 @@ export interface ProducerOptions {
   readonly brokers: readonly string[];
   readonly topic: string;
   readonly random: SeededRandom;
-  readonly events: EventSource;
+  readonly events: HostileEvents;
   readonly partitions: number;
   /** Records a second, and ms between two writes: each goes to all partitions, and some to transactions beside. */
   readonly rate: number;

@@ -83,7 +83,7 @@ function figures(
 ): string[] {
   const { fleet, observer, pipelines } = world;
   const { lives, prober } = fleet;
-  const longestStallMs = Math.max(...observer.stalls.values());
+  const { longestStallMs } = observer;
   const peakBytes = Math.max(...lives.map((life) => life.peakBytes));
   const killed = lives.filter(({ ended }) => ended === 'killed').length;
   const counted = lives.reduce(
@@ -114,18 +114,17 @@ function figures(
   ];
 }
 
-function faultLines({ schedule, world }: Findings): string[] {
-  const { stalls } = world.observer;
+function faultLines({ schedule }: Findings): string[] {
   const width = Math.max(...schedule.tallies.map(({ name }) => name.length));
   return [
-    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery`,
-    ...schedule.tallies.map(({ name, strikes, hits, longestRecoveryMs }) =>
+    `${'fault'.padEnd(width)}  strikes  hits  longest recovery  longest wait`,
+    ...schedule.tallies.map(({ name, strikes, hits, longestRecoveryMs, longestDueMs }) =>
       [
         name.padEnd(width),
         String(strikes).padStart(7),
         String(hits).padStart(4),
-        seconds(stalls.get(name) ?? 0).padStart(13),
         seconds(longestRecoveryMs).padStart(16),
+        seconds(longestDueMs).padStart(12),
       ].join('  '),
     ),
   ];

@@ -1,4 +1,4 @@
-/** Everything that runs: brokers behind proxies, the sandbox behind one, a schema registry, replicas, the producer and the observer. */
+/** Everything that runs: brokers behind proxies, the sandbox behind one, replicas, the producer and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -18,7 +18,6 @@ import { TcpProxy } from './faults/proxy.ts';
 import { Fleet } from './fleet.ts';
 import { Observer } from './observe/observer.ts';
 import { PipelineRun } from './pipeline-run.ts';
-import { ChaosRegistry } from './registry.ts';
 
 export const SESSION_MS = 2_500;
 /** Longest wait for an answer of Kafka. */
@@ -37,8 +36,6 @@ export interface WorldOptions {
   readonly seed: number;
   /** Records a second, of all kinds. */
   readonly rate: number;
-  /** True if review events are written with the schemas of a registry. */
-  readonly registered: boolean;
   /** For the policy of the sandbox and the configuration; removed by its creator. */
   readonly directory: string;
   readonly signal: AbortSignal;
@@ -51,7 +48,6 @@ export class World {
   readonly brokers: readonly TcpProxy[];
   readonly service: TcpProxy;
   readonly sandbox: Sandbox;
-  readonly registry: ChaosRegistry | undefined;
   readonly stack: Stack;
   /** Secrets found in the logs of replicas (I6). */
   readonly leaks: readonly string[];
@@ -71,15 +67,7 @@ export class World {
     options: WorldOptions,
     parts: Pick<
       World,
-      | 'cluster'
-      | 'kafka'
-      | 'brokers'
-      | 'service'
-      | 'sandbox'
-      | 'registry'
-      | 'stack'
-      | 'leaks'
-      | 'probeTopic'
+      'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'stack' | 'leaks' | 'probeTopic'
     >,
   ) {
     this.cluster = parts.cluster;
@@ -87,7 +75,6 @@ export class World {
     this.brokers = parts.brokers;
     this.service = parts.service;
     this.sandbox = parts.sandbox;
-    this.registry = parts.registry;
     this.stack = parts.stack;
     this.leaks = parts.leaks;
     this.probeTopic = parts.probeTopic;
@@ -104,7 +91,6 @@ export class World {
           random: new SeededRandom(options.seed + 1 + index),
           rate: options.rate,
           isFull: () => this.due > MOST_DUE,
-          registry: this.registry,
         }),
     );
     this.observer = new Observer(this.pipelines.map(({ view }) => view));
@@ -140,14 +126,10 @@ export class World {
       const { sandbox, url } = await startSandboxProcess(options.directory, POLICY);
       begun.push(() => sandbox.stop(0));
       service.targetPort = Number(new URL(url).port);
-      const registry = options.registered
-        ? await ChaosRegistry.start(options.onProgress)
-        : undefined;
-      if (registry !== undefined) begun.push(() => registry.stop());
       const at = { sandbox, url: `http://127.0.0.1:${service.port}` };
       const leaks: string[] = [];
       const stack = await createStack(kafka, options.directory, at, {
-        ...stackOptions(options, brokers, registry?.url),
+        ...stackOptions(options, brokers),
         onLeak: ({ message }) => leaks.push(message),
       });
       const probeTopic = await kafka.createTopic('probe', { partitions: options.brokers });
@@ -158,7 +140,6 @@ export class World {
         brokers,
         service,
         sandbox: new Sandbox(url),
-        registry,
         stack,
         leaks,
       });
@@ -228,11 +209,7 @@ export class World {
       Promise.allSettled(clients.map((client) => client.stop())),
       sleep(STOP_MS, undefined, { ref: false }),
     ]);
-    await Promise.allSettled([
-      this.cluster.stop(),
-      this.stack.sandbox.stop(0),
-      this.registry?.stop(),
-    ]);
+    await Promise.allSettled([this.cluster.stop(), this.stack.sandbox.stop(0)]);
     await this.kafka.close().catch(() => undefined);
     await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
   }
@@ -254,13 +231,9 @@ const HASTY_REVIEWS = 4;
 export const hastyKind = (seed: number): Kind =>
   new SeededRandom(seed).below(HASTY_REVIEWS) === 0 ? 'review' : 'import';
 
-function stackOptions(
-  { seed }: WorldOptions,
-  brokers: readonly TcpProxy[],
-  registryUrl?: string,
-): StackOptions {
+function stackOptions({ seed }: WorldOptions, brokers: readonly TcpProxy[]): StackOptions {
   return {
-    ...setupOf({ ...CHOICES, hasty: hastyKind(seed) }, registryUrl !== undefined),
+    ...setupOf({ ...CHOICES, hasty: hastyKind(seed) }),
     connector: [
       '--max-semi-space-size=8',
       `--import=${new URL('../../support/stack/stepped-clock.ts', import.meta.url).pathname}`,
@@ -270,7 +243,6 @@ function stackOptions(
       log: { level: 'debug' },
       // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.
       http: { port: '${PORT:-0}' },
-      ...(registryUrl === undefined ? {} : { schemaRegistry: { urls: registryUrl } }),
       kafka: {
         brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),
         // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.

@@ -47,8 +47,3 @@ export interface ChaosEvent {
   readonly metadata: unknown;
   readonly fate: Fate;
 }
-
-/** The same seed gives the same events. */
-export interface EventSource {
-  next(partition: number): ChaosEvent;
-}

@@ -7,7 +7,7 @@ import type { RecordHeaders } from '../../../src/core/record.ts';
 import { keyBytes, metadataText } from '../../property/kinds/review/hostile.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { headerList } from '../../support/records/headers.ts';
-import type { ChaosEvent, EventSource } from './events.ts';
+import type { ChaosEvent } from './events.ts';
 
 /** Headers that terminal records must carry; events have others too, that they must not. */
 export const RETURNED_HEADERS = ['trace', 'binary', 'toString', '__proto__', 'twice'] as const;
@@ -68,8 +68,8 @@ export type Poison = readonly {
   readonly value: (n: number) => Buffer | null;
 }[];
 
-/** Events of one kind, one of sixty of them poison. */
-export abstract class HostileEvents implements EventSource {
+/** Events of one kind, one of sixty of them poison; the same seed gives the same events. */
+export abstract class HostileEvents {
   protected readonly random: SeededRandom;
   protected readonly parts: HostileParts;
   readonly #poison: Poison;

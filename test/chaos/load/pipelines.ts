@@ -1,9 +1,8 @@
 /** Pipelines of all kinds as chaos sets them up, and the events that they are fed with. */
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import type { PipelineSetup, StackOptions } from '../../support/stack/stack.ts';
-import type { EventSource } from './events.ts';
 import { ReviewEvents } from './hostile-events.ts';
-import { RETURNED_HEADERS } from './hostile-parts.ts';
+import { type HostileEvents, RETURNED_HEADERS } from './hostile-parts.ts';
 import { ImportEvents } from './import-events.ts';
 import { LookupEvents } from './lookup-events.ts';
 
@@ -48,25 +47,14 @@ const ANY_TIMESTAMP = {
 
 export const partitionsOf = (kind: Kind): number => SIZES[kind].partitions;
 
-/**
- * One pipeline of each kind.
- * @param registered whether review events are written with the schemas of a registry
- */
-export function setupOf(
-  choices: Choices,
-  registered = false,
-): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
-  const setup = (kind: Kind) =>
-    pipelineOf(kind, choices, registered && kind === 'review' ? 'json-schema' : 'json');
+/** One pipeline of each kind. */
+export function setupOf(choices: Choices): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
+  const setup = (kind: Kind) => pipelineOf(kind, choices);
   const [first, ...others] = KINDS;
   return { ...setup(first), beside: others.map(setup) };
 }
 
-function pipelineOf(
-  kind: Kind,
-  { hasty, resultColumn, kafka }: Choices,
-  format: string,
-): PipelineSetup {
+function pipelineOf(kind: Kind, { hasty, resultColumn, kafka }: Choices): PipelineSetup {
   const { partitions, shards, maxRows, maxAge } = SIZES[kind];
   return {
     partitions,
@@ -75,7 +63,6 @@ function pipelineOf(
     pipeline: {
       name: kind,
       kind,
-      source: { format },
       journal: { partitions: shards },
       batch: { maxRows, maxAge },
       output: { headers: [...RETURNED_HEADERS] },
@@ -92,13 +79,7 @@ function pipelineOf(
   };
 }
 
-export function eventsOf(kind: Kind, random: SeededRandom): EventSource {
-  switch (kind) {
-    case 'review':
-      return new ReviewEvents(random);
-    case 'import':
-      return new ImportEvents(random);
-    case 'lookup':
-      return new LookupEvents(random);
-  }
-}
+const EVENTS = { review: ReviewEvents, import: ImportEvents, lookup: LookupEvents };
+
+export const eventsOf = (kind: Kind, random: SeededRandom): HostileEvents =>
+  new EVENTS[kind](random);

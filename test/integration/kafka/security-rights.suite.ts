@@ -86,7 +86,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       await kafka.write(source, [event(20)]);
       const names = (line: object) =>
         JSON.stringify(line).includes(`grant WRITE on topic ${decisions} to User:connector`);
-      await replica.logged('lost the shard; claiming it again once the group answers', {
+      await replica.logged('lost the shard; claiming it again once the group responds', {
         from,
         where: names,
       });

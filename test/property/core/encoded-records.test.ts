@@ -1,58 +1,10 @@
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { readRecord, sizeOfRecord, writeRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { asBytes, hostileRecord } from '../../support/records/hostile-records.ts';
-
-// kafkajs as it was released: another encoder.
-const load = createRequire(import.meta.url);
-const KafkajsRecord = load('kafkajs/src/protocol/recordBatch/record/v0/index.js') as (
-  fields: object,
-) => {
-  readonly buffer: Buffer;
-};
-
-const number = fc.oneof(
-  fc.integer(),
-  fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
-  // Where a varint takes another byte.
-  fc
-    .tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 }))
-    .map(([bit, off]) => 2 ** bit + off),
-  fc
-    .tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 }))
-    .map(([bit, off]) => -(2 ** bit) + off),
-);
-
-/** Zigzag and base 128, in numbers that know no bounds. */
-function varintOf(value: number): number[] {
-  let rest = value >= 0 ? BigInt(value) * 2n : -BigInt(value) * 2n - 1n;
-  const out: number[] = [];
-  for (; rest >= 128n; rest /= 128n) out.push(Number(rest % 128n) | 128);
-  return [...out, Number(rest)];
-}
-
-test('a varint is written as Kafka’s format has it, takes the size foretold, and touches nothing else', () => {
-  fc.assert(
-    fc.property(number, fc.nat({ max: 5 }), (value, start) => {
-      const expected = varintOf(value);
-      assert.equal(varintSize(value), expected.length);
-      const to = Buffer.alloc(20, 0xaa);
-      assert.equal(writeVarint(to, value, start), start + expected.length);
-      assert.deepEqual(
-        [...to],
-        Object.assign(
-          Array(20).fill(0xaa),
-          Object.fromEntries(expected.map((b, i) => [start + i, b])),
-        ),
-      );
-    }),
-  );
-});
 
 test('encoded records have the computed size and decode to the same record', () => {
   fc.assert(
@@ -63,29 +15,6 @@ test('encoded records have the computed size and decode to the same record', () 
       assert.ok(to.subarray(0, start).every((byte) => byte === 0xaa));
       assert.ok(to.subarray(start + size).every((byte) => byte === 0xaa));
       assert.deepEqual(readRecord(to, start), asBytes(record));
-    }),
-  );
-});
-
-test('a record’s bytes are what kafkajs writes after the offset delta', () => {
-  fc.assert(
-    fc.property(hostileRecord, ({ key, value, headers = [] }) => {
-      // Its headers are an object: names that it can hold, each once, and no nulls.
-      const named = new Map(headers.filter(([name, one]) => name !== '__proto__' && one !== null));
-      // An object puts names that are numbers first.
-      const inItsOrder = Object.entries(Object.fromEntries(named));
-      const theirs = KafkajsRecord({
-        offsetDelta: 0,
-        timestampDelta: 0,
-        key,
-        value,
-        headers: Object.fromEntries(named),
-      }).buffer;
-      const record = { key, value, headers: inItsOrder };
-      const ours = Buffer.alloc(sizeOfRecord(record));
-      writeRecord(record, ours, 0);
-      const front = [...varintOf(ours.length + 3), 0, 0, 0];
-      assert.deepEqual(theirs, Buffer.from([...front, ...ours]));
     }),
   );
 });

@@ -12,6 +12,7 @@ import {
   writeMeta,
   writeOwner,
   writeProgress,
+  writeQuota,
 } from '../../../src/core/journal/journal-records.ts';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
@@ -25,6 +26,8 @@ const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });
 const plainly = { noNullPrototype: true };
 
 const meta = fc.record({ group: text, source: text, shards: count, kind: text }, plainly);
+const rowsAt = fc.tuple(count, count);
+const quota = fc.record({ seconds: fc.array(rowsAt, { maxLength: 62 }), day: rowsAt }, plainly);
 const owner = fc.record({ instance: text, claim: text, atMs: count }, plainly);
 const progress = fc.record(
   {
@@ -92,6 +95,11 @@ test('every record of the journal is read as it was written', () => {
     ),
   );
   fc.assert(
+    fc.property(quota, (one) =>
+      assert.deepEqual(read(writeQuota(one)), { entry: 'quota', value: one }),
+    ),
+  );
+  fc.assert(
     fc.property(job, (one) =>
       assert.deepEqual(read(writeJob(one)), { entry: 'job', id: one.id, value: one }),
     ),
@@ -127,7 +135,7 @@ test('every record of the journal is read as it was written', () => {
 
 test('whatever stands in a record, reading it gives an entry or a JournalFormatError, and nothing else', () => {
   const key = fc.oneof(
-    fc.constantFrom('meta', 'owner', 'progress/0', 'job/a', 'job/a/left'),
+    fc.constantFrom('meta', 'owner', 'quota', 'progress/0', 'job/a', 'job/a/left'),
     fc
       .array(fc.constantFrom('meta', 'owner', 'progress', 'job', 'left', '', '0', 'x'), {
         maxLength: 4,
@@ -246,7 +254,7 @@ test('broken parts inside lists are refused too', () => {
   );
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ claimed: '/w==' })),
-    /"progress\/3" holds a broken offset set/,
+    /"progress\/3" has an invalid offset set/,
   );
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ start: null })),
@@ -275,7 +283,7 @@ test('fields that a later minor version adds are passed over', () => {
   }
 });
 
-test('a key that this version does not know is refused by its name', () => {
+test('an unknown key is refused by its name', () => {
   for (const key of [
     '',
     'metas',
@@ -297,7 +305,7 @@ test('a key that this version does not know is refused by its name', () => {
       () => readJournalRecord(key, '{"v":1}'),
       (error) =>
         error instanceof JournalFormatError &&
-        error.message.includes(`does not know: key ${JSON.stringify(key)}`),
+        error.message.includes(`unknown key ${JSON.stringify(key)}`),
       key,
     );
   }
@@ -314,7 +322,7 @@ test('only jobs have tombstones', () => {
   for (const key of ['meta', 'owner', 'progress/0']) {
     assert.throws(
       () => readJournalRecord(key, null),
-      new RegExp(`tombstone for "${key}", which is never deleted`),
+      new RegExp(`tombstone for "${key}", which must never be deleted`),
     );
   }
 });

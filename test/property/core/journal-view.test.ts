@@ -68,12 +68,12 @@ const CONTRADICTIONS: readonly {
   {
     name: 'a job without its remainder',
     journal: [writeProgress(0, nothingRead(10)), job('a', [1])[0] as JournalWrite],
-    says: /job a has no record of what is left/,
+    says: /job a has no record of its remainder/,
   },
   {
     name: 'a remainder without its job',
     journal: [writeProgress(0, nothingRead(10)), job('a', [1])[1] as JournalWrite],
-    says: /something is left of job a, which has no record/,
+    says: /job a has a remainder, but no job record/,
   },
   {
     name: 'a job with nothing left',
@@ -82,7 +82,7 @@ const CONTRADICTIONS: readonly {
       job('a', [1])[0] as JournalWrite,
       writeLeft('a', new CoordinateSet()),
     ],
-    says: /job a is live, yet nothing is left/,
+    says: /job a is live, but has no remaining records/,
   },
   {
     name: 'a record in two live jobs',

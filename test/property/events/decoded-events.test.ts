@@ -6,6 +6,7 @@ import { CompactObject } from '../../../packages/client/src/base/json/compact-ob
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
 import {
+  canonical,
   nameText,
   numberText,
   objectText,
@@ -63,14 +64,6 @@ function inOrder(inputs: unknown): unknown {
   const { metadata, ...others } = inputs as { metadata?: string };
   if (metadata === undefined) return inputs;
   return { ...others, metadata: JSON.stringify(canonical(parseKeepingDigits(metadata))) };
-}
-
-function canonical(value: unknown): unknown {
-  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
-  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
-  if (Array.isArray(value)) return value.map(canonical);
-  const members = Object.entries(value).map(([name, one]) => [name, canonical(one)] as const);
-  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function bothOf(text: string): [paths: unknown, expressions: unknown] {

@@ -11,54 +11,15 @@ import {
 } from '../../support/engine/simulation/history.ts';
 import type { Rule } from '../../support/engine/simulation/judges/violation.ts';
 import { planOf } from '../../support/engine/simulation/plan.ts';
-import { readScript } from '../../support/engine/simulation/script.ts';
 import { WEAKENED } from '../../support/engine/simulation/search/weakened.ts';
 
 test('the same seed gives the same history, and so do its strikes when they are listed', async () => {
   for (const seed of [3, 5, 8, 13]) {
     const drawn = await play(planOf(seed));
     assert.deepEqual(facts(await play(planOf(seed))), facts(drawn));
-    const listed = await play(readScript(JSON.stringify(drawn.script)));
+    const listed = await play(drawn.script);
     assert.deepEqual(facts(listed), facts(drawn));
   }
-});
-
-test('a shard that is lost while unreadable records are passed counts none of them after the loss', async () => {
-  const script = readScript(
-    JSON.stringify({
-      seed: 502851,
-      shape: {
-        kind: 'lookup',
-        instances: 2,
-        partitions: 2,
-        shards: 1,
-        batchRows: 4,
-        batchAgeMs: 2076,
-        chunkRows: 1,
-        attempts: 3,
-        maxInFlight: 4,
-        budgetBytes: 20000,
-        sessionTimeoutMs: 6000,
-        latencyMs: 5,
-        rejectedToDeadLetters: false,
-      },
-      events: [
-        { atMs: 0, do: 'produce', count: 3, types: 2, poisonEvery: 5, oddTimes: true },
-        { atMs: 5075, do: 'produce', count: 7, types: 1, poisonEvery: 9, oddTimes: true },
-        { atMs: 6275, do: 'produce', count: 5, types: 1, poisonEvery: 10, unreadable: 'too_large' },
-      ],
-      untilMs: 11437,
-      strikes: [
-        {
-          place: 'commit/i2/journal-0',
-          nth: 6,
-          strike: { kind: 'frozen in commit', steps: 9, forMs: 3926.2577506303787 },
-        },
-        { place: 'commit/i2/journal-0', nth: 9, strike: { kind: 'commit', fate: 'too-large' } },
-      ],
-    }),
-  );
-  assert.equal((await play(script)).violation?.message, undefined);
 });
 
 function facts({ script, faults, fingerprint, violation }: HistoryReport) {

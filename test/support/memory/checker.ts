@@ -12,8 +12,6 @@ import type { Cluster } from './kafka/cluster.ts';
 export interface CheckOptions extends PipelineTopics {
   /** Topics that take terminal records: decisions and dead letters. */
   readonly outputs: readonly string[];
-  /** Source records that are outside the promise (filtered): they must have no terminal record. */
-  readonly isSkipped?: (record: SourceRecord) => boolean;
 }
 
 /** Coordinates as `<partition>:<offset>`; every list is empty when all is well. */
@@ -22,7 +20,7 @@ export interface Verdict {
   readonly missing: readonly string[];
   /** More than one terminal record. */
   readonly doubled: readonly string[];
-  /** Terminal records of what is not in the source, or was to be skipped. */
+  /** Terminal records of what is not in the source. */
   readonly unexpected: readonly string[];
   /** Below the group's committed offset, yet neither settled nor in a live job (I1). */
   readonly lost: readonly string[];
@@ -41,7 +39,6 @@ export function judge(cluster: Cluster, options: CheckOptions): Verdict {
   const missing: string[] = [];
   const lost: string[] = [];
   for (const record of cluster.committedRecords(options.source)) {
-    if (options.isSkipped?.(record) === true) continue;
     const id = idOf(record);
     known.add(id);
     if (settled.has(id)) continue;

@@ -1,33 +1,21 @@
 /** The registry in memory behind HTTP, as far as the connector uses it: for tests of what is configured by an address. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { RegistryRefused, RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import type { NewSchema, SubjectVersion } from '../../../src/events/registry/registry.ts';
+import { type FakeRegistry, fakeRegistry } from '../stack/registry.ts';
 import type { MemoryRegistry } from './schema-registry.ts';
 
-/** @param registry asked for with each request: each test may have its own. @returns its address, and what ends it */
-export async function serveRegistry(
-  registry: () => MemoryRegistry,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
-    void answer(registry(), request).then(({ status, body }) => {
+/** @param registry used for each request: each test may have its own */
+export async function serveRegistry(registry: () => MemoryRegistry): Promise<FakeRegistry> {
+  const server = await fakeRegistry();
+  server.instead = (request, response) =>
+    void answer(registry(), request).then(({ status, body }) =>
       response
         .writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' })
-        .end(JSON.stringify(body));
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+        .end(JSON.stringify(body)),
+    );
+  return server;
 }
 
 interface Answer {

@@ -1,6 +1,6 @@
 /**
  * The Content Review Service of tests: the sandbox with a script of faults, in this process or, as
- * a program, in one of its own (main.ts), where `/sandbox/faults` reads and replaces the script.
+ * a program, in one of its own (main.ts), where `/sandbox/faults` replaces the script.
  */
 
 import { jsonAnswer } from '../../../packages/sandbox/src/answers.ts';
@@ -31,17 +31,14 @@ export interface FakeService extends Sandbox {
 export async function startFakeService(options: FakeServiceOptions): Promise<FakeService> {
   const { faults: script = [], ...policy } = options.policy ?? {};
   const faults = new FaultScript(script);
-  const path = '/sandbox/faults';
-  const answer = () => jsonAnswer(200, { faults: faults.entries() });
   const sandbox = await startSandbox({
     ...options,
     policy,
     faults,
     routes: [
-      route('GET', path, 'none', answer),
-      route('PUT', path, 'none', async (call) => {
+      route('PUT', '/sandbox/faults', 'none', async (call) => {
         faults.replace((await readJson(call)) as FaultInput[]);
-        return answer();
+        return jsonAnswer(200, { faults: faults.entries() });
       }),
     ],
   });

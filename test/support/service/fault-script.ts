@@ -12,6 +12,8 @@ import type {
 import { type FaultSetting, isOfWork, ScriptedFaults } from './scripted-faults.ts';
 
 interface Hits {
+  /** An entry keeps the hits of the one with its name in the script that it replaces. */
+  readonly name?: string;
   /** Only for batches, and decisions, of this content type. */
   readonly match?: { readonly type: string };
   /** Number of matching operations it hits. Default 1. */
@@ -23,6 +25,7 @@ interface Hits {
 export type FaultInput = FaultSetting & Hits;
 
 export interface ScriptEntry {
+  readonly name: string | undefined;
   readonly type: string | undefined;
   readonly times: number;
   /** Number of hits so far. */
@@ -65,18 +68,20 @@ export class FaultScript implements Faults {
     return undefined;
   }
 
-  /** Replaces the whole script, counters included. @throws ValiError for a wrong setting */
+  /** Replaces the whole script. @throws ValiError for a wrong setting */
   replace(faults: readonly FaultInput[]): void {
-    for (const { match: _, times: __, skip: ___, ...setting } of faults) {
+    for (const { name: _, match: __, times: ___, skip: ____, ...setting } of faults) {
       if (isOfWork(setting.operation)) this.#faults.ofWork(setting as FaultSetting);
       else this.#faults.ofRequest(setting as FaultSetting, undefined);
     }
-    this.#entries = faults.map(({ match, times = 1, skip = 0, ...setting }) => ({
+    const before = new Map(this.#entries.map(({ name, fired }) => [name, fired]));
+    this.#entries = faults.map(({ name, match, times = 1, skip = 0, ...setting }) => ({
+      name,
       setting: setting as FaultSetting,
       type: match?.type,
       times: times === 'always' ? Infinity : times,
       skip,
-      fired: 0,
+      fired: name === undefined ? 0 : (before.get(name) ?? 0),
     }));
   }
 
@@ -87,6 +92,6 @@ export class FaultScript implements Faults {
 
   /** The script in its order, with the hits of each entry. */
   entries(): readonly ScriptEntry[] {
-    return this.#entries.map(({ type, times, fired }) => ({ type, times, fired }));
+    return this.#entries.map(({ name, type, times, fired }) => ({ name, type, times, fired }));
   }
 }

@@ -1,13 +1,9 @@
 /** Requests of tests to a running sandbox. */
 import type { BatchSummary, ImportSummary } from '../../../packages/sandbox/src/control-routes.ts';
 import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
-import type { FaultInput } from '../service/fault-script.ts';
+import type { FaultInput, ScriptEntry } from '../service/fault-script.ts';
 
 const ANSWER_MS = 5_000;
-
-interface FaultEntry {
-  readonly fired: number;
-}
 
 export class Sandbox {
   /** Base URL of its checkers' routes. */
@@ -37,14 +33,10 @@ export class Sandbox {
     if (decisions.length > 0) await this.#send('POST', '/sandbox/decisions', decisions);
   }
 
-  /** Replaces the fault script. */
-  async setFaults(faults: readonly FaultInput[]): Promise<void> {
-    await this.#send('PUT', '/sandbox/faults', faults);
-  }
-
-  /** Returns the hits of each entry of the script. */
-  async faults(): Promise<readonly FaultEntry[]> {
-    return ((await this.#ask('/sandbox/faults')) as { faults: readonly FaultEntry[] }).faults;
+  /** Replaces the fault script. @returns its entries with their hits */
+  async setFaults(faults: readonly FaultInput[]): Promise<readonly ScriptEntry[]> {
+    const answer = await this.#send('PUT', '/sandbox/faults', faults);
+    return ((await answer.json()) as { faults: readonly ScriptEntry[] }).faults;
   }
 
   /** Lines of the file of an import. */
@@ -57,9 +49,9 @@ export class Sandbox {
     return await (await this.#answer(route)).json();
   }
 
-  async #send(method: string, route: string, body: unknown): Promise<void> {
+  async #send(method: string, route: string, body: unknown): Promise<Response> {
     const headers = { 'Content-Type': 'application/json' };
-    await this.#answer(route, { method, headers, body: JSON.stringify(body) });
+    return await this.#answer(route, { method, headers, body: JSON.stringify(body) });
   }
 
   async #answer(route: string, init: RequestInit = {}): Promise<Response> {

@@ -48,7 +48,7 @@ function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): 
     for (const one of kept) assignedMs.set(one, timeMs);
   } else if (line.msg === 'owns the shard')
     held.set(name, { jobs: Number(line.jobs), sinceMs: timeMs });
-  else if (line.msg === 'lost the shard; claiming it again once the group answers')
+  else if (line.msg === 'lost the shard; claiming it again once the group responds')
     held.delete(name);
   else if (shard === undefined) return;
   else if (line.msg === 'batch created') shard.jobs++;

@@ -17,7 +17,7 @@ const SUBJECT = 'events-value';
 const SIGNAL = new AbortController().signal;
 let registry = new MemoryRegistry();
 const server = await serveRegistry(() => registry);
-after(() => server.close());
+after(() => server[Symbol.asyncDispose]());
 beforeEach(() => {
   registry = new MemoryRegistry();
 });

@@ -15,7 +15,7 @@ const FILE = path.join(directory, 'connector.yaml');
 const SIGNAL = new AbortController().signal;
 let registry = new MemoryRegistry();
 const server = await serveRegistry(() => registry);
-after(() => server.close());
+after(() => server[Symbol.asyncDispose]());
 beforeEach(() => {
   registry = new MemoryRegistry();
 });

@@ -27,7 +27,7 @@ test('plain texts are refused for an import and accepted for a lookup', () => {
 
 test('a review of CloudEvents requires the path of the content', () => {
   assert.deepEqual(problemsOf(withSource('format: cloudevents')), [
-    'pipelines[0].source.mapping.content: CloudEvents have the payload in data: write data.content, or where else the content is',
+    'pipelines[0].source.mapping.content: CloudEvents have the payload in data: write data.content, or the path of the content',
   ]);
   assert.ok(parse(withSource('format: cloudevents, mapping: {content: data.text}')));
   assert.ok(parse(withSource('format: cloudevents', 'import')), 'an import finds its data in data');

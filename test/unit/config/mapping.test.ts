@@ -47,12 +47,12 @@ describe('the mapping in a configuration', () => {
     [
       'a map without field',
       'mapping: {type: {constant: a, map: {1: b}}}',
-      /map and otherwise go with field/,
+      /map and otherwise require field/,
     ],
     [
       'otherwise without map',
       'mapping: {type: {field: a, otherwise: b}}',
-      /otherwise goes with map/,
+      /otherwise requires map/,
     ],
     [
       'a type that is not a text',

@@ -126,7 +126,7 @@ describe('extra headers', () => {
       assert.doesNotMatch(JSON.stringify(wrong), /hunter22/);
     }
     const twice = problems(`${HTTPS}, transfer: {uploadHeaders: {x-a: a, X-A: b}}`);
-    assert.match(twice['service.transfer.uploadHeaders'] ?? '', /X-A: the name is there twice/);
+    assert.match(twice['service.transfer.uploadHeaders'] ?? '', /X-A: duplicate name/);
     const missing = problems(`${HTTPS}, transfer: {uploadHeaders: {x-sas: {env: NONE}}}`);
     assert.match(
       missing['service.transfer.uploadHeaders'] ?? '',

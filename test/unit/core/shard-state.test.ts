@@ -40,8 +40,8 @@ test('a record that is in a job or settled is not assigned again', () => {
   state.settle(job, columnsOf([at(1)]));
   state.deadLetter([at(4)]);
   for (const offset of [1, 2, 4]) {
-    assert.throws(() => submit('other', [3, offset]), /is assigned already/);
-    assert.throws(() => state.deadLetter([at(3), at(offset)]), /is assigned already/);
+    assert.throws(() => submit('other', [3, offset]), /is already assigned/);
+    assert.throws(() => state.deadLetter([at(3), at(offset)]), /is already assigned/);
   }
   assert.deepEqual([...submit('free', [3]).left], [{ partition: 0, offset: 3 }]);
 });
@@ -61,7 +61,7 @@ test('a record that no job contains any more is neither settled nor moved', () =
 test('a record that occurs twice in one batch or among dead letters is refused', () => {
   const { state } = shard();
   assert.throws(() => state.deadLetter([at(1), at(1)]), /would end as two dead letters/);
-  assert.throws(() => new BatchRecords([at(1), at(1)]), /is in the batch already/);
+  assert.throws(() => new BatchRecords([at(1), at(1)]), /is already in the batch/);
 });
 
 test('a partition of another shard is refused with its number', () => {

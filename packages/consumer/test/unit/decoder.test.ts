@@ -61,7 +61,7 @@ test('framed values are read by the schema that the registry has, in each format
     [
       'schema 9 cannot be used: it is not a schema of a terminal record',
       'the value cannot be decoded',
-      'the value has no schema id in front',
+      'the value does not begin with a schema id',
     ],
   );
   await framed.close();
@@ -79,20 +79,4 @@ test('framed values are read by the schema that the registry has, in each format
   await assert.rejects(waiting.prepare(records, stopped.signal), /stopped/);
   assert.equal(log[0], 'the schema registry is not available: retrying');
   await waiting.close();
-});
-
-test('a few bytes that announce millions of items are reported before memory is taken for them', () => {
-  const { encode, decode } = codecOf('decision', 'avro');
-  const payload = Buffer.from(encode(JSON_TEXT));
-  const millions = Buffer.from([0x80, 0xad, 0xe2, 0x04]);
-  const reasons = new Set<string>();
-  for (let at = 0; at < payload.length; at++)
-    try {
-      decode(Buffer.concat([payload.subarray(0, at), millions]));
-    } catch (error) {
-      reasons.add((error as Error).message);
-    }
-  assert.ok(reasons.size > 0);
-  // The library reports this after it has made the items.
-  assert.ok(!reasons.has('truncated buffer'));
 });

@@ -7,13 +7,13 @@ const fine = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 /** @param {number | null} n */
 export const count = (n) => (n === null ? NONE : whole.format(n));
 
-/** Per second. @param {number | undefined} n */
+/** Formats a rate per second. @param {number | undefined} n */
 export function rate(n) {
   if (n === undefined) return NONE;
   return `${n >= 10 ? whole.format(n) : fine.format(Math.round(n * 100) / 100)}/s`;
 }
 
-/** Whole seconds, so that ages tick evenly; at most two units: `4 min 12 s`. @param {number} ms */
+/** Formats an age in whole seconds and at most two units: `4 min 12 s`. @param {number} ms */
 export function age(ms) {
   const s = Math.floor(Math.max(0, ms) / 1000);
   if (s < 60) return s === 0 ? 'now' : `${s} s`;
@@ -34,7 +34,7 @@ export function bytes(n) {
   return `${value >= 10 || at === 0 ? Math.round(value) : Math.round(value * 10) / 10} ${units[at]}`;
 }
 
-/** Local time of day, with the date if it is more than 12 hours away. @param {number} ms @param {number} nowMs */
+/** Formats the local time of day, with the date if it is more than 12 hours away. @param {number} ms @param {number} nowMs */
 export function clock(ms, nowMs) {
   const at = new Date(ms);
   const time = at.toLocaleTimeString('en-GB');

@@ -1,4 +1,4 @@
-/** Polls the connector every second and draws its state, or since when it does not respond. */
+/** Polls the connector every second and shows its state, or the time since its last response. */
 import { render } from './preact.js';
 import { Throughput } from './throughput.js';
 import { pageOf, titleOf } from './view.js';
@@ -33,7 +33,7 @@ async function poll() {
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     const heard = await response.json();
     if (own.signal.aborted) return;
-    // Another version has another page.
+    // A different version may have a different page.
     if (state !== undefined && heard.version !== state.version) location.reload();
     state = heard;
     heardMs = Date.now();

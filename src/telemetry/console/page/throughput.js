@@ -1,6 +1,6 @@
 /** Throughput of the shown pipeline. */
 
-/** An average over this time: single seconds jump. */
+/** Time over which throughput is averaged, since it varies from second to second. */
 const RATE_MS = 10_000;
 
 export class Throughput {
@@ -9,8 +9,8 @@ export class Throughput {
   #of = '';
 
   /**
-   * Adds a state that is later than those before. Another pipeline, or a restarted connector, has
-   * totals of its own.
+   * Adds a state, which must be later than the previous ones. Another pipeline or a restarted
+   * connector begins a new series.
    * @param {{ nowMs: number, startedMs: number, detail: { name: string, ended: number } }} state
    */
   add({ nowMs, startedMs, detail: { name, ended } }) {

@@ -24,10 +24,15 @@ const PHASES = {
   settling: 'settling',
   retrying: 'to be retried',
 };
+const QUOTA = {
+  rowsPerMinute: 'in this minute',
+  rowsPerDay: 'until midnight UTC',
+  rowsUnderReview: 'under review',
+};
 const SHARD_STATES = { owner: 'owned', claiming: 'claiming', lost: 'lost, to be reclaimed' };
-/** A longer list of shards starts closed. */
+/** Maximum length of a list of shards that is open at first. */
 const OPEN_SHARDS = 12;
-/** Delay of a batch after its oldest event that is worth a note. */
+/** Delay of a batch after its oldest event from which the event's age is shown. */
 const LATE_MS = 60_000;
 
 /** @param {State | undefined} state @param {boolean} isSilent */
@@ -100,7 +105,7 @@ function header({ version, nowMs, startedMs, memory, detail, pipelines }, isSile
 }
 
 /**
- * Verdict; a screen reader announces its changes.
+ * Renders the verdict. Screen readers announce its changes.
  * @param {keyof typeof LEVELS} level @param {string} text @param {Detail['verdict']['causes']} causes
  */
 function verdict(level, text, causes) {
@@ -128,7 +133,7 @@ function attention({ level, title, text, sinceMs, runbook }, state) {
 }
 
 /** @param {Detail} detail @param {number | undefined} perSecond @param {number} nowMs */
-function tiles({ oldestEventMs, balance, lag, inFlight, records }, perSecond, nowMs) {
+function tiles({ oldestEventMs, balance, lag, inFlight, records, lanes, quota }, perSecond, nowMs) {
   /** @param {string} id @param {string} name @param {Children} value @param {Children} note @param {string} [tone] */
   const tile = (id, name, value, note, tone) =>
     h('div', {}, [
@@ -153,6 +158,17 @@ function tiles({ oldestEventMs, balance, lag, inFlight, records }, perSecond, no
     tile('throughput', 'Throughput', rate(perSecond), 'records decided or dead-lettered'),
     tile('lag', 'Lag', lag === null ? 'unknown' : count(lag), 'records not read yet'),
     tile('flight', 'In flight', count(inFlight), phases(records) || 'nothing in flight'),
+    ...quota.map(({ limit, left }) =>
+      tile(`quota-${limit}`, 'Quota left', count(left), `rows ${QUOTA[limit]}`),
+    ),
+    ...lanes.map(({ name, records, oldestEventMs }) =>
+      tile(
+        `lane-${name}`,
+        `Lane ${name}`,
+        oldestEventMs === null ? '–' : age(nowMs - oldestEventMs),
+        `${count(records)} in flight`,
+      ),
+    ),
   ]);
 }
 
@@ -269,7 +285,7 @@ function section(id, title, note, children) {
 }
 
 /**
- * Table; a wide one scrolls in its box on small screens.
+ * Renders a table, which scrolls in its box if it is wider than the screen.
  * @template T
  * @param {string} caption
  * @param {readonly T[]} rows

@@ -1,14 +1,15 @@
 /** Which fault strikes when: rounds of all of them in an order drawn from the seed, until time is up and each has hit. */
 
+import type { SourceCoordinate } from '../../../../src/core/record.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { FaultInput } from '../../../support/service/fault-script.ts';
-import { KINDS } from '../../load/pipelines.ts';
+import { KINDS, type Kind } from '../../load/pipelines.ts';
+import type { Ledger } from '../observe/ledger.ts';
 import { STALL_BOUND_MS } from '../observe/observer.ts';
-import { untilBack, WorldLooker } from '../observe/recovery.ts';
+import { Recovery } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
-import type { World } from '../world.ts';
-import { FaultScript } from './fault-script.ts';
+import { REQUEST_MS, SESSION_MS, type World } from '../world.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
 import { held } from './nemeses/commands.ts';
@@ -23,42 +24,43 @@ import {
   serviceReset,
   serviceSilence,
 } from './nemeses/network.ts';
-import { registryKill } from './nemeses/registry.ts';
 import { clockStep, kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
 import { serviceDown } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
-import { untilSettled } from './settled.ts';
 import { shuffled } from './shuffled.ts';
 
-export const REGISTRY_FAULT = 'kill -9 of the schema registry';
+/** Bound on the wait of a record after a fault, ms: a session, and a takeover with another review. */
+const DUE_MS = SESSION_MS + 30_000;
+/** `review.pause` and `review.poll.max` by default, and another review. */
+const SERVICE_DUE_MS = 60_000;
 
-export const NEMESES: Readonly<Record<string, Nemesis>> = {
-  'kill -9 of a replica': kill,
-  'kill -9 of all replicas': killAll,
-  'zombie (SIGSTOP, SIGCONT)': zombie,
-  'wall clock stepped': clockStep,
-  'rolling restart': rollingRestart,
-  scaling: scale,
-  'kill -9 of a broker': brokerKill,
-  'frozen broker': brokerFreeze,
-  'Kafka slow': kafkaLatency,
-  'Kafka connections reset': kafkaReset,
-  'replica cut off from Kafka': cutOff,
-  'half-open connections to Kafka': halfOpen,
-  'late EndTxn': lateCommit('EndTxn'),
-  'late TxnOffsetCommit': lateCommit('TxnOffsetCommit'),
-  'late AddOffsetsToTxn': lateCommit('AddOffsetsToTxn'),
-  'late Produce': lateCommit('Produce'),
-  [REGISTRY_FAULT]: registryKill,
-  'service down': serviceDown,
-  'service slow': serviceLatency,
-  'service connections reset': serviceReset,
-  'service silent': serviceSilence,
-  'partition added': addPartition,
-  'group reset': resetGroup,
-  'pause and resume': held('pause'),
-  'drain and resume': held('drain'),
+/** Faults, with a bound of their own for records that legitimately wait longer after them than DUE_MS. */
+export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]>> = {
+  'kill -9 of a replica': [kill],
+  'kill -9 of all replicas': [killAll],
+  'zombie (SIGSTOP, SIGCONT)': [zombie],
+  'wall clock stepped': [clockStep],
+  'rolling restart': [rollingRestart],
+  scaling: [scale],
+  'kill -9 of a broker': [brokerKill],
+  'frozen broker': [brokerFreeze],
+  'Kafka slow': [kafkaLatency],
+  'Kafka connections reset': [kafkaReset],
+  'replica cut off from Kafka': [cutOff],
+  'half-open connections to Kafka': [halfOpen, DUE_MS + 2 * REQUEST_MS],
+  'late EndTxn': [lateCommit('EndTxn')],
+  'late TxnOffsetCommit': [lateCommit('TxnOffsetCommit')],
+  'late AddOffsetsToTxn': [lateCommit('AddOffsetsToTxn')],
+  'late Produce': [lateCommit('Produce')],
+  'service down': [serviceDown, SERVICE_DUE_MS],
+  'service slow': [serviceLatency, SERVICE_DUE_MS],
+  'service connections reset': [serviceReset, SERVICE_DUE_MS],
+  'service silent': [serviceSilence, SERVICE_DUE_MS],
+  'partition added': [addPartition],
+  'group reset': [resetGroup],
+  'pause and resume': [held('pause')],
+  'drain and resume': [held('drain')],
 };
 
 /** Beyond the planned time, for faults that have not hit yet, ms. */
@@ -66,9 +68,12 @@ const OVERTIME_MS = 600_000;
 /** A scripted fault that found nothing to hit for so long is left for later, ms. */
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
+/** Age below which a record waits for nothing but its review, and the longest wait for that before a fault, ms. */
+const CALM_AGE_MS = 10_000;
+const CALM_MS = 40_000;
 
 /** Names of faults after which records may wait for something other than Kafka. */
-const OTHER_THAN_KAFKA = /\b(service|registry)\b/;
+const OTHER_THAN_KAFKA = /\bservice\b/;
 
 export interface Tally {
   readonly name: string;
@@ -77,6 +82,8 @@ export interface Tally {
   hits: number;
   /** Longest time in which Kafka answered and the connector was not back, ms. */
   longestRecoveryMs: number;
+  /** Longest wait of a record from the end of a fault, ms. */
+  longestDueMs: number;
 }
 
 export class Schedule {
@@ -87,7 +94,10 @@ export class Schedule {
   readonly #onStrike: (kind: string, strike: Strike, tookMs: number) => void;
   readonly #tallies = new Map<string, Tally>();
   readonly #names: readonly string[];
-  readonly #script: FaultScript;
+  /** Faults of the service, by name: one of each round. */
+  readonly #armed = new Map<string, FaultInput>();
+  /** Pipeline without faults of its service, in which the wait after a fault is measured. */
+  #calm: PipelineRun | undefined;
   #mainDone = false;
   /** `performance.now()` at the end of the last fault outside the producers. */
   #calmSinceMs = Number.POSITIVE_INFINITY;
@@ -102,7 +112,6 @@ export class Schedule {
     onStrike: (name: string, strike: Strike, tookMs: number) => void,
   ) {
     this.#names = names;
-    this.#script = new FaultScript(world.sandbox);
     this.#world = world;
     this.#random = random;
     this.#endMs = performance.now() + minutes * 60_000;
@@ -113,6 +122,7 @@ export class Schedule {
         strikes: 0,
         hits: 0,
         longestRecoveryMs: 0,
+        longestDueMs: 0,
       });
   }
 
@@ -129,7 +139,7 @@ export class Schedule {
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) =>
-      this.#strike(name, NEMESES[name] as Nemesis),
+      this.#strike(name, ...(NEMESES[name] as [Nemesis, number?])),
     ).finally(() => {
       this.#mainDone = true;
     });
@@ -137,7 +147,7 @@ export class Schedule {
       const faults = serviceFaults(kind);
       const names = this.#names.filter((name) => faults.has(name));
       return this.#rounds(names, (name) =>
-        this.#serviceFault(name, faults.get(name) as FaultInput),
+        this.#serviceFault(name, faults.get(name) as FaultInput, kind),
       );
     });
     const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
@@ -169,40 +179,73 @@ export class Schedule {
     }
   }
 
-  async #strike(name: string, nemesis: Nemesis): Promise<void> {
-    const { observer } = this.#world;
+  async #strike(name: string, nemesis: Nemesis, dueMs = DUE_MS): Promise<void> {
+    const calm = await this.#calmOne();
     const startedMs = performance.now();
-    observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
     try {
       const strike = await nemesis(this.#world, this.#random);
       if (strike.hit) tally.hits++;
-      await Promise.all([this.#back(tally, strike), this.#recovered(name)]);
+      await Promise.all([
+        this.#back(tally, strike),
+        this.#recovered(name),
+        this.#decided(tally, calm, dueMs),
+      ]);
       this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
       this.#world.signal.throwIfAborted();
       this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
       this.#onStrike(name, { hit: false, note: String(error) }, performance.now() - startedMs);
     } finally {
-      observer.unlabel(name);
+      this.#calm = undefined;
     }
     await this.#world.sleep(this.#random.below(PAUSE_MS));
   }
 
+  /** Ends the faults of one pipeline's service, and waits until its records are decided soon again. */
+  async #calmOne(): Promise<PipelineRun> {
+    const { pipelines } = this.#world;
+    const run = pipelines[this.#random.below(pipelines.length)] as PipelineRun;
+    this.#calm = run;
+    const isOver = () => performance.now() - (run.ledger.oldestDueMs ?? Infinity) < CALM_AGE_MS;
+    await eventually(`records of ${run.kind} are decided soon`, isOver, {
+      deadlineMs: CALM_MS,
+      everyMs: 50,
+    }).catch(() => undefined);
+    return run;
+  }
+
+  /** Each record that is due gets its terminal record within the bound; time without a processor does not count. */
+  async #decided(tally: Tally, { kind, ledger }: PipelineRun, boundMs: number): Promise<void> {
+    const recovery = new Recovery(this.#world, false);
+    const overMs = performance.now();
+    let starvedMs = 0;
+    while ((ledger.oldestDueMs ?? Infinity) <= overMs) {
+      await this.#world.sleep(50);
+      starvedMs += recovery.starvedMs();
+      const waitedMs = performance.now() - overMs - starvedMs;
+      tally.longestDueMs = Math.max(tally.longestDueMs, waitedMs);
+      if (waitedMs > boundMs) {
+        this.violations.push(`"${tally.name}": a record of ${kind} is due ${boundMs} ms later`);
+        break;
+      }
+    }
+    await recovery.close();
+  }
+
   /** All replicas are members again, and records flow, soon after Kafka answers. */
   async #back(tally: Tally, { sessionEndsMs = 0 }: Strike): Promise<void> {
-    const { signal } = this.#world;
-    const looker = new WorldLooker(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
+    const recovery = new Recovery(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
     try {
-      const { ms, missing } = await untilBack(looker, { fromMs: sessionEndsMs, signal });
+      const { ms, missing } = await recovery.end(sessionEndsMs);
       tally.longestRecoveryMs = Math.max(tally.longestRecoveryMs, Math.round(ms));
       if (missing.length > 0)
         this.violations.push(
           `"${tally.name}": ${Math.round(ms)} ms after Kafka answered again ${missing.join('; ')}`,
         );
     } finally {
-      await looker.close();
+      await recovery.close();
     }
   }
 
@@ -225,48 +268,62 @@ export class Schedule {
     write: HostileWrite,
     { producer, ledger }: PipelineRun,
   ): Promise<void> {
-    const { observer, signal } = this.#world;
-    observer.label(name);
+    const { signal } = this.#world;
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
     const writtenMs = performance.now();
     try {
       const places = await producer.writeHostile(write);
       if (places !== undefined) {
-        const calmMs = () => performance.now() - this.#calmSinceMs;
-        await untilSettled(places, ledger, { signal, calmMs, boundMs: STALL_BOUND_MS });
+        await this.#settled(places, ledger);
         this.#longestWriteMs = Math.max(this.#longestWriteMs, performance.now() - writtenMs);
         if (places.every(({ partition, offset }) => ledger.isDone(partition, offset))) tally.hits++;
       }
     } catch (error) {
       signal.throwIfAborted();
       this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
-    } finally {
-      observer.unlabel(name);
     }
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
   }
 
-  async #serviceFault(name: string, fault: FaultInput): Promise<void> {
-    const { observer, signal } = this.#world;
-    observer.label(name);
+  /**
+   * Resolves when no record is due any more. No bound applies while faults strike: each owner that
+   * dies leaves its attempt to the next one.
+   */
+  async #settled(places: readonly SourceCoordinate[], ledger: Ledger): Promise<void> {
+    for (;;) {
+      const open = places.filter(({ partition, offset }) => !ledger.isSettled(partition, offset));
+      if (open.length === 0) return;
+      if (performance.now() - this.#calmSinceMs > STALL_BOUND_MS) {
+        const named = open.map(({ partition, offset }) => `${partition}:${offset}`).join();
+        throw new Error(`${STALL_BOUND_MS} ms after the last fault ${named} are not settled`);
+      }
+      await this.#world.sleep(100);
+    }
+  }
+
+  async #serviceFault(name: string, fault: FaultInput, kind: Kind): Promise<void> {
+    const { signal } = this.#world;
+    const isCalm = () => this.#calm?.kind === kind;
+    while (isCalm()) await this.#world.sleep(100);
     const tally = this.#tallies.get(name) as Tally;
     const { times = 1 } = fault;
     const startedMs = performance.now();
-    this.#script.arm(name, fault);
+    this.#armed.set(name, { ...fault, name });
+    const script = () => this.#world.sandbox.setFaults([...this.#armed.values()]).catch(() => []);
     let fired = 0;
-    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS) {
+    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS && !isCalm()) {
       signal.throwIfAborted();
-      fired = await this.#script.fired(name).catch(() => fired);
+      fired = (await script()).find((entry) => entry.name === name)?.fired ?? fired;
       await this.#world.sleep(100);
     }
-    this.#script.disarm(name);
+    this.#armed.delete(name);
+    await script();
     if (fired > 0) {
       tally.strikes += fired;
       tally.hits += fired;
     }
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
-    observer.unlabel(name);
   }
 }
 

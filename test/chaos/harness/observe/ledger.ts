@@ -168,11 +168,6 @@ export class Ledger {
     return due !== undefined && due !== 'due';
   }
 
-  /** True if the record was read from the source. */
-  isKnown(partition: number, offset: number): boolean {
-    return this.#partitions.get(partition)?.entries.has(offset) === true;
-  }
-
   /** True if any record of the partition has its terminal record. */
   hasTerminal(partition: number): boolean {
     return [...(this.#partitions.get(partition)?.entries.values() ?? [])].some(

@@ -2,7 +2,7 @@
 import type { LogLine } from '../../../support/stack/stack.ts';
 
 /** Messages of the connector's log. */
-const LOST_SHARD = 'lost the shard; claiming it again once the group answers';
+const LOST_SHARD = 'lost the shard; claiming it again once the group responds';
 const LOST_GROUP = 'lost the group: joining again';
 const INTERNAL = 'internal error of the connector: please report it';
 

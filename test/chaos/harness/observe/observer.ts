@@ -15,12 +15,11 @@ const PERIOD_MS = 300;
 const LOOK_MS = 10_000;
 
 export class Observer {
-  /** Longest stall while the label was on, ms. */
-  readonly stalls = new Map<string, number>();
+  /** Longest stall of a partition, ms. */
+  longestStallMs = 0;
   /** Longest time for which a record was due, whatever went on, ms. */
   longestDueMs = 0;
   readonly #views: readonly View[];
-  readonly #labels = new Set<string>();
   readonly #over = new AbortController();
   #reading: Promise<unknown> = Promise.resolve();
   #readSinceMs = performance.now();
@@ -37,16 +36,6 @@ export class Observer {
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#running;
-  }
-
-  /** Stalls from here on are this label's, until `unlabel`. */
-  label(label: string): void {
-    this.#labels.add(label);
-    if (!this.stalls.has(label)) this.stalls.set(label, 0);
-  }
-
-  unlabel(label: string): void {
-    this.#labels.delete(label);
   }
 
   /** For each partition with records due: when it last got a terminal record, or began to owe one, `performance.now()`. */
@@ -87,10 +76,8 @@ export class Observer {
       const nowMs = performance.now();
       for (const { oldestDueMs = nowMs } of this.#views)
         this.longestDueMs = Math.max(this.longestDueMs, nowMs - oldestDueMs);
-      for (const sinceMs of this.owingSinceMs()) {
-        for (const label of this.#labels)
-          this.stalls.set(label, Math.max(nowMs - sinceMs, this.stalls.get(label) ?? 0));
-      }
+      for (const sinceMs of this.owingSinceMs())
+        this.longestStallMs = Math.max(this.longestStallMs, nowMs - sinceMs);
       await sleep(PERIOD_MS, undefined, { signal: this.#over.signal }).catch(() => undefined);
     }
   }

@@ -1,60 +1,17 @@
 /** Time from Kafka's return after a fault until every group has all its members and records flow. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicWriter } from '../../../support/stack/topic-writer.ts';
 import type { World } from '../world.ts';
 
 /** Longest time in which Kafka answers and the connector is not back. */
-export const RECOVERY_BOUND_MS = 10_000;
+const RECOVERY_BOUND_MS = 10_000;
 /** Longest answer that counts; longer ones come from a broker that starts, or an overloaded machine. */
 const ANSWER_MS = 1_000;
 const PERIOD_MS = 100;
 /** Real time after which a recovery has failed, whatever counts. */
 const GIVE_UP_MS = 90_000;
 
-export interface Look {
-  /** Undefined while Kafka does not answer. Parts that are not back, in words. */
-  readonly missing: readonly string[] | undefined;
-  /** Time since the look before in which a replica was ready to run and had no processor, ms. */
-  readonly starvedMs: number;
-}
-
-/** Kafka's answers to a plain client, and what the connector lacks by them. */
-export interface Looker {
-  look(): Promise<Look>;
-}
-
-/**
- * Looks until nothing is missing, or for longer than the bound. Only time counts in which Kafka answered
- * within a second and no replica starved.
- * @param fromMs `performance.now()` before which nothing counts
- * @returns counted time, ms, and what was missing at the end
- */
-export async function untilBack(
-  looker: Looker,
-  {
-    fromMs,
-    signal,
-    boundMs = RECOVERY_BOUND_MS,
-  }: { readonly fromMs: number; readonly signal: AbortSignal; readonly boundMs?: number },
-): Promise<{ readonly ms: number; readonly missing: readonly string[] }> {
-  const giveUpMs = performance.now() + GIVE_UP_MS;
-  let ms = 0;
-  for (;;) {
-    signal.throwIfAborted();
-    const beganMs = performance.now();
-    const { missing, starvedMs } = await looker.look();
-    const answered = missing !== undefined && performance.now() - beganMs <= ANSWER_MS;
-    if (missing?.length === 0) return { ms, missing };
-    if (answered && ms > boundMs) return { ms, missing };
-    if (beganMs > giveUpMs) return { ms, missing: missing ?? ['Kafka does not answer'] };
-    await sleep(PERIOD_MS, undefined, { signal });
-    const tookMs = performance.now() - Math.max(beganMs, fromMs);
-    if (answered) ms += Math.max(0, tookMs - starvedMs);
-  }
-}
-
 /** Looks at brokers, groups and outputs of a world after one fault. */
-export class WorldLooker implements Looker {
+export class Recovery {
   readonly #world: World;
   readonly #withFlow: boolean;
   readonly #sinceMs = performance.now();
@@ -69,9 +26,27 @@ export class WorldLooker implements Looker {
     this.#writer = new TopicWriter(world.kafka.brokers);
   }
 
-  async look(): Promise<Look> {
-    const missing = await this.#missing().catch(() => undefined);
-    return { missing, starvedMs: this.#starved() };
+  /**
+   * Looks until nothing is missing, or for longer than the bound. Only time counts in which Kafka answered
+   * within a second and no replica starved.
+   * @param fromMs `performance.now()` before which nothing counts
+   * @returns counted time, ms, and parts that were missing at the end, in words
+   */
+  async end(fromMs: number): Promise<{ readonly ms: number; readonly missing: readonly string[] }> {
+    const giveUpMs = performance.now() + GIVE_UP_MS;
+    let ms = 0;
+    for (;;) {
+      const beganMs = performance.now();
+      const missing = await this.#missing().catch(() => undefined);
+      const starvedMs = this.starvedMs();
+      const answered = missing !== undefined && performance.now() - beganMs <= ANSWER_MS;
+      if (missing?.length === 0) return { ms, missing };
+      if (answered && ms > RECOVERY_BOUND_MS) return { ms, missing };
+      if (beganMs > giveUpMs) return { ms, missing: missing ?? ['Kafka does not answer'] };
+      await this.#world.sleep(PERIOD_MS);
+      const tookMs = performance.now() - Math.max(beganMs, fromMs);
+      if (answered) ms += Math.max(0, tookMs - starvedMs);
+    }
   }
 
   async close(): Promise<void> {
@@ -140,7 +115,7 @@ export class WorldLooker implements Looker {
   }
 
   /** Returns the time since the last call in which a replica was ready to run and had no processor, ms. */
-  #starved(): number {
+  starvedMs(): number {
     const { fleet } = this.#world;
     return Math.max(
       0,

@@ -12,42 +12,20 @@ import {
   type RegistryFormatName,
 } from '../../../../src/events/formats/output-format.ts';
 import { contractFile } from '../../../support/contracts.ts';
-import {
-  createDecisionRenderer,
-  type DecisionFacts,
-} from '../../../support/review/plain-decision.ts';
 import { decimals } from '../../kinds/review/decimals.ts';
 import { headers, hostileText, keyBytes, metadataText } from '../../kinds/review/hostile.ts';
 
 const SCHEMA_ID = 0x01020304;
-const TOPIC = 'events';
 
 interface Rendered {
   readonly record: OutgoingRecord;
-  /** Its metadata, as the kind was given it. */
+  /** JSON text of its metadata. */
   readonly metadata: string;
 }
 
-const error = fc.record({ code: fc.constantFrom('review_failed', 'x'), message: hostileText });
-const source = fc.record({
-  partition: fc.nat(),
-  offset: fc.oneof(
-    fc.maxSafeNat().filter((offset) => offset < 2 ** 53 - 1),
-    fc.constantFrom(2 ** 31, 2 ** 53 - 2),
-  ),
-  timestampMs: fc.oneof(fc.integer({ min: -1, max: 8.64e15 }), fc.constantFrom(0, 1.7e15, 8.64e15)),
-  key: keyBytes,
-  headers,
-  replay: fc.nat({ max: 2 }),
-});
-const job = fc.record({
-  jobId: fc.constant('j'),
-  remoteId: hostileText,
-  type: hostileText,
-  attempt: fc.nat({ max: 2 ** 31 - 1 }),
-  createdMs: fc.constant(0),
-  decidedAtMs: fc.integer({ min: 0, max: 253402300799999 }),
-});
+const instant = fc
+  .integer({ min: 0, max: 253402300799999 })
+  .map((ms) => new Date(ms).toISOString());
 /** Label cells as services write them, or worse. */
 const labelCell = fc.oneof(
   hostileText,
@@ -71,27 +49,59 @@ const labelCell = fc.oneof(
     .map(toJson),
   metadataText.map((text) => `[{"name":"a","applied":true,"explanation":"b","deep":${text}}]`),
 );
-const facts: fc.Arbitrary<DecisionFacts> = fc.record({
-  status: fc.constantFrom('SUCCESS', 'ERROR'),
-  serviceStatus: fc.option(hostileText, { nil: undefined }),
-  result: fc.option(hostileText, { nil: undefined }),
-  expected: fc.option(hostileText, { nil: undefined }),
-  labels: labelCell.map(readLabels),
-  metadata: metadataText,
-  content: fc.option(hostileText, { nil: undefined }),
-  error: fc.option(error, { nil: undefined }),
-});
 
 function toJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-const decisionOf = createDecisionRenderer({ topic: TOPIC, includeContent: true });
-
-const rendered: fc.Arbitrary<Rendered> = fc.record({ source, facts, job }).map((one) => ({
-  metadata: one.facts.metadata,
-  record: decisionOf.render(one.source, one.facts, one.job),
-}));
+const rendered: fc.Arbitrary<Rendered> = fc
+  .tuple(
+    fc.record(
+      {
+        id: hostileText,
+        status: fc.constantFrom('SUCCESS', 'ERROR'),
+        service_status: hostileText,
+        result: fc.option(hostileText),
+        expected_result: fc.option(hostileText),
+        labels_raw: hostileText,
+        content: hostileText,
+        error: fc.option(fc.record({ code: hostileText, message: hostileText })),
+        batch: fc.record({
+          id: fc.option(hostileText),
+          type: hostileText,
+          attempt: fc.nat({ max: 2 ** 31 - 1 }),
+        }),
+        source: fc.record(
+          {
+            topic: hostileText,
+            partition: fc.nat(),
+            // The Avro library refuses 2 ** 53 - 1.
+            offset: fc.oneof(fc.nat(), fc.constantFrom(2 ** 31, 2 ** 53 - 2)),
+            key: fc.option(hostileText),
+            key_encoding: fc.constant('base64'),
+            timestamp: fc.option(instant),
+          },
+          { requiredKeys: ['topic', 'partition', 'offset', 'key', 'timestamp'] },
+        ),
+        decided_at: instant,
+      },
+      {
+        requiredKeys: [
+          ...(['id', 'status', 'result', 'expected_result', 'error'] as const),
+          ...(['batch', 'source', 'decided_at'] as const),
+        ],
+      },
+    ),
+    labelCell,
+    metadataText,
+    keyBytes,
+    headers,
+  )
+  .map(([members, cell, metadata, key, headers]) => {
+    const raw = `"labels":${readLabels(cell).json},"metadata":${metadata}}`;
+    const value = Buffer.from(`${toJson(members).slice(0, -1)},${raw}`);
+    return { metadata, record: { key, value, headers } };
+  });
 
 const formats = new Map<string, RegisteredFormat>();
 function framed({ record }: Rendered, format: RegistryFormatName): Buffer {

@@ -22,6 +22,7 @@ export interface EchoBehaviour {
 const REWRITES = {
   nothing: (cell: string) => cell,
   trim: (cell: string) => cell.trim(),
+  pad: (cell: string) => ` ${cell}\r\n`,
   nfc: (cell: string) => cell.normalize('NFC'),
   nfd: (cell: string) => cell.normalize('NFD'),
   latin1: (cell: string) => Buffer.from(cell, 'latin1').toString('latin1'),

@@ -4,7 +4,6 @@ import { TOPICS, type World } from '../world.ts';
 import type { Cast } from './cast.ts';
 import { compact } from './faults.ts';
 import type { Obligations } from './judges/obligations.ts';
-import { oddHeadersOf } from './judges/odd-headers.ts';
 import type { Truth } from './judges/truth.ts';
 import { type KindOfHistory, keyOf } from './kinds.ts';
 import type { Operator } from './operator.ts';
@@ -168,8 +167,7 @@ function produce(
       : {};
     const value = poison ? kind.poison : kind.value(n, 'abc'[n % action.types] as string);
     kind.prepare(n, world.clock.now());
-    const headers = action.oddHeaders === true ? oddHeadersOf(n) : NO_HEADERS;
-    const record = { key: keyOf(n), value, headers, ...timestamp };
+    const record = { key: keyOf(n), value, headers: NO_HEADERS, ...timestamp };
     const partition = n % partitions;
     const log = cluster.log(TOPICS.source, partition);
     const offset = log.append(
@@ -187,7 +185,7 @@ function produce(
       offset,
       isRead ? (poison ? kind.poisonReason : undefined) : unreadable,
     );
-    truth.produced(partition, offset, { n, headers });
+    truth.produced(partition, offset, n);
   }
   note(
     `${action.count} records produced, from number ${first}${transaction === undefined ? '' : `, in a transaction: ${transaction}`}`,

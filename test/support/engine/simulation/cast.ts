@@ -88,7 +88,7 @@ export class Cast {
     const { refused, startFailure, process } = instance;
     if (refused !== undefined) {
       if (
-        /Kafka refuses to let this connector write/.test(refused.message) &&
+        /Kafka does not allow this connector to write/.test(refused.message) &&
         this.#hit(process.name, 'rejected')
       )
         return 'refused';

@@ -80,9 +80,8 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   );
   const truth = new Truth(
     kind,
-    { output: 'decisions', deadLetters: 'dead' },
+    'decisions',
     (partition) => theWorld().kafka.cluster.log(TOPICS.source, partition).start,
-    ({ key }) => key === null && struckTooLarge(strikes.struck),
   );
   const promises = new Promises(TOPICS.journal);
   const judge = new Judge({ obligations, truth, promises }, shape);
@@ -120,7 +119,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   try {
     await trouble(stage, script, judge, (action) => addTo(faults, { [action]: 1 }));
     strikes.on = false;
-    settledMs = await peace(stage, judge, () => {
+    settledMs = await peace(stage, judge, script.shape, () => {
       theWorld().service.finishAll();
       decisions.finishAll(theWorld().clock.monotonic());
     });
@@ -197,13 +196,11 @@ async function trouble(
 /** Further category of a production of records. */
 function oddityOf({
   oddTimes = false,
-  oddHeaders = false,
   unreadable,
   gap = 0,
 }: Extract<Action, { do: 'produce' }>): string[] {
   return [
     ...(oddTimes ? ['odd timestamps'] : []),
-    ...(oddHeaders ? ['odd headers'] : []),
     ...(unreadable === undefined ? [] : [`records: ${unreadable}`]),
     ...(gap >= 2 ** 28 ? ['gap of 2^28 offsets'] : []),
   ];
@@ -213,6 +210,7 @@ function oddityOf({
 async function peace(
   { world, cast, operator, obligations, note }: Stage,
   judge: Judge,
+  shape: Shape,
   finishAll: () => void,
 ): Promise<number> {
   note('faults stop');
@@ -249,6 +247,7 @@ async function peace(
   judge.check();
   assertNothingLeft(world, cast);
   judge.checkSilence(world);
+  judge.checkQuota(world, shape);
   return settledMs;
 }
 
@@ -289,7 +288,13 @@ function settingsOf({ seed, shape }: Script): WorldSettings {
 function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
   return {
     source: { maxInFlight: shape.maxInFlight },
-    batch: { maxRows: shape.batchRows, maxAgeMs: shape.batchAgeMs },
+    batch: {
+      maxRows: shape.batchRows,
+      maxAgeMs: shape.batchAgeMs,
+      types: shape.hasLane ? { a: { maxAgeMs: 200 } } : {},
+    },
+    quota: { rowsPerMinute: shape.quotaPerMinute },
+    lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {

@@ -10,7 +10,6 @@ import { ScriptedKind, sourceValue } from '../../memory/service/scripted-kind.ts
 import { ServiceCalls } from '../../memory/service/service-calls.ts';
 import type { MakeKind } from '../world.ts';
 import { Chance } from './chance.ts';
-import { RETURNED_HEADERS } from './judges/odd-headers.ts';
 
 export const SIMULATED_KINDS = ['review', 'import', 'lookup'] as const;
 /** A review is the scripted kind, which has all that can go wrong with result files; the others are the product's own. */
@@ -31,8 +30,6 @@ export interface KindOfHistory {
   readonly make: MakeKind;
   /** Dead-letter reason of records that cannot be decoded. */
   readonly poisonReason: string;
-  /** Headers of source records that come back in terminal records of the output topic. */
-  readonly returnedHeaders: readonly string[];
   /** Value of the nth record. */
   value(n: number, type: string): string;
   readonly poison: string;
@@ -61,7 +58,6 @@ export function kindOfHistory(
       return {
         make: ({ service }, process, name) => new ScriptedKind(service, process, name),
         poisonReason: 'not_json',
-        returnedHeaders: [],
         value: (n, type) => sourceValue({ type, content: `${CONTENT_MARK} ${n}` }),
         poison: `not JSON, ${CONTENT_MARK}`,
         key: (_n, { partition, offset }) => `${partition}:${offset}`,
@@ -85,14 +81,13 @@ function imports(topic: string, remote: () => Remote): KindOfHistory {
           topic,
           type: { field: 'type' },
           data: 'data',
-          headers: RETURNED_HEADERS,
+          headers: [],
           nullValues: 'dead-letter',
           maxLineBytes: 1_000_000,
         },
         new MemoryImports(service, new ServiceCalls(service, process, name)),
       ),
     poisonReason: 'not_json',
-    returnedHeaders: RETURNED_HEADERS,
     value: lineOf,
     poison: `not JSON, ${CONTENT_MARK}`,
     key: keyOf,
@@ -123,7 +118,7 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
         {
           topic,
           decisionId: undefined,
-          headers: RETURNED_HEADERS,
+          headers: [],
           nullValues: 'dead-letter',
           graceMs: GRACE_MS,
           onFailure: 'error',
@@ -138,7 +133,6 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
         ),
       ),
     poisonReason: 'empty_content',
-    returnedHeaders: RETURNED_HEADERS,
     value: idOf,
     poison: ' ',
     key: keyOf,

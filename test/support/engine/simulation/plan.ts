@@ -154,6 +154,8 @@ function drawShape(random: SeededRandom): Shape {
     latencyMs: pick(0, 5, 20, 20, 200),
     rejectedToDeadLetters: random.next() < 0.3,
     ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
+    hasLane: random.next() < 0.5,
+    ...(random.next() < 0.3 ? { quotaPerMinute: pick(8, 20, 60) } : {}),
   };
 }
 
@@ -165,7 +167,6 @@ function drawProduce(random: SeededRandom): Action {
     types: 1 + random.below(3),
     poisonEvery: 3 + random.below(8),
     ...(random.next() < 0.2 ? { oddTimes: true } : {}),
-    ...(random.next() < 0.2 ? { oddHeaders: true } : {}),
     ...(random.next() < 0.12
       ? { unreadable: UNREADABLE[random.below(UNREADABLE.length)] as Unreadable }
       : {}),

@@ -1,6 +1,6 @@
 /**
  * A history, spelled out: the shape of the world, what people and machines do to it and when, and which calls go wrong. It is
- * plain data, so that it can be cut down, printed and played again.
+ * plain data, so that it can be printed and played again.
  */
 import type { CommitFate } from '../../memory/kafka/kafka.ts';
 import type { Fault } from '../../memory/service/review-service.ts';
@@ -20,8 +20,6 @@ export type Action =
       readonly poisonEvery: number;
       /** Timestamps that no clock would give. */
       readonly oddTimes?: boolean;
-      /** Names that objects inherit, doubles with null, forged reasons, many. */
-      readonly oddHeaders?: boolean;
       /** Nothing can read them: all of them as one batch, or every second one by itself. */
       readonly unreadable?: Unreadable;
       /** Offsets without a record before the first of them, in every partition, as compaction leaves them. */
@@ -127,6 +125,10 @@ export interface Shape {
   readonly rejectedToDeadLetters: boolean;
   /** Reviews that take longer end as ERROR decisions; unset: they are waited for. */
   readonly maxReviewTimeMs?: number;
+  /** Type a has a lane and limits of its own. */
+  readonly hasLane?: boolean;
+  /** Rows that the pipeline may submit in a minute; unset: no limit. */
+  readonly quotaPerMinute?: number;
 }
 
 export interface Script {
@@ -139,20 +141,6 @@ export interface Script {
   readonly strikes?: readonly PlacedStrike[];
   /** Virtual time at which faults stop, in ms. */
   readonly untilMs: number;
-}
-
-/** @throws Error when the text is no script */
-export function readScript(text: string): Script {
-  const script = JSON.parse(text) as Partial<Script>;
-  const { seed, shape, events, untilMs } = script;
-  if (
-    typeof seed !== 'number' ||
-    typeof shape !== 'object' ||
-    !Array.isArray(events) ||
-    typeof untilMs !== 'number'
-  )
-    throw new Error('not the script of a history: it needs seed, shape, events and untilMs');
-  return script as Script;
 }
 
 /** Returns the category of a strike: its kind, and for a call to the service the call. */

@@ -92,6 +92,8 @@ export class ReviewService {
     results: 0,
     decision: 0,
   };
+  /** Times at which bodies were stored, monotonic, ms, and their rows. */
+  readonly uploads: { readonly atMs: number; readonly rows: number }[] = [];
   /** Slices that the result files are read into. */
   readonly slices = new LentSlices();
   script: ServiceScript;
@@ -139,6 +141,8 @@ export class ReviewService {
   put(id: string, rows: readonly ServiceRow[]): void {
     const batch = this.batch(id);
     this.script.onUpload?.(id);
+    if (!this.#stored.has(id))
+      this.uploads.push({ atMs: this.#clock.monotonic(), rows: rows.length });
     this.#stored.set(id, rows);
     if (batch.state !== 'waiting_for_upload') return;
     const lateMs = this.script.arrivalMs?.(id) ?? 0;

@@ -88,6 +88,8 @@ export class ScriptedKind implements ResultFileKind {
       key,
       headers,
       type,
+      // The lanes of tests are named by the types that they are for.
+      lane: type,
       content: jsonTextOf(content),
       replay,
       bytes: value?.length ?? 0,

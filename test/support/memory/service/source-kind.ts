@@ -14,8 +14,6 @@ export interface SourceKindScript {
     item: ContentItem,
     last: boolean,
   ) => 'success' | 'error' | 'letter' | 'overdue' | undefined;
-  /** True if something can be said about records that cannot be read. */
-  readonly withoutRecord?: boolean;
   /** Outcomes given at a time. */
   readonly slice?: number;
   /** The value of a terminal record. */
@@ -78,7 +76,6 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
       }
       if (slice.length > 0) yield slice;
     },
-    outcomeOf: (at, _status, job) =>
-      script.withoutRecord ? outcome(at, 'success', job) : undefined,
+    outcomeOf: () => undefined,
   };
 }

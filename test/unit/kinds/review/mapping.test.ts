@@ -94,6 +94,26 @@ test('bytes and keys of metadata are limited, even if an expression multiplies a
   );
 });
 
+test('an item goes to the first lane that matches its type or an expression', () => {
+  const lanes = {
+    live: { types: ['chat'], when: 'urgent' },
+    archive: { when: "origin == 'archive'" },
+  };
+  const laneOf = (more: object, again?: { type: string }) => {
+    const result = decoded({ ...EVENT, ...more }, { lanes }, {}, again);
+    return 'item' in result ? result.item.lane : fateOf({ ...EVENT, ...more }, { lanes });
+  };
+  assert.equal(laneOf({ type: 'chat', origin: 'archive' }), 'live');
+  assert.equal(laneOf({ urgent: true }), 'live');
+  assert.equal(laneOf({ origin: 'archive' }), 'archive');
+  assert.equal(laneOf({}), undefined);
+  assert.equal(
+    laneOf({ urgent: 1 }),
+    'mapping_failed: "urgent" must be true or false, but is a number (lanes.live.when)',
+  );
+  assert.equal(laneOf({ urgent: 1 }, { type: 'post' }), undefined, 'the lane of its batch is used');
+});
+
 test('a filter accepts true and skips false and null; any other result leads to a dead letter', () => {
   const fate = (filter: string, more = {}, again?: { type: string }) =>
     fateOf({ ...EVENT, ...more }, { filter }, {}, again);

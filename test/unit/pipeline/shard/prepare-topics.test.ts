@@ -84,7 +84,7 @@ test('a new journal is awaited until the broker knows it, but not indefinitely',
   );
   await assert.rejects(
     world({ unseen: Number.POSITIVE_INFINITY }).prepare(),
-    /journal was created but cannot be seen after 30000 ms/,
+    /journal was created but is not visible after 30000 ms/,
   );
 });
 
@@ -202,7 +202,7 @@ const WRONG: readonly [
     'with another number of shards',
     GOOD,
     { journal: { partitions: 5 } },
-    /it has 6 partitions, but the configuration says 5/,
+    /it has 6 partitions, but journal\.partitions is 5/,
   ],
 ];
 

@@ -105,7 +105,7 @@ function recreateSource(world: World): void {
 }
 
 const RECREATED =
-  /offset \d in partition 0 of source topic content is not what this pipeline has read there/;
+  /offset \d in partition 0 of source topic content is not the one that this pipeline has read there/;
 
 test('a retry that finds other records at the offsets of its job is refused without any decision', async () => {
   const world = new World({

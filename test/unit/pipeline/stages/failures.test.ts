@@ -207,7 +207,7 @@ test('a finished batch without a result address is still polled, and this is log
   await world.untilSettled(30 * 60_000);
   world.assertExactlyOnce();
   const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
-    message.includes('without an address'),
+    message.includes('without the address'),
   );
   assert.deepEqual([lines?.length, lines?.[0]?.level], [1, 'warn']);
 });

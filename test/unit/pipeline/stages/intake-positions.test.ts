@@ -123,7 +123,7 @@ test('a source topic that is recreated during a disconnect and is longer than th
   await world.clock.advance(10_000);
   assert.match(
     instance.refused?.message ?? '',
-    /offset 9 in partition \d of source topic content is not what this pipeline has read/,
+    /offset 9 in partition \d of source topic content is not the one that this pipeline has read/,
   );
 });
 

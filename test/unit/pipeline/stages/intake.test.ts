@@ -31,6 +31,27 @@ test('a buffer is sealed at its maximum age even if no record arrives', async ()
   world.assertExactlyOnce();
 });
 
+test('batches of a type with its own limits are sealed by these limits, others by the general ones', async () => {
+  const types = { a: { maxAgeMs: 2_000 }, b: { maxRows: 2 } };
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1_000, maxAgeMs: 30_000, types } },
+  });
+  world.start();
+  await world.clock.advance(5_000);
+  const fromMs = world.clock.now();
+  const put = (...sent: readonly string[]) => {
+    for (const type of sent) world.put(0, sourceValue({ type, content: 'x' }));
+  };
+  put('a', 'b', 'c', 'constructor');
+  await world.clock.advance(10_000);
+  put('b');
+  await world.clock.advance(25_000);
+  assert.deepEqual(creations(world, fromMs), [2_000, 10_000, 30_000, 30_000]);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
 test('only the first batch of a shard after a start is small', async () => {
   const world = new World({
     partitions: 2,
@@ -197,11 +218,7 @@ test('a hanging create does not block other batches from being journaled and set
   for (let n = 0; n < 50; n++) world.event(0, 'a');
   await world.clock.advance(30_000);
   assert.equal(world.decisions().length, 50);
-  assert.equal(
-    world.committed(0).offset,
-    0,
-    'the watermark waits for the record of the hanging batch',
-  );
+  assert.equal(world.committed(0).offset, 0, 'the watermark waits for the hanging batch');
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 1), 1);

@@ -75,7 +75,7 @@ test('a journal is not created if the group has committed offsets', async () => 
   world.committed = new Map([[0, { offset: 7, metadata: commitMetadata(1) }]]);
   const reports = await world.createTopics({ yes: true });
   assert.equal(states(reports)[3], 'journal missing REFUSED');
-  assert.match(reports[3]?.problem ?? '', /Put the old journal back/);
+  assert.match(reports[3]?.problem ?? '', /Restore the old journal/);
   assert.deepEqual(world.tried, []);
 });
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { renamingPair } from '../../../../../test/support/renamed-key.ts';
 import { clientFor, httpServer, json, KEY, NEVER } from './servers.ts';
 
 const DECISION = {
@@ -72,24 +71,6 @@ test('answers are required as they are, and read even if they are compressed', a
   await assert.rejects(read, { failure: 'protocol', message: /BODY_TOO_LARGE/ });
 });
 
-test('no decision changes the keys of the next one', async (t) => {
-  const { attack, victim, value } = renamingPair();
-  const labels = (object: string) => `[{"name":"spam",${object.slice(1)}]`;
-  const answers = [attack, victim].map(
-    (object) =>
-      `{"decision_status":"SUCCESS","metadata":${object},"result":null,"labels":${labels(object)}}`,
-  );
-  const server = await httpServer(t, (response) => response.writeHead(200).end(answers.shift()));
-  const { client } = clientFor(t, server.url);
-  await client.getDecision('d-1', NEVER);
-  const decision = await client.getDecision('d-2', NEVER);
-  const label = { name: 'spam', ...value, applied: true, explanation: null };
-  assert.deepEqual(decision.metadata, value);
-  assert.deepEqual(JSON.parse(decision.metadataJson), value);
-  assert.deepEqual(decision.labels, [label]);
-  assert.deepEqual(JSON.parse(decision.labelsJson ?? ''), [label]);
-});
-
 test('a pending, an unknown and a sparse decision are read', async (t) => {
   const bodies = [
     { ...DECISION, decision_status: 'PENDING', metadata: {}, result: null, labels: null },
@@ -147,17 +128,4 @@ test('a decision without a status, with metadata that is no object, or that is a
   const { client } = clientFor(t, server.url);
   for (const _ of bodies)
     await assert.rejects(client.getDecision('d-1', NEVER), { failure: 'protocol' });
-});
-
-test('a decision id is escaped; one that cannot be is refused without a call; an unknown one is not found', async (t) => {
-  const server = await httpServer(t, (response) => json(response, 404, {}));
-  const { client } = clientFor(t, server.url);
-  for (const bad of ['', '.', '\ud800'])
-    await assert.rejects(client.getDecision(bad, NEVER), { failure: 'rejected' });
-  assert.equal(server.seen.length, 0);
-  await assert.rejects(client.getDecision('a/b', NEVER), {
-    failure: 'not_found',
-    operation: 'get_decision',
-  });
-  assert.equal(server.seen[0]?.url, '/v1/decisions/a%2Fb');
 });

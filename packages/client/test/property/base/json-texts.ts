@@ -47,3 +47,12 @@ export const { value: valueText, object: objectText } = fc.letrec<{
         `{${blank}${members.map(([name, value, b]) => `${b}${name}${b}:${b}${value}${b}`).join(',')}}`,
     ),
 }));
+
+/** A value whose members are in the order of their names. */
+export function canonical(value: unknown): unknown {
+  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
+  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
+  if (Array.isArray(value)) return value.map(canonical);
+  const members = Object.entries(value).map(([name, one]) => [name, canonical(one)] as const);
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

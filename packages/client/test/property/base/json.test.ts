@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { CompactObject } from '../../../src/base/json/compact-object.ts';
 import { MAX_VALUES, parseJson, parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
 import { JsonScanner, MAX_LEVELS, MISSING } from '../../../src/base/json/scanner.ts';
-import { numberText, objectText, valueText } from './json-texts.ts';
+import { canonical, numberText, objectText, valueText } from './json-texts.ts';
 
 const RUNS = { numRuns: 1_000 };
 
@@ -181,12 +181,3 @@ test('a number that JavaScript would write differently keeps its text', () => {
     RUNS,
   );
 });
-
-/** A value whose members are in the order of their names. */
-function canonical(value: unknown): unknown {
-  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
-  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
-  if (Array.isArray(value)) return value.map(canonical);
-  const members = Object.entries(value).map(([name, one]) => [name, canonical(one)] as const);
-  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
-}

@@ -21,6 +21,8 @@ export type Rule =
   | 'age'
   /** An instance does not account for each record that it has taken. */
   | 'balance'
+  /** The service received more rows than the quota allows. */
+  | 'quota'
   /** A connector refused to run on a journal and a source with which nothing is wrong. */
   | 'refused'
   /** A loop neither made progress nor said why it waits, though everything that it asked was answered. */

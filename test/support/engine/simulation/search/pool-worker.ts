@@ -19,8 +19,7 @@ async function playSlice({ from, seeds, weaken, kind }: Slice): Promise<SliceRes
     addTo(coverage, report.coverage);
     records += report.records;
     settledMs = Math.max(settledMs, report.settledMs);
-    if (report.violation !== undefined)
-      found.push({ seed, message: report.violation.message, script: report.script });
+    if (report.violation !== undefined) found.push({ seed, message: report.violation.message });
   }
   return { histories: seeds, records, settledMs, faults, coverage, found };
 }

@@ -1,7 +1,6 @@
 /** Plays the histories of many seeds on several threads. */
 import { Worker } from 'node:worker_threads';
 import type { SimulatedKind } from '../kinds.ts';
-import type { Script } from '../script.ts';
 import { addTo, type Coverage } from './coverage.ts';
 
 /** Seeds that a thread is given at a time. */
@@ -10,7 +9,6 @@ const SLICE = 20;
 export interface Found {
   readonly seed: number;
   readonly message: string;
-  readonly script: Script;
 }
 
 /** Result of one thread for one range of seeds. */

@@ -179,7 +179,7 @@ test('notices reach the pipeline of the file, and a last row without a line end 
     wholeRow = digest;
   };
   const withheld = await collect(read, pieces(unended), { ...FILE, onUnendedRow });
-  assert.match(String(withheld.error), /may not be whole/);
+  assert.match(String(withheld.error), /may be incomplete/);
   const last = await collect(read, pieces(unended), { ...FILE, wholeRow });
   assert.equal(last.error, undefined);
   assert.equal(last.rows.length, 1);
