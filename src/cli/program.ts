@@ -53,7 +53,6 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
     );
   };
   const io: Io = {
-    program: PROGRAM,
     outIsTerminal: false,
     errColumns: () => undefined,
     data: async () => false,

@@ -1,5 +1,5 @@
 /**
- * Ports of the kinds to the Content Review Service. `packages/client/src/service/client.ts`
+ * Ports of the kinds to the Content Review Service. `packages/client/src/client.ts`
  * implements them. Every method rejects with a ServiceError, or with the reason of the signal.
  */
 

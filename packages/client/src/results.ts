@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from './base/json/parse-json.ts';
-import type { ClientCallOptions } from './options.ts';
 import { readLabels } from './results/labels.ts';
 import {
   knownStatus,
@@ -9,6 +8,19 @@ import {
   unreadable,
 } from './results/result-header.ts';
 import { NOT_WHOLE, RowScanner } from './results/row-scanner.ts';
+import type { CallOptions } from './service/options.ts';
+
+/** Request for the results of a batch that has none, or none yet. */
+export class NoResultsError extends Error {
+  override readonly name = 'NoResultsError';
+  /** As the service spells it. */
+  readonly batchStatus: string;
+
+  constructor(batchStatus: string) {
+    super(`the batch has no results: its status is ${batchStatus.slice(0, 64)}`);
+    this.batchStatus = batchStatus;
+  }
+}
 
 /** Label of a reviewed row. */
 export interface ResultLabel {
@@ -43,10 +55,10 @@ export interface RaggedRow {
 }
 
 /** Options of `results`. */
-export interface ResultsOptions extends ClientCallOptions {
+export interface ResultsOptions extends CallOptions {
   /** Header of the result. Default: the header that ends in ` result` and is not `Expected result`; of several the first. */
   readonly resultColumn?: string | undefined;
-  /** Called with each ragged row, which is then left out. Default: a ragged row is a ProtocolError. */
+  /** Called with each ragged row, which is then left out. Default: a ragged row is a ServiceError `protocol`. */
   readonly onMalformedRow?: (row: RaggedRow) => void;
   /** Called with the bytes of the file, each once and before their rows, to keep the file as well; awaited. */
   readonly onChunk?: (chunk: Uint8Array) => void | Promise<void>;
@@ -59,12 +71,12 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /**
  * Parses a result file.
- * @param expectedRows rows that the service counted, once the file is read; undefined when it does not count them.
+ * @param expectedRows rows that the service counted; undefined when it does not count them.
  * @throws ServiceError `protocol` for an invalid or incomplete file, after its whole rows.
  */
 export async function* resultRows(
   bytes: AsyncIterable<Buffer>,
-  expectedRows: () => number | undefined,
+  expectedRows: number | undefined,
   options: ResultsOptions,
 ): AsyncGenerator<ReviewedRow, void, undefined> {
   const { maxRowBytes = DEFAULT_MAX_ROW_BYTES } = options;
@@ -128,7 +140,7 @@ export async function* resultRows(
 
   let text = rest();
   text = text.subarray(yield* wholeRows(text));
-  const expected = expectedRows() ?? 0;
+  const expected = expectedRows ?? 0;
   let isCut = false;
   if (text.length > 0) {
     // Without a line end the last row may be a piece of one.

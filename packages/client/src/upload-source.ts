@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { StreamBody, UploadBody } from './http/upload-body.ts';
-import type { ClientCallOptions } from './options.ts';
+import type { CallOptions } from './service/options.ts';
 
 export type { StreamBody, UploadBody };
 
 /** Source of an upload: bytes, a file, or a stream of known length. Files and streams are read again for each retry. */
 export type UploadSource = Uint8Array | { readonly path: string } | StreamBody;
 
-/** Options of `upload` and `submit`. */
-export interface ClientUploadOptions extends ClientCallOptions {
+/** Options of uploads. */
+export interface UploadOptions extends CallOptions {
   /** Called with the bytes sent so far; starts at 0 again with each retry. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
@@ -23,7 +23,7 @@ const SLICE_BYTES = 256 * 1024;
  */
 export async function uploadBodyOf(
   source: UploadSource,
-  onProgress: ClientUploadOptions['onProgress'],
+  onProgress: UploadOptions['onProgress'],
 ): Promise<UploadBody> {
   const body = await plainBody(source);
   const { length } = body;

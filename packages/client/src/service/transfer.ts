@@ -174,7 +174,7 @@ export class Transfer {
       if (signal.aborted) throw signal.reason;
       const failure = networkError(error, 'body');
       if (!(failure instanceof NetworkError)) throw failure;
-      observer.request('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
+      observer.request?.('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
       throw serviceError('download', { ...downloadProblem(failure, answer.status), address });
     }
   }
@@ -284,10 +284,10 @@ export class Transfer {
     const objection = leavesHttps(from, url)
       ? 'a redirect led there from https to http'
       : this.#options.policy.objection(url);
-    if (objection !== undefined) observer.request(operation, 'blocked', 0);
+    if (objection !== undefined) observer.request?.(operation, 'blocked', 0);
     else if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
       this.#hosts.add(url.host);
-      observer.transferHost(url.host);
+      observer.transferHost?.(url.host);
     }
     return objection;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';
-import { NoResultsError, ProtocolError, type ReviewedRow } from '../../../src/index.ts';
+import { NoResultsError, type ReviewedRow, ServiceError } from '../../../src/index.ts';
 import { json, type Seen } from '../service/servers.ts';
 import { all, scripted } from './scripted.ts';
 
@@ -41,7 +41,7 @@ function serving({ downloads, batch = {} }: Files) {
 test('rows are typed, with labels read and other columns as metadata', async (t) => {
   const text = `${HEADER}"a ""b""",success,remove,keep,spam;scam,x,y\r\n,ERROR,,,,,\r\nc,ODD,,,,,\r\n`;
   const { client } = await scripted(t, serving({ downloads: [{ text }] }));
-  const rows = await all(client.batches.results('b-1'));
+  const rows = await all(client.results('b-1'));
   assert.deepEqual(rows[0], {
     row: 1,
     content: 'a "b"',
@@ -80,49 +80,34 @@ test("columns after the service's with one of their names are metadata", async (
   const text =
     'Content,Status,Acme result,Expected result,Labels,Lab result,Status,Labels\na,error,keep,,spam,positive,mystatus,mylabel\n';
   const { client } = await scripted(t, serving({ downloads: [{ text }] }));
-  const [row] = await all(client.batches.results('b-1'));
+  const [row] = await all(client.results('b-1'));
   assert.deepEqual([row?.status, row?.result, row?.labelsText], ['ERROR', 'keep', 'spam']);
   assert.deepEqual(row?.metadata, {
     'Lab result': 'positive',
     Status: 'mystatus',
     Labels: 'mylabel',
   });
-  const [other] = await all(client.batches.results('b-1', { resultColumn: 'Lab result' }));
+  const [other] = await all(client.results('b-1', { resultColumn: 'Lab result' }));
   assert.equal(other?.result, 'positive');
 });
 
-test('a download that breaks off is continued: each row comes once, in order', async (t) => {
+test('a download that breaks off is an error after its whole rows', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
-  const cuts = [100, 400_000, 400_010, 900_000].map((cutAt) => ({ text, cutAt }));
-  const { client, clock, server } = await scripted(t, serving({ downloads: [...cuts, { text }] }));
-  const rows = await all(client.batches.results('b-1'));
-  assert.deepEqual(
-    rows.map(({ content }) => content),
-    Array.from({ length: 20_000 }, (_, index) => `text ${index}`),
-  );
-  assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 5);
-  assert.equal(clock.slept.length, 4);
+  const { client } = await scripted(t, serving({ downloads: [{ text, cutAt: 900_000 }] }));
+  let rows = 0;
+  const reading = (async () => {
+    for await (const each of client.results('b-1')) assert.equal(each.row, ++rows);
+  })();
+  await assert.rejects(reading, { failure: 'protocol', message: /was cut: .*download it again/ });
+  assert.ok(rows > 1_000 && rows < 20_000, `${rows} rows`);
 });
 
-test('the bytes of a file come once, alone or beside its rows, over as many downloads as it takes', async (t) => {
+test('the bytes of a file can be kept while its rows are read', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
-  const downloads = [{ text, cutAt: 100 }, { text, cutAt: 400_000 }, { text }];
-  const retries: string[] = [];
-  const onRetry = (operation: string, reason: string) => retries.push(`${operation} ${reason}`);
-  const whole = await scripted(t, serving({ downloads }), { onRetry });
-  const bytes = Buffer.concat(await all(whole.client.batches.resultFile('b-1')));
-  assert.equal(bytes.toString(), text);
-  assert.deepEqual(retries, ['download broken off', 'download broken off']);
-
-  const { client } = await scripted(t, serving({ downloads }));
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
   const chunks: Uint8Array[] = [];
-  let rows = 0;
   const onChunk = async (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk));
-  for await (const each of client.batches.results('b-1', { onChunk })) {
-    rows += 1;
-    assert.equal(each.row, rows);
-  }
-  assert.equal(rows, 20_000);
+  assert.equal((await all(client.results('b-1', { onChunk }))).length, 20_000);
   assert.equal(Buffer.concat(chunks).toString(), text);
 });
 
@@ -131,7 +116,7 @@ test('a file that ends within a row is an error, also where ragged rows are left
   const { client } = await scripted(t, serving({ downloads: [{ text }] }));
   const ragged: object[] = [];
   const options = { onMalformedRow: (each: object) => ragged.push(each) };
-  await assert.rejects(all(client.batches.results('b-1', options)), /ends within a row/);
+  await assert.rejects(all(client.results('b-1', options)), /ends within a row/);
   assert.deepEqual(ragged, []);
 });
 
@@ -141,7 +126,7 @@ test('a file that lacks rows is an error after its whole rows', async (t) => {
   const { client } = await scripted(t, serving({ downloads: [{ text }], batch }));
   const seen: (string | null)[] = [];
   const reading = (async () => {
-    for await (const { content } of client.batches.results('b-1')) seen.push(content);
+    for await (const { content } of client.results('b-1')) seen.push(content);
   })();
   await assert.rejects(reading, /has 1 whole rows, but the service counted 3/);
   assert.deepEqual(seen, ['text 0']);
@@ -150,19 +135,19 @@ test('a file that lacks rows is an error after its whole rows', async (t) => {
     t,
     serving({ downloads: [{ text }], batch: { success_count: 2, error_count: 0 } }),
   );
-  assert.equal((await all(whole.client.batches.results('b-1'))).length, 2);
+  assert.equal((await all(whole.client.results('b-1'))).length, 2);
 });
 
 test('a ragged row is an error, or is reported and left out', async (t) => {
   const text = `${HEADER + row(0)}only,two\r\n${row(2)}`;
   const { client } = await scripted(t, serving({ downloads: [{ text }] }));
   await assert.rejects(
-    all(client.batches.results('b-1')),
+    all(client.results('b-1')),
     /row 2 of the result file has 2 cells, its header 7/,
   );
   const told: object[] = [];
   const rows = await all(
-    client.batches.results('b-1', { onMalformedRow: (malformed) => told.push(malformed) }),
+    client.results('b-1', { onMalformedRow: (malformed) => told.push(malformed) }),
   );
   assert.deepEqual(
     rows.map((each) => each.row),
@@ -179,9 +164,10 @@ test('invalid files are protocol errors that do not quote them', async (t) => {
     [Buffer.from(`${HEADER}hunter22\xe9,,,,,,\n`, 'latin1'), /is not UTF-8/],
   ] as const) {
     const { client } = await scripted(t, serving({ downloads: [{ text }] }));
-    await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
+    await assert.rejects(all(client.results('b-1')), (error: Error) => {
       return (
-        error instanceof ProtocolError &&
+        error instanceof ServiceError &&
+        error.failure === 'protocol' &&
         message.test(error.message) &&
         !error.message.includes('hunter22')
       );
@@ -192,9 +178,7 @@ test('invalid files are protocol errors that do not quote them', async (t) => {
 test('the error of a batch without results has its status', async (t) => {
   const batch = { batch_status: 'PENDING', download_url: null };
   const { client } = await scripted(t, serving({ downloads: [], batch }));
-  await assert.rejects(all(client.batches.results('b-1')), (error) => {
-    return (
-      error instanceof NoResultsError && error.batchStatus === 'PENDING' && error.batchId === 'b-1'
-    );
+  await assert.rejects(all(client.results('b-1')), (error) => {
+    return error instanceof NoResultsError && error.batchStatus === 'PENDING';
   });
 });

@@ -4,37 +4,13 @@ import { ContentReviewClient, type ContentReviewClientOptions } from '../../../s
 import { InstantClock } from '../../unit/service/fakes.ts';
 import { type Handler, httpServer, KEY, type TestServer } from '../service/servers.ts';
 
-/** Sleeping takes no time; what is to fire at a time fires once the clock has passed it. */
-export class SteppingClock extends InstantClock {
-  readonly #armed = new Set<{ readonly atMs: number; readonly fire: () => void }>();
-
-  override after(ms: number, fire: () => void): () => void {
-    const entry = { atMs: this.now() + ms, fire };
-    this.#armed.add(entry);
-    return () => this.#armed.delete(entry);
-  }
-
-  get armed(): number {
-    return this.#armed.size;
-  }
-
-  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    await super.sleep(ms, signal);
-    for (const entry of this.#armed) {
-      if (entry.atMs > this.now() || !this.#armed.delete(entry)) continue;
-      entry.fire();
-    }
-    signal?.throwIfAborted();
-  }
-}
-
 export async function scripted(
   t: TestContext,
   handler: Handler,
   options: Partial<ContentReviewClientOptions> = {},
-): Promise<{ client: ContentReviewClient; clock: SteppingClock; server: TestServer }> {
+): Promise<{ client: ContentReviewClient; clock: InstantClock; server: TestServer }> {
   const server = await httpServer(t, handler);
-  const clock = new SteppingClock();
+  const clock = new InstantClock();
   const client = new ContentReviewClient({ baseUrl: server.url, apiKey: KEY, clock, ...options });
   t.after(() => client.close());
   return { client, clock, server };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import type { ServiceClient } from '../../../src/service/client.ts';
+import type { ContentReviewClient } from '../../../src/client.ts';
 import { clientFor, collect, NEVER, rawServer } from './servers.ts';
 
 const secretText = fc.stringMatching(/^[\x21-\x7e]{16,60}$/);
@@ -91,7 +91,7 @@ function assertSilent(error: unknown, { key, query, content }: Secrets, where: s
 }
 
 async function errorsOf(
-  client: ServiceClient,
+  client: ContentReviewClient,
   presigned: string,
   content: string,
 ): Promise<unknown[]> {

@@ -76,7 +76,7 @@ test('labels of a result file, as the client library reads them', async () => {
     for (const one of [attack, victim]) yield Buffer.from(`x,SUCCESS,spam,${cell(one)}\n`);
   };
   const labels: unknown[] = [];
-  for await (const row of resultRows(file(), () => 2, {})) labels.push(row.labels);
+  for await (const row of resultRows(file(), 2, {})) labels.push(row.labels);
   const label = { name: 'spam', applied: true, explanation: null, ...value };
   assert.deepEqual(labels[1], [label]);
 });
