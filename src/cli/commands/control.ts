@@ -138,7 +138,7 @@ function controlText(
     written: changed
       ? `${what}: ${command} written, not waited for.`
       : `${what} was ${state} already.`,
-    superseded: `${what}: another command came meanwhile; journal shows what is in force.`,
+    superseded: `${what}: another command came meanwhile; audit shows what is in force.`,
     unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}).${attended !== false ? '' : ' No replica is running: it takes effect when one starts.'}`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;

@@ -11,7 +11,7 @@ import {
   sentence,
 } from '../../../packages/client/src/cli/text.ts';
 import type { Explanation, FoundTerminal, SearchReport } from '../../tools/inspect/explain.ts';
-import type { JobReport } from '../../tools/inspect/journal-report.ts';
+import type { JobReport } from '../../tools/inspect/shard-journal.ts';
 import {
   pointInTime,
   recordName,

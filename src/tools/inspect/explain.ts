@@ -4,7 +4,6 @@ import { judgeRanges } from './audit.ts';
 import { type Account, onlyAccount, type SourceRange, UNKNOWN_REASONS } from './audit-balance.ts';
 import { InspectError, type InspectedPipeline, type Inspection } from './context.ts';
 import { readDecision, type ShownDecision } from './decision-value.ts';
-import { type JobReport, jobReport } from './journal-report.ts';
 import {
   deadLetterCause,
   parseEventId,
@@ -15,7 +14,7 @@ import {
   type TerminalKind,
   type TerminalRecord,
 } from './outputs.ts';
-import type { ShardJournal } from './shard-journal.ts';
+import { type JobReport, jobReport, type ShardJournal } from './shard-journal.ts';
 
 export interface FoundTerminal {
   readonly kind: TerminalKind;
