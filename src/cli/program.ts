@@ -17,7 +17,6 @@ import { checkCommand } from './commands/check.ts';
 import { controlCommands } from './commands/control.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { doctorCommand } from './commands/doctor.ts';
-import { evaluateCommand } from './commands/evaluate.ts';
 import { explainCommand } from './commands/explain.ts';
 import { resourceCommands } from './commands/resources.ts';
 import { runCommand } from './commands/run.ts';
@@ -105,7 +104,7 @@ ${exitCodeTable()}`,
     );
   for (const add of [
     ...[runCommand, checkCommand, doctorCommand, topicsCommand, explainCommand],
-    ...[auditCommand, evaluateCommand, deadLettersCommand, controlCommands, schemasCommand],
+    ...[auditCommand, deadLettersCommand, controlCommands, schemasCommand],
     ...[resourceCommands, sandboxCommand],
   ])
     add(program, io);

@@ -44,7 +44,7 @@ export async function readDecision(
 }
 
 /** @returns undefined or null for a value that cannot be read */
-export function decisionMembers(
+function decisionMembers(
   value: Buffer | null,
   readFramed: Inspection['readFramed'],
 ): Promise<object | undefined> | object | null | undefined {

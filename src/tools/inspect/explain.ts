@@ -8,7 +8,7 @@ import {
   deadLetterCause,
   parseEventId,
   type ReadProgress,
-  rangesBetween,
+  rangesSince,
   readRanges,
   readUntilProven,
   type TerminalKind,
@@ -264,7 +264,7 @@ export async function search(
   };
   await readRanges(
     inspection,
-    await rangesBetween(inspection, topic, sinceMs),
+    await rangesSince(inspection, topic, sinceMs),
     async ({ records }, { partition }) => {
       searched += records.length;
       for (const { key: found, offset, timestampMs } of records) {
