@@ -5,8 +5,12 @@ import { buffer } from 'node:stream/consumers';
 import { CommandFailed, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
 import { bar, size } from '../../../packages/client/src/cli/progress.ts';
 import { printable } from '../../../packages/client/src/cli/text.ts';
-import { ServiceError, type UploadSource } from '../../../packages/client/src/index.ts';
-import type { FileResource } from './resources.ts';
+import {
+  type CreatedBatch,
+  ServiceError,
+  type UploadSource,
+} from '../../../packages/client/src/index.ts';
+import { CONTENT_TYPES } from '../../../packages/client/src/service/contract.ts';
 import { failureOf, type Session } from './session.ts';
 
 const MAX_STANDARD_INPUT_BYTES = 256_000_000;
@@ -21,21 +25,17 @@ interface Input {
 
 /**
  * Sends a file once.
- * @returns the id of the batch or import that was created for it.
+ * @returns the id of the batch that was created for it.
  * @throws CommandFailed with the fate of the file; ServiceError when nothing was created.
  */
-export async function submitFile(
-  session: Session,
-  resource: FileResource,
-  path: string,
-): Promise<string> {
-  const { client, flags, progress, signal } = session;
+export async function submitFile(session: Session, type: string, path: string): Promise<string> {
+  const { client, progress, signal } = session;
   const input = await inputOf(path, signal);
   progress.note(`${input.name}: ${size(input.bytes)}`);
-  const { id, uploadUrl } = await resource.create(client, flags.type ?? '', { signal });
-  progress.note(`${resource.kind} ${printable(id)} created`);
-  await upload(session, resource, id, uploadUrl, input);
-  return id;
+  const batch = await client.createBatch(type, { signal });
+  progress.note(`batch ${printable(batch.batchId)} created`);
+  await upload(session, batch, input);
+  return batch.batchId;
 }
 
 /**
@@ -83,9 +83,7 @@ async function* limited(
 
 async function upload(
   { client, progress, signal }: Session,
-  { kind, contentType }: FileResource,
-  id: string,
-  uploadUrl: string,
+  { batchId, uploadUrl }: CreatedBatch,
   { source, bytes }: Input,
 ): Promise<void> {
   let wasComplete = false;
@@ -94,14 +92,15 @@ async function upload(
     progress.show(() => `uploading  ${bar(done, total)}  ${size(done)} of ${size(total)}`);
   };
   try {
+    const contentType = CONTENT_TYPES.csv;
     await client.upload(uploadUrl, source, { contentType, signal, onProgress });
   } catch (error) {
     progress.clear();
     const { message, code } = failureOf(error);
     const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : wasComplete;
-    const name = `${kind} ${printable(id)}`;
+    const name = `batch ${printable(batchId)}`;
     const fate = mayHaveArrived
-      ? `It is unknown whether ${name} has its file. Check with "${kind} get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`
+      ? `It is unknown whether ${name} has its file. Check with "batch get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`
       : `${name} stays without a file and is not processed. Submit the file again.`;
     throw new CommandFailed(`${message}\n${fate}`, code);
   }

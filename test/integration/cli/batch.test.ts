@@ -131,6 +131,46 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.equal(service.sandbox.batches().length, 1);
   });
 
+  it('warns against a second submission when the state of a sent file is unavailable, and waits out an outage', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('posts.csv', CSV);
+    const args = ['batch', 'submit', file, '-t', 'post', '--wait'];
+    for (const [status, code] of [
+      [404, EXIT.failure],
+      [401, EXIT.refused],
+    ] as const) {
+      service.faults({ operation: 'get_batch', action: 'answer', status });
+      const lost = await service.run(...args);
+      assert.deepEqual([lost.code, lost.out], [code, '']);
+      assert.match(
+        lost.err,
+        new RegExp(
+          `get_batch at \\S+ answered ${status}.*\\nbatch \\S{36} has its file: do not submit it again\\.\\n$`,
+        ),
+      );
+    }
+    service.faults(
+      { operation: 'get_batch', action: 'state', state: 'PENDING' },
+      { operation: 'get_batch', action: 'answer', status: 503, times: 6 },
+    );
+    const away = await service.run(...args);
+    assert.equal(away.code, EXIT.ok, away.err);
+    assert.match(away.err, /get_batch: 503, trying again/);
+  });
+
+  it('prints what the service sends without control characters', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const type = 'a\u001b[2Jb';
+    const body = JSON.stringify({ batch_status: 'PENDING', type });
+    service.faults({ operation: 'get_batch', action: 'answer', status: 200, body });
+    const file = service.file('posts.csv', CSV);
+    const id = (await service.run('batch', 'submit', file, '-t', 'post')).out.trim();
+    const { code, out } = await service.run('batch', 'get', id);
+    assert.equal(code, EXIT.unfinished);
+    assert.match(out, /^[ -~]+\n$/);
+    assert.equal(JSON.parse(out).type, type);
+  });
+
   it('ends with 2 for a type that the service rejects, with 4 for a wrong key, with 3 for an unreachable service', async (t) => {
     const service = await bench(t, nextDirectory(), { service: { types: ['comment'] } });
     const file = service.file('posts.csv', CSV);

@@ -33,8 +33,6 @@ describe('the command line as a process', TIMEOUT, () => {
       'audit',
       'dead-letters',
       'batch',
-      'import',
-      'decision',
       'sandbox',
     ])
       assert.match(out, new RegExp(`^ {2}${command} `, 'm'));
