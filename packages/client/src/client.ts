@@ -2,7 +2,6 @@ import { checkedHeaders } from './http/extra-headers.ts';
 import { HttpPool } from './http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from './http/proxy.ts';
 import { tlsContext } from './http/tls-files.ts';
-import { NoResultsError, type ResultsOptions, type ReviewedRow, resultRows } from './results.ts';
 import {
   type BatchView,
   type CreatedBatch,
@@ -48,8 +47,8 @@ const DECISION_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'ERRO
  *   apiKey: process.env.API_KEY ?? '',
  * });
  * const batchId = await client.submitBatch('comment', { path: 'comments.csv' });
- * await client.waitForBatch(batchId);
- * for await (const row of client.results(batchId)) console.log(row.content, row.result);
+ * const { downloadUrl } = await client.waitForBatch(batchId);
+ * if (downloadUrl) await writeFile('results.csv', client.download(downloadUrl));
  */
 export class ContentReviewClient {
   readonly #context: ServiceContext;
@@ -209,25 +208,6 @@ export class ContentReviewClient {
   waitForDecision(id: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
     const isOver = ({ status }: DecisionView) => DECISION_ENDS.has(status);
     return this.#wait(options, (call) => this.getDecision(id, call), isOver);
-  }
-
-  /**
-   * Streams the rows of the result file of a batch.
-   * @throws also NoResultsError unless the batch has results; ServiceError `protocol` for an invalid or incomplete file, after
-   * its whole rows.
-   *
-   * @example
-   * for await (const { row, status, result } of client.results(batchId)) console.log(row, status, result);
-   */
-  async *results(
-    batchId: string,
-    options: ResultsOptions = {},
-  ): AsyncGenerator<ReviewedRow, void, undefined> {
-    const { downloadUrl, counts, rawStatus } = await this.getBatch(batchId, options);
-    if (downloadUrl === undefined) throw new NoResultsError(rawStatus);
-    const { success, error } = counts;
-    const rows = success === undefined || error === undefined ? undefined : success + error;
-    yield* resultRows(this.download(downloadUrl, options), rows, options);
   }
 
   /** Aborts all calls, waits included, with an AbortError, and closes the connections. Repeatable. */

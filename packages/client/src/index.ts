@@ -4,13 +4,6 @@ export { ServiceError, type ServiceFailure } from './base/service-error.ts';
 export { ContentReviewClient } from './client.ts';
 export type { ExtraHeaders } from './http/extra-headers.ts';
 export type { TlsFiles } from './http/tls-files.ts';
-export {
-  NoResultsError,
-  type RaggedRow,
-  type ResultLabel,
-  type ResultsOptions,
-  type ReviewedRow,
-} from './results.ts';
 export type {
   BatchView as Batch,
   CreatedBatch,

@@ -37,20 +37,10 @@ export function batchCommand(program: Command, io: Io): void {
   serviceOptions(
     group
       .command('results')
-      .description(
-        "Writes the service's result file to standard output, or with --json a document for each row.",
-      )
+      .description("write the service's result file to standard output")
       .argument('<id>', 'id of the batch')
-      .option('--json', 'print JSON (docs/cli.md)')
-      .addOption(
-        new Option(
-          '--result-column <name>',
-          'JSON with this column as the result, when more than one ends in " result"',
-        ).implies({ json: true }),
-      )
       .action(async (id: string, flags: ServiceFlags) => (await commands()).results(io, id, flags)),
     `batch results ${id} --wait -c service.yaml > results.csv`,
-    `batch results ${id} --json -c service.yaml | jq 'select(.status == "ERROR").row'`,
   );
 }
 

@@ -3,14 +3,14 @@ import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { CommandFailed, EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { standardOutput } from '../../../packages/client/src/cli/output.ts';
+import { size } from '../../../packages/client/src/cli/progress.ts';
 import {
   counted,
   grouped,
-  jsonText,
   printable,
   printableJson,
 } from '../../../packages/client/src/cli/text.ts';
-import type { Batch, ReviewedRow } from '../../../packages/client/src/index.ts';
+import type { Batch } from '../../../packages/client/src/index.ts';
 import { failureOf, runSession, type ServiceFlags, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
@@ -39,9 +39,10 @@ export async function get(io: Io, id: string, flags: ServiceFlags): Promise<void
   await runSession(io, flags, async (session) => show(session, await batchOf(session, id)));
 }
 
-/** `batch results`. */
+/** `batch results`: writes the service's own file to standard output. */
 export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
   await runSession(io, flags, async (session) => {
+    const { client, progress, signal } = session;
     const batch = await batchOf(session, id);
     const code = CODES[outcomeOf(batch)];
     if (batch.downloadUrl === undefined)
@@ -51,8 +52,16 @@ export async function results(io: Io, id: string, flags: ServiceFlags): Promise<
           : 'There are no results yet: --wait waits for them.',
         code,
       );
-    const errors = await writeResults(session, batch);
-    return errors > 0 ? EXIT.problems : code;
+    const write = standardOutput(io);
+    let bytes = 0;
+    for await (const chunk of client.download(batch.downloadUrl, { signal })) {
+      // A reader that stops reading must not delay an interrupt; one that is gone needs no more.
+      if (!(await abortable(write(chunk), signal))) return code;
+      bytes += chunk.length;
+      progress.show(() => `downloaded ${size(bytes)}`);
+    }
+    progress.clear();
+    return code;
   });
 }
 
@@ -121,54 +130,4 @@ async function follow(
     cancel();
     progress.clear();
   }
-}
-
-/** Rows are written together up to this size, in characters. */
-const SLICE = 64 * 1024;
-
-class ReaderGone extends Error {}
-
-/**
- * Writes the results of a batch to standard output: the service's own file, or with --json a document for each row.
- * @returns the number of rows without a decision; 0 when the reader is gone.
- */
-async function writeResults(
-  { io, client, flags, progress, signal }: Session,
-  { batchId }: Batch,
-): Promise<number> {
-  const { json = false, resultColumn } = flags;
-  const output = standardOutput(io);
-  // A reader that stops reading must not delay an interrupt.
-  const write = async (bytes: Uint8Array) => {
-    if (!(await abortable(output(bytes), signal))) throw new ReaderGone();
-  };
-  let rows = 0;
-  let errors = 0;
-  let lines = '';
-  const onMalformedRow = () => {
-    rows += 1;
-  };
-  const options = json ? { resultColumn } : { onChunk: write, onMalformedRow };
-  try {
-    for await (const row of client.results(batchId, { signal, ...options })) {
-      rows += 1;
-      if (row.status === 'ERROR') errors += 1;
-      if (json) lines += rowJson(row);
-      if (lines.length > SLICE) {
-        await write(Buffer.from(lines));
-        lines = '';
-      }
-      progress.show(() => `downloading  ${counted(rows, 'row')}`);
-    }
-    if (lines !== '') await write(Buffer.from(lines));
-  } catch (error) {
-    if (error instanceof ReaderGone) return 0;
-    throw error;
-  }
-  progress.note(`${counted(rows, 'row')}, ${errors} without a decision`);
-  return errors;
-}
-
-function rowJson({ labels: _, labelsJson, ...row }: ReviewedRow): string {
-  return `${jsonText(row, { labels: labelsJson })}\n`;
 }

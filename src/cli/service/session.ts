@@ -22,12 +22,10 @@ import { serviceOptions } from '../../config/options/service.ts';
 /** Options of the commands that call the service; each command has some of them. */
 export interface ServiceFlags {
   readonly config: string;
-  readonly json?: true;
   readonly wait?: true;
   /** In ms. */
   readonly timeout?: number;
   readonly type?: string;
-  readonly resultColumn?: string;
 }
 
 /** Run of a command that calls the service. */

@@ -40,30 +40,13 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
       csv.out,
       /^Content,Status,Sandbox result,Expected result,Labels,author\n"Buy now, ""cheap""!\r\nReally\.",SUCCESS,rejected,.*,u-7\nGood morning,/s,
     );
-    assert.match(csv.err, /2 rows, 0 without a decision\n$/);
-    const rows = (await service.run('batch', 'results', id, '--json')).out
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    assert.deepEqual(
-      rows.map(({ row, content, status, result, metadata }) => [
-        row,
-        content,
-        status,
-        result,
-        metadata,
-      ]),
-      [
-        [1, 'Buy now, "cheap"!\r\nReally.', 'SUCCESS', 'rejected', { author: 'u-7' }],
-        [2, 'Good morning', 'SUCCESS', 'approved', { author: 'u-8' }],
-      ],
-    );
+    assert.equal(csv.err, '');
     const unknown = await service.run('batch', 'get', 'nope');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /get_batch at \S+ answered 404/);
   });
 
-  it('report a file that is not whole, after what was read', async (t) => {
+  it('report a download that breaks off, after what was read', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file(
       'posts.csv',
@@ -71,15 +54,10 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     );
     const id = (await service.run('batch', 'submit', file, '-t', 'post')).out.trim();
     const whole = await service.run('batch', 'results', id, '--wait');
-    for (const [fault, message] of [
-      [{ action: 'cut', afterBytes: 20_000 }, /was cut: .*download it again/],
-      [{ action: 'short', bytes: 20_000 }, /\d+ whole rows, but the service counted 3000/],
-    ] as const) {
-      service.faults({ operation: 'download', ...fault });
-      const part = await service.run('batch', 'results', id);
-      assert.equal(part.code, EXIT.failure);
-      assert.match(part.err, message);
-      assert.ok(part.out.length < whole.out.length && whole.out.startsWith(part.out));
-    }
+    service.faults({ operation: 'download', action: 'cut', afterBytes: 20_000 });
+    const part = await service.run('batch', 'results', id);
+    assert.equal(part.code, EXIT.failure);
+    assert.match(part.err, /was cut: .*download it again/);
+    assert.ok(part.out.length < whole.out.length && whole.out.startsWith(part.out));
   });
 });

@@ -10,7 +10,6 @@ import { contractFile } from '../../../../../../test/support/contracts.ts';
 import { renamingPair } from '../../../../../../test/support/renamed-key.ts';
 import { fakeRegistry, registrySettings } from '../../../../../../test/support/stack/registry.ts';
 import { decodeOutcome } from '../../../../../consumer/src/received-records.ts';
-import { resultRows } from '../../../../src/results.ts';
 
 const { signal } = new AbortController();
 const DECISION = JSON.parse(contractFile('examples/decision.json'));
@@ -66,19 +65,6 @@ test('a decision in JSON that is read with the schema of a registry', () => {
   const read = (metadata: string) => decode(Buffer.from(decisionWith({ metadata }))).metadata;
   read(attack);
   assert.deepEqual(read(victim), value);
-});
-
-test('labels of a result file, as the client library reads them', async () => {
-  const { attack, victim, value } = renamingPair();
-  const cell = (object: string) => `"[${labelWith(object).replaceAll('"', '""')}]"`;
-  const file = async function* () {
-    yield Buffer.from('Content,Status,Acme result,Labels\n');
-    for (const one of [attack, victim]) yield Buffer.from(`x,SUCCESS,spam,${cell(one)}\n`);
-  };
-  const labels: unknown[] = [];
-  for await (const row of resultRows(file(), 2, {})) labels.push(row.labels);
-  const label = { name: 'spam', applied: true, explanation: null, ...value };
-  assert.deepEqual(labels[1], [label]);
 });
 
 test('a published decision, as the commands read it', async () => {
