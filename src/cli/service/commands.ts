@@ -60,7 +60,6 @@ export async function results(io: Io, id: string, flags: ServiceFlags): Promise<
       bytes += chunk.length;
       progress.show(() => `downloaded ${size(bytes)}`);
     }
-    progress.clear();
     return code;
   });
 }
@@ -128,6 +127,5 @@ async function follow(
     });
   } finally {
     cancel();
-    progress.clear();
   }
 }

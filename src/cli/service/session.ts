@@ -54,7 +54,6 @@ export async function runSession(
       io.finish(await work({ io, flags, client, progress, signal })),
     );
   } catch (error) {
-    progress.clear();
     throw failureOf(error);
   } finally {
     await client.close();

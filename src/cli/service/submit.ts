@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CommandFailed, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
-import { bar, size } from '../../../packages/client/src/cli/progress.ts';
+import { size } from '../../../packages/client/src/cli/progress.ts';
 import { printable } from '../../../packages/client/src/cli/text.ts';
 import {
   type CreatedBatch,
@@ -89,13 +89,12 @@ async function upload(
   let wasComplete = false;
   const onProgress = (done: number, total: number) => {
     wasComplete ||= done === total;
-    progress.show(() => `uploading  ${bar(done, total)}  ${size(done)} of ${size(total)}`);
+    progress.show(() => `uploaded ${size(done)} of ${size(total)}`);
   };
   try {
     const contentType = CONTENT_TYPES.csv;
     await client.upload(uploadUrl, source, { contentType, signal, onProgress });
   } catch (error) {
-    progress.clear();
     const { message, code } = failureOf(error);
     const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : wasComplete;
     const name = `batch ${printable(batchId)}`;
