@@ -28,7 +28,7 @@ import {
 } from './service/options.ts';
 import { Transfer } from './service/transfer.ts';
 import { transferPolicy } from './service/transfer-policy.ts';
-import { type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import { type UploadSource, uploadBodyOf } from './upload-source.ts';
 import { waitUntil } from './wait.ts';
 
 const BATCH_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
@@ -147,9 +147,9 @@ export class ContentReviewClient {
   async upload(
     uploadUrl: string,
     source: UploadSource,
-    { contentType, onProgress, ...options }: UploadOptions & { readonly contentType: string },
+    { contentType, ...options }: CallOptions & { readonly contentType: string },
   ): Promise<void> {
-    const body = await uploadBodyOf(source, onProgress);
+    const body = await uploadBodyOf(source);
     await this.#transfer.upload(uploadUrl, body, { contentType, signal: this.#signal(options) });
   }
 
@@ -167,9 +167,9 @@ export class ContentReviewClient {
   async submitBatch(
     type: string,
     source: UploadSource,
-    { onProgress, ...options }: UploadOptions = {},
+    options: CallOptions = {},
   ): Promise<string> {
-    const body = await uploadBodyOf(source, onProgress);
+    const body = await uploadBodyOf(source);
     const { batchId, uploadUrl } = await this.createBatch(type, options);
     await this.upload(uploadUrl, body, { ...options, contentType: CONTENT_TYPES.csv });
     return batchId;
@@ -181,11 +181,8 @@ export class ContentReviewClient {
    * @returns the import's id.
    * @throws as `upload`.
    */
-  async submitImport(
-    source: UploadSource,
-    { onProgress, ...options }: UploadOptions = {},
-  ): Promise<string> {
-    const body = await uploadBodyOf(source, onProgress);
+  async submitImport(source: UploadSource, options: CallOptions = {}): Promise<string> {
+    const body = await uploadBodyOf(source);
     const { importId, uploadUrl } = await this.createImport(options);
     await this.upload(uploadUrl, body, { ...options, contentType: CONTENT_TYPES.jsonl });
     return importId;

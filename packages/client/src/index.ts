@@ -10,8 +10,7 @@ export type {
   CreatedImport,
   DecisionView as Decision,
   ImportView as Import,
-  LabelView as DecisionLabel,
 } from './service/answers.ts';
 export type { BatchStatus, DecisionStatus, ImportStatus } from './service/contract.ts';
 export type { CallOptions, ContentReviewClientOptions, WaitOptions } from './service/options.ts';
-export type { StreamBody, UploadOptions, UploadSource } from './upload-source.ts';
+export type { StreamBody, UploadSource } from './upload-source.ts';

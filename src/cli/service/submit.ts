@@ -86,17 +86,11 @@ async function upload(
   { batchId, uploadUrl }: CreatedBatch,
   { source, bytes }: Input,
 ): Promise<void> {
-  let wasComplete = false;
-  const onProgress = (done: number, total: number) => {
-    wasComplete ||= done === total;
-    progress.show(() => `uploaded ${size(done)} of ${size(total)}`);
-  };
   try {
-    const contentType = CONTENT_TYPES.csv;
-    await client.upload(uploadUrl, source, { contentType, signal, onProgress });
+    await client.upload(uploadUrl, source, { contentType: CONTENT_TYPES.csv, signal });
   } catch (error) {
     const { message, code } = failureOf(error);
-    const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : wasComplete;
+    const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : true;
     const name = `batch ${printable(batchId)}`;
     const fate = mayHaveArrived
       ? `It is unknown whether ${name} has its file. Check with "batch get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`

@@ -7,9 +7,7 @@ import { avroForm, protobufForm } from '../../contracts/json-form.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
 import {
   FIRST_MESSAGE,
-  FRAME_BYTES,
   type NewSchema,
-  readFrame,
   readMessageIndexes,
   type SchemaRegistry,
   type SchemaType,
@@ -147,42 +145,6 @@ export class RegisteredFormat {
     if (this.#id === undefined)
       throw new Error(`the schema of subject ${this.subject} has not been looked up`);
     return { ...record, value: writeFrame(this.#id, this.codec.encode(String(record.value))) };
-  }
-}
-
-/** Reads terminal records back, for tools: by the schema of each, whichever version or format. */
-export class FramedReader {
-  readonly #registry: Pick<SchemaRegistry, 'byId'>;
-  readonly #codecs = new Map<number, Promise<TerminalCodec | undefined>>();
-
-  constructor(registry: Pick<SchemaRegistry, 'byId'>) {
-    this.#registry = registry;
-  }
-
-  /**
-   * @returns undefined for a value that this connector has not written
-   * @throws RegistryUnavailable, RegistryRefused, the signal's reason
-   */
-  async read(value: Buffer, signal: AbortSignal): Promise<DecodedTerminal | undefined> {
-    const { id } = readFrame(value, []);
-    if (id === undefined) return undefined;
-    const codec = this.#codecs.get(id) ?? this.#codec(id, signal);
-    this.#codecs.set(id, codec);
-    const known = await codec;
-    return orUndefined(() => known?.decode(value.subarray(FRAME_BYTES)));
-  }
-
-  async #codec(id: number, signal: AbortSignal): Promise<TerminalCodec | undefined> {
-    const found = await this.#registry.byId(id, signal);
-    return found && orUndefined(() => codecFor(found.type, found.text));
-  }
-}
-
-function orUndefined<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
   }
 }
 

@@ -21,7 +21,6 @@ import { type ChosenLetter, ReplayPositions } from './replay-positions.ts';
 /** Originals of one transaction, and bytes of their values. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
-const REPORT_EVERY_MS = 5_000;
 
 export type ReplayStatus =
   /** Published again, or with a dry run: would be. */
@@ -59,6 +58,8 @@ export interface ReplayRequest {
   readonly open: ((group: string) => ReplayProducer) | undefined;
   /** Stops after the transaction under way. */
   readonly stop?: AbortSignal | undefined;
+  /** Called with the number of records that were published, or would be, after each transaction. */
+  readonly onProgress?: (replayed: number) => void;
 }
 
 /**
@@ -100,7 +101,6 @@ class Replay {
   #chunk: Replayable[] = [];
   #bytes = 0;
   #writing: Promise<undefined> = Promise.resolve(undefined);
-  #reportedMs: number;
 
   /** @param maxBytes of a record batch of the target */
   constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
@@ -111,7 +111,6 @@ class Replay {
     this.#matches = matcherOf(request.filter);
     this.#unmatched = new Set(request.filter.sources.map(placeOf));
     this.#maxBytes = maxBytes;
-    this.#reportedMs = inspection.clock.now();
   }
 
   async run(): Promise<ReplayReport> {
@@ -211,15 +210,7 @@ class Replay {
       }
     }
     this.#counts.replayed += chunk.length;
-    this.#report();
-  }
-
-  #report(): void {
-    const { clock, notice } = this.#inspection;
-    const { open, to } = this.#request;
-    if (open === undefined || clock.now() - this.#reportedMs < REPORT_EVERY_MS) return;
-    this.#reportedMs = clock.now();
-    notice(`${this.#counts.replayed.toLocaleString('en-US')} records published to ${to} so far`);
+    this.#request.onProgress?.(this.#counts.replayed);
   }
 }
 

@@ -66,7 +66,7 @@ test('decisions, against a scripted server', async (t) => {
   const BASE_URL = server.url;
   assert.equal(
     await run(t, 'Decisions', { BASE_URL, DECISION_ID: 'd-1' }),
-    "SUCCESS remove [ 'spam' ]\n",
+    'SUCCESS remove [{"name":"spam","applied":true,"explanation":null}]\n',
   );
   assert.equal(await run(t, 'Decisions', { BASE_URL, DECISION_ID: 'd-2' }), 'no such decision\n');
 });

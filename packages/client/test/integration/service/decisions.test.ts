@@ -19,10 +19,8 @@ test('retrieving a decision gives status, metadata, result and labels (4.5)', as
     decisionId: 'd-1',
     status: 'SUCCESS',
     rawStatus: 'SUCCESS',
-    metadata: DECISION.metadata,
     metadataJson: JSON.stringify(DECISION.metadata),
     result: 'remove',
-    labels: DECISION.labels,
     labelsJson: JSON.stringify(DECISION.labels),
   });
   const [request] = server.seen;
@@ -39,13 +37,8 @@ test('metadata keeps every digit, every key and its order', async (t) => {
       .writeHead(200, { 'content-type': 'application/json' })
       .end(`{"decision_status":"SUCCESS","metadata":${metadata},"result":null,"labels":null}`),
   );
-  const { metadataJson, metadata: parsed } = await clientFor(t, server.url).client.getDecision(
-    'd-1',
-    NEVER,
-  );
+  const { metadataJson } = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
   assert.equal(metadataJson, metadata);
-  // Keys that are whole numbers come first in every JavaScript object.
-  assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
 });
 
 test('answers are required as they are, and read even if they are compressed', async (t) => {
@@ -84,9 +77,7 @@ test('no decision changes the keys of the next one', async (t) => {
   await client.getDecision('d-1', NEVER);
   const decision = await client.getDecision('d-2', NEVER);
   const label = { name: 'spam', ...value, applied: true, explanation: null };
-  assert.deepEqual(decision.metadata, value);
   assert.deepEqual(JSON.parse(decision.metadataJson), value);
-  assert.deepEqual(decision.labels, [label]);
   assert.deepEqual(JSON.parse(decision.labelsJson ?? ''), [label]);
 });
 
@@ -100,10 +91,8 @@ test('a pending, an unknown and a sparse decision are read', async (t) => {
   const { client } = clientFor(t, server.url);
   const sparse = {
     decisionId: 'd-1',
-    metadata: {},
     metadataJson: '{}',
     result: null,
-    labels: null,
     labelsJson: null,
   };
   assert.deepEqual(await client.getDecision('d-1', NEVER), {
@@ -130,7 +119,8 @@ test('labels keep unknown fields and may lack an explanation; an entry without a
     { id: 1 },
   ];
   const server = await httpServer(t, (response) => json(response, 200, { ...DECISION, labels }));
-  assert.deepEqual((await clientFor(t, server.url).client.getDecision('d-1', NEVER)).labels, [
+  const { labelsJson } = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
+  assert.deepEqual(JSON.parse(labelsJson ?? ''), [
     { name: 'a', applied: false, explanation: null, score: 0.3 },
     { name: 'b', applied: true, explanation: null },
     { name: 'c', applied: true, explanation: null },
