@@ -168,7 +168,7 @@ const SKIPPED = {
   too_large_for_target: 'larger than max.message.bytes of the target',
 } as const satisfies Readonly<Record<Exclude<ReplayStatus, 'replayed'>, string>>;
 
-function replayText({ dryRun, to, counts, unmatched, interrupted }: ReplayReport): string {
+function replayText({ dryRun, to, counts, interrupted }: ReplayReport): string {
   const skipped = (Object.keys(SKIPPED) as (keyof typeof SKIPPED)[])
     .filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${SKIPPED[status]}`);
@@ -178,7 +178,6 @@ function replayText({ dryRun, to, counts, unmatched, interrupted }: ReplayReport
       ? `Dry run: ${records} would go to ${to}.`
       : `${interrupted ? 'Interrupted: ' : ''}${records} published to ${to}.`,
     skipped.length === 0 ? '' : `Skipped: ${skipped.join(', ')}.`,
-    unmatched.length === 0 || interrupted ? '' : `Without a dead letter: ${unmatched.join(', ')}.`,
     dryRun && counts.replayed > 0 ? 'Add --yes to replay; dead-letters list shows them.' : '',
     interrupted ? 'Run it again to continue.' : '',
   ];

@@ -8,7 +8,7 @@ import {
 } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
-import { printable } from '../../../packages/client/src/cli/text.ts';
+import { sentence } from '../../../packages/client/src/cli/text.ts';
 import {
   type ContentReviewClient,
   ServiceError,
@@ -91,13 +91,11 @@ const CODES: Readonly<Record<ServiceFailure, ExitCode>> = {
   protocol: EXIT.failure,
 };
 
-const MAX_MESSAGE = 1_000;
-
 /** Returns an expected failure in words, with its exit code. @throws any other error */
 export function failureOf(error: unknown): CommandFailed {
   if (error instanceof CommandFailed) return error;
   if (error instanceof ServiceError)
-    return new CommandFailed(printable(error.message, MAX_MESSAGE), CODES[error.failure]);
+    return new CommandFailed(sentence(error.message), CODES[error.failure]);
   if (!(error instanceof Error && 'syscall' in error)) throw error;
   return new CommandFailed(systemReason(error), EXIT.failure);
 }

@@ -8,7 +8,7 @@ import {
 import { detached } from '../../core/detached.ts';
 import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../core/outcome/dead-letter.ts';
 import { type Transaction, TransactionError } from '../../core/ports/kafka.ts';
-import { type OutgoingRecord, placeOf, type SourceRecord } from '../../core/record.ts';
+import type { OutgoingRecord, SourceRecord } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import {
   type DeadLetterEntry,
@@ -35,8 +35,6 @@ export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
-  /** Source records of the filter that have no dead letter of its reasons and time. */
-  readonly unmatched: readonly string[];
   /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
 }
@@ -90,7 +88,6 @@ class Replay {
   readonly #positions: ReplayPositions;
   readonly #matches: (entry: DeadLetterEntry) => boolean;
   readonly #maxBytes: number;
-  readonly #unmatched: Set<string>;
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
@@ -109,7 +106,6 @@ class Replay {
     this.#stop = request.stop ?? new AbortController().signal;
     this.#positions = new ReplayPositions(inspection);
     this.#matches = matcherOf(request.filter);
-    this.#unmatched = new Set(request.filter.sources.map(placeOf));
     this.#maxBytes = maxBytes;
   }
 
@@ -136,7 +132,6 @@ class Replay {
       dryRun: open === undefined,
       to,
       counts: this.#counts,
-      unmatched: [...this.#unmatched],
       interrupted: stop.aborted,
     };
   }
@@ -170,7 +165,6 @@ class Replay {
       if (isOpen) this.#positions.leave(entry);
       return undefined;
     }
-    this.#unmatched.delete(placeOf(entry));
     if (!isOpen)
       return this.#skip(entry, entry.valueBytes === null ? 'no_value' : 'replayed_before', isOpen);
     const original = originalOf(record);

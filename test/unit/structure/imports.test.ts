@@ -22,7 +22,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'client/http': ['client/base', 'undici', 'node:*'],
   'client/service': ['client/base', 'client/http', 'valibot', 'node:*'],
   'client/results': ['client/base', 'client/service', 'node:*'],
-  client: ['client/base', 'client/http', 'client/service', 'client/results', 'node:*'],
+  client: ['client/base', 'client/http', 'client/service', 'node:*'],
   'client/cli': ['client/base', 'node:*'],
   sandbox: [
     ...['client/base', 'client/service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml'],

@@ -118,8 +118,3 @@ export function readResultHeader(
 export function unreadable(message: string): ServiceError {
   return new ServiceError('protocol', message, { operation: 'download' });
 }
-
-/** Returns SUCCESS or ERROR, spelled in any case; undefined for any other text. */
-export function knownStatus(text: string): string | undefined {
-  return /^\s*(SUCCESS|ERROR)\s*$/i.exec(text)?.[1]?.toUpperCase();
-}

@@ -124,8 +124,15 @@ export const DEFAULT_SETTINGS: ClientSettings = {
   importPath: DEFAULT_IMPORT_PATH,
 };
 
-/** Allowed addresses, and the way to them (docs/service-security.md). */
-export interface NetworkOptions {
+/** Options of a {@link ContentReviewClient}. Durations are in milliseconds. */
+export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings, 'retry'>> {
+  /** https address of the service, without `/v1`. http is accepted for this machine and hosts of `allowHttp`. */
+  readonly baseUrl: string;
+  /** API key, or a function that returns it; called for every request, so that a rotated key takes effect. */
+  readonly apiKey: string | (() => string | Promise<string>);
+  /** Retries of transient failures. Default: 5 retries, at most 60 s after the first failure. */
+  readonly retry?: Partial<RetrySettings>;
+  // Allowed addresses, and the way to them (docs/service-security.md).
   /** Hosts that may be reached by http, baseUrl's included; this machine always may. */
   readonly allowHttp?: readonly string[];
   /**
@@ -142,18 +149,6 @@ export interface NetworkOptions {
   readonly tls?: TlsFiles;
   /** Name lookup, for tests. */
   readonly lookup?: LookupAll;
-}
-
-/** Options of a {@link ContentReviewClient}. Durations are in milliseconds. */
-export interface ContentReviewClientOptions
-  extends Partial<Omit<ClientSettings, 'retry'>>,
-    NetworkOptions {
-  /** https address of the service, without `/v1`. http is accepted for this machine and hosts of `allowHttp`. */
-  readonly baseUrl: string;
-  /** API key, or a function that returns it; called for every request, so that a rotated key takes effect. */
-  readonly apiKey: string | (() => string | Promise<string>);
-  /** Retries of transient failures. Default: 5 retries, at most 60 s after the first failure. */
-  readonly retry?: Partial<RetrySettings>;
   readonly observer?: ServiceObserver;
   /** Time and chance, for tests. */
   readonly clock?: Clock;
