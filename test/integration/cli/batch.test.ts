@@ -159,7 +159,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
 
   it('prints what the service sends without control characters', async (t) => {
     const service = await bench(t, nextDirectory());
-    const type = 'a\u001b[2Jb';
+    const type = 'a\u009b2Jb\u202e';
     const body = JSON.stringify({ batch_status: 'PENDING', type });
     service.faults({ operation: 'get_batch', action: 'answer', status: 200, body });
     const file = service.file('posts.csv', CSV);
