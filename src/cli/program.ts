@@ -52,6 +52,7 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
   };
   const io: Io = {
     outIsTerminal: false,
+    errColumns: () => undefined,
     data: async () => false,
     ...outlet,
     out: (text) => write('standard output', outlet.out(text)),

@@ -66,7 +66,7 @@ export async function runTool<T extends object>(
     config,
     { pipeline, notice },
     async (tools) => [tools.pipeline.name, await work(tools, progress)] as const,
-  );
+  ).finally(() => progress.clear());
   const json = JSON.stringify({ pipeline: name, ...answer });
   printAnswer(io, flags.json, json, text(answer, Date.now()));
   io.finish(codeOf(answer));

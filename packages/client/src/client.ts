@@ -21,6 +21,7 @@ import {
   type ContentReviewClientOptions,
   checkedBaseUrl,
   contextOf,
+  type DownloadOptions,
   IMPORT_ID_PLACEHOLDER,
   problemWithImportPath,
   type ServiceContext,
@@ -154,8 +155,8 @@ export class ContentReviewClient {
   }
 
   /** Streams the file at a presigned address, decompressed. See Transfer.download. */
-  download(downloadUrl: string, options?: CallOptions): AsyncGenerator<Buffer, void, void> {
-    return this.#transfer.download(downloadUrl, { signal: this.#signal(options) });
+  download(downloadUrl: string, options: DownloadOptions = {}): AsyncGenerator<Buffer, void, void> {
+    return this.#transfer.download(downloadUrl, { ...options, signal: this.#signal(options) });
   }
 
   /**

@@ -12,5 +12,10 @@ export type {
   ImportView as Import,
 } from './service/answers.ts';
 export type { BatchStatus, DecisionStatus, ImportStatus } from './service/contract.ts';
-export type { CallOptions, ContentReviewClientOptions, WaitOptions } from './service/options.ts';
+export type {
+  CallOptions,
+  ContentReviewClientOptions,
+  DownloadOptions,
+  WaitOptions,
+} from './service/options.ts';
 export type { StreamBody, UploadSource } from './upload-source.ts';

@@ -1,11 +1,11 @@
 import { Argument, type Command } from 'commander';
 import { CommandFailed, EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { bar } from '../../../packages/client/src/cli/progress.ts';
 import {
   ago,
   counted,
   facts,
-  grouped,
   instant,
   printable,
   sentence,
@@ -95,10 +95,7 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
     flags,
     (tools, progress) =>
       search(tools, { key, sinceMs, limit }, ({ done, total, matching }) =>
-        progress.show(
-          () =>
-            `${grouped(done)} of ${counted(total, 'offset')} read, ${counted(matching, 'match', 'matches')}`,
-        ),
+        progress.show(() => `${bar(done, total)}  ${counted(matching, 'match', 'matches')}`),
       ),
     searchText,
     ({ records }) => codeOf(records),

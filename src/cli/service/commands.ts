@@ -3,8 +3,9 @@ import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { CommandFailed, EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { standardOutput } from '../../../packages/client/src/cli/output.ts';
-import { size } from '../../../packages/client/src/cli/progress.ts';
+import { bar, size } from '../../../packages/client/src/cli/progress.ts';
 import {
+  ago,
   counted,
   grouped,
   printable,
@@ -42,7 +43,6 @@ export async function get(io: Io, id: string, flags: ServiceFlags): Promise<void
 /** `batch results`: writes the service's own file to standard output. */
 export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
   await runSession(io, flags, async (session) => {
-    const { client, progress, signal } = session;
     const batch = await batchOf(session, id);
     const code = CODES[outcomeOf(batch)];
     if (batch.downloadUrl === undefined)
@@ -52,16 +52,30 @@ export async function results(io: Io, id: string, flags: ServiceFlags): Promise<
           : 'There are no results yet: --wait waits for them.',
         code,
       );
-    const write = standardOutput(io);
-    let bytes = 0;
-    for await (const chunk of client.download(batch.downloadUrl, { signal })) {
-      // A reader that stops reading must not delay an interrupt; one that is gone needs no more.
-      if (!(await abortable(write(chunk), signal))) return code;
-      bytes += chunk.length;
-      progress.show(() => `downloaded ${size(bytes)}`);
-    }
+    await writeFile(session, batch.downloadUrl);
     return code;
   });
+}
+
+/** Writes a file of the service to standard output. */
+export async function writeFile(
+  { io, client, progress, signal }: Session,
+  downloadUrl: string,
+): Promise<void> {
+  const write = standardOutput(io);
+  let bytes = 0;
+  let total: number | undefined;
+  const onLength = (length: number) => {
+    total = length;
+  };
+  for await (const chunk of client.download(downloadUrl, { signal, onLength })) {
+    // A reader that stops reading must not delay an interrupt; one that is gone needs no more.
+    if (!(await abortable(write(chunk), signal))) return;
+    bytes += chunk.length;
+    const share = total === undefined ? '' : `${bar(bytes, total)}  `;
+    // A terminal shows the file itself.
+    if (!io.outIsTerminal) progress.show(() => `downloading  ${share}${size(bytes)}`);
+  }
 }
 
 /** Returns the present state; with --wait the final one. */
@@ -96,17 +110,23 @@ function show({ io }: Session, batch: Batch): ExitCode {
 
 /** Soon enough for a small batch. */
 const FIRST_DELAY_MS = 250;
+/** Interval of the displayed time; polls are farther apart. */
+const TICK_MS = 1_000;
 
 /**
  * Waits until a batch is finished.
  * @throws CommandFailed after --timeout and at a signal; ServiceError.
  */
-async function follow(
+export async function follow(
   { client, flags: { timeout = Infinity }, progress, signal }: Session,
   id: string,
 ): Promise<Batch> {
   const name = `batch ${printable(id)}`;
+  const startMs = performance.now();
   let state = 'no response yet';
+  const showState = () =>
+    progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
+  const tick = setInterval(showState, TICK_MS);
   const limit = new AbortController();
   const cancel = systemClock.after(timeout, () =>
     limit.abort(
@@ -122,10 +142,12 @@ async function follow(
         const decided =
           pending === undefined ? '' : `, ${grouped(total - pending)} of ${counted(total, 'row')}`;
         state = printable(rawStatus) + unknown + decided;
-        progress.show(() => `${name}: ${state}`);
+        showState();
       },
     });
   } finally {
     cancel();
+    clearInterval(tick);
+    progress.clear();
   }
 }

@@ -56,6 +56,7 @@ export async function runSession(
   } catch (error) {
     throw failureOf(error);
   } finally {
+    progress.clear();
     await client.close();
   }
 }

@@ -1,15 +1,11 @@
-import { constants } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CommandFailed, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
-import { size } from '../../../packages/client/src/cli/progress.ts';
+import { bar, size } from '../../../packages/client/src/cli/progress.ts';
 import { printable } from '../../../packages/client/src/cli/text.ts';
-import {
-  type CreatedBatch,
-  ServiceError,
-  type UploadSource,
-} from '../../../packages/client/src/index.ts';
+import { type CreatedBatch, ServiceError } from '../../../packages/client/src/index.ts';
 import { CONTENT_TYPES } from '../../../packages/client/src/service/contract.ts';
 import { failureOf, type Session } from './session.ts';
 
@@ -19,8 +15,8 @@ const MAX_STANDARD_INPUT_BYTES = 256_000_000;
 interface Input {
   /** Name in messages. */
   readonly name: string;
-  readonly source: UploadSource;
   readonly bytes: number;
+  readonly open: () => AsyncIterable<Uint8Array>;
 }
 
 /**
@@ -48,13 +44,14 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   let input: Input;
   try {
     if (path === '-') {
-      const source = await buffer(limited(addAbortSignal(signal, process.stdin), refused));
-      input = { name, source, bytes: source.length };
+      const content = await buffer(limited(addAbortSignal(signal, process.stdin), refused));
+      // A stream of pieces, so that progress is reported.
+      input = { name, bytes: content.length, open: () => new Blob([content]).stream() };
     } else {
       await access(path, constants.R_OK);
       const stats = await stat(path);
       if (!stats.isFile()) throw refused('is no regular file');
-      input = { name, source: { path }, bytes: stats.size };
+      input = { name, bytes: stats.size, open: () => createReadStream(path) };
     }
   } catch (error) {
     signal.throwIfAborted();
@@ -84,13 +81,25 @@ async function* limited(
 async function upload(
   { client, progress, signal }: Session,
   { batchId, uploadUrl }: CreatedBatch,
-  { source, bytes }: Input,
+  { open, bytes }: Input,
 ): Promise<void> {
+  let wasComplete = false;
+  async function* reported(): AsyncGenerator<Uint8Array> {
+    let sent = 0;
+    for await (const chunk of open()) {
+      sent += chunk.length;
+      // From here on the whole file may arrive.
+      wasComplete ||= sent === bytes;
+      progress.show(() => `uploading  ${bar(sent, bytes)}  ${size(sent)} of ${size(bytes)}`);
+      yield chunk;
+    }
+  }
   try {
+    const source = { length: bytes, open: reported };
     await client.upload(uploadUrl, source, { contentType: CONTENT_TYPES.csv, signal });
   } catch (error) {
     const { message, code } = failureOf(error);
-    const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : true;
+    const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : wasComplete;
     const name = `batch ${printable(batchId)}`;
     const fate = mayHaveArrived
       ? `It is unknown whether ${name} has its file. Check with "batch get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`

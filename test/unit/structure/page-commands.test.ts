@@ -40,7 +40,7 @@ function usageError(args: readonly string[]): string | undefined {
   const write = (text: string) => {
     message += text;
   };
-  const outlet = { env: {}, outIsTerminal: false };
+  const outlet = { env: {}, program: '', outIsTerminal: false, errColumns: () => undefined };
   const program = createProgram({
     ...outlet,
     out: write,

@@ -21,11 +21,14 @@ export function helpText(
 }
 
 const STDOUT = 1;
+const STDERR = 2;
 
 /** Surroundings of a command, replaced in tests. */
 export interface Io {
   readonly env: NodeJS.ProcessEnv;
   readonly outIsTerminal: boolean;
+  /** Columns of the terminal at standard error; undefined without a terminal, or without one that moves its cursor. */
+  errColumns(): number | undefined;
   out(text: string): void;
   err(text: string): void;
   /** Writes to standard output at its reader's speed. @returns false when the reader is gone. */
@@ -49,6 +52,8 @@ export const processOutlet: Outlet = {
   err: async (text) => void (await writeTo(process.stderr, text)),
   data: (bytes) => writeTo(process.stdout, bytes),
   outIsTerminal: isatty(STDOUT),
+  errColumns: () =>
+    isatty(STDERR) && process.env.TERM !== 'dumb' ? process.stderr.columns || 80 : undefined,
 };
 
 const ignored = () => {};

@@ -1,33 +1,59 @@
 import type { Io } from './io.ts';
 import { printable } from './text.ts';
 
-/** Interval of the lines of progress; a shorter command has none. */
+/** Interval of the line at a terminal. */
+const REDRAW_MS = 100;
+/** Interval of lines elsewhere; a shorter command has none. */
 const LINE_MS = 10_000;
+const BAR_CELLS = 24;
 const MAX_LINE = 400;
+const TO_LINE_START = '\r\u001b[K';
 
-/** Notes of a command, and now and then a line of its progress, on standard error. */
+/** CommandProgress of a command on standard error: one line that is overwritten at a terminal, now and then a line elsewhere. */
 export class CommandProgress {
-  readonly #io: Pick<Io, 'err'>;
+  readonly #io: Io;
   readonly #nowMs: () => number;
   #shownMs: number;
+  #isDrawn = false;
 
   /** @param nowMs monotonic clock. */
-  constructor(io: Pick<Io, 'err'>, nowMs: () => number = () => performance.now()) {
+  constructor(io: Io, nowMs: () => number = () => performance.now()) {
     this.#io = io;
     this.#nowMs = nowMs;
     this.#shownMs = nowMs();
   }
 
-  /** Prints the current state, at most once in the interval. */
+  /** Shows the current state, at most once in the interval. */
   show(text: () => string): void {
-    if (this.#nowMs() - this.#shownMs >= LINE_MS) this.note(printable(text(), MAX_LINE));
+    const columns = this.#io.errColumns();
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#shownMs < (columns === undefined ? LINE_MS : REDRAW_MS)) return;
+    this.#shownMs = nowMs;
+    const line = printable(text(), columns === undefined ? MAX_LINE : Math.max(1, columns - 2));
+    this.#io.err(columns === undefined ? `${line}\n` : `${TO_LINE_START}${line}`);
+    this.#isDrawn = columns !== undefined;
   }
 
-  /** Prints lines at once. */
+  /** Prints lines that stay. */
   note(text: string): void {
+    this.clear();
     this.#io.err(`${text}\n`);
     this.#shownMs = this.#nowMs();
   }
+
+  /** Removes the line at a terminal. */
+  clear(): void {
+    if (this.#isDrawn) this.#io.err(TO_LINE_START);
+    this.#isDrawn = false;
+  }
+}
+
+/** Returns a bar: `[######------]  50 %`. */
+export function bar(done: number, total: number): string {
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const filled = Math.floor(share * BAR_CELLS);
+  const percent = String(Math.floor(share * 100)).padStart(3);
+  return `[${'#'.repeat(filled).padEnd(BAR_CELLS, '-')}] ${percent} %`;
 }
 
 /** Returns a size in decimal units: `84.0 MB`. */

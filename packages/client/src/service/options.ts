@@ -161,6 +161,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of downloads. */
+export interface DownloadOptions extends CallOptions {
+  /** Called with the number of bytes to come, unless the storage does not state it, or sends the file compressed. */
+  readonly onLength?: ((bytes: number) => void) | undefined;
+}
+
 /** Options of the waits. */
 export interface WaitOptions<View> extends CallOptions {
   /** Longest delay before the second request, in ms; grows by half with each request. Default 1 s. */

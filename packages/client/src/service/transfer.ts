@@ -24,7 +24,7 @@ import {
   serviceError,
   storageProblem,
 } from './error-classification.ts';
-import type { ServiceContext } from './options.ts';
+import type { DownloadOptions, ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, type ServiceRequest, withRetry } from './request.ts';
 import type { TransferPolicy } from './transfer-policy.ts';
 
@@ -155,7 +155,7 @@ export class Transfer {
    */
   async *download(
     downloadUrl: string,
-    { signal }: TransferCall,
+    { signal, onLength }: TransferCall & Pick<DownloadOptions, 'onLength'>,
   ): AsyncGenerator<Buffer, void, void> {
     const request: TransferRequest = {
       operation: 'download',
@@ -168,6 +168,9 @@ export class Transfer {
     const { answer, address } = await withRetry(this.#context, 'download', signal, (resends) =>
       this.#send(request, resends, signal),
     );
+    const length = answer.header('content-length');
+    if (length !== undefined && answer.header('content-encoding') === undefined)
+      onLength?.(Number(length));
     try {
       yield* this.#plain(answer);
     } catch (error) {

@@ -3,10 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ContentReviewClient, ServiceError, type UploadSource } from '../../../src/index.ts';
 import { deadAddress, httpServer, json, KEY } from '../service/servers.ts';
-import { scripted } from './scripted.ts';
+import { all, scripted } from './scripted.ts';
 
 test('an import is created, uploaded from a file, and waited for until it is complete', async (t) => {
   const states = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'ON_FIRE', 'COMPLETE'];
@@ -136,6 +137,22 @@ test('nothing is created for an unusable source, and no message quotes it', asyn
   await assert.rejects(client.submitBatch('post', { path: '/none/such' }), { code: 'ENOENT' });
   await assert.rejects(client.submitImport({ path: tmpdir() }), TypeError);
   assert.equal(server.seen.length, 0);
+});
+
+test('the length of a download is reported unless it is compressed or unknown', async (t) => {
+  const { client, server } = await scripted(t, (response, { path }) => {
+    const body = path === '/gzip' ? gzipSync('abc') : Buffer.from('abc');
+    const encoding = path === '/gzip' ? { 'content-encoding': 'gzip' } : {};
+    response.writeHead(200, path === '/none' ? {} : { ...encoding, 'content-length': body.length });
+    response.write(body);
+    response.end();
+  });
+  for (const [name, expected] of Object.entries({ plain: [3], gzip: [], none: [] })) {
+    const lengths: number[] = [];
+    const onLength = (bytes: number) => lengths.push(bytes);
+    const chunks = await all(client.download(`${server.url}/${name}`, { onLength }));
+    assert.deepEqual([String(Buffer.concat(chunks)), lengths], ['abc', expected], name);
+  }
 });
 
 test('closing the client ends waits for the next poll and for a retry at once', {

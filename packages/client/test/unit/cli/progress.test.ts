@@ -1,18 +1,50 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
+import type { Io } from '../../../src/cli/io.ts';
 import { CommandProgress } from '../../../src/cli/progress.ts';
 
-it('progress is a line every ten seconds, and nothing for a short command', () => {
+/** An outlet that records its output, on the test's own clock. */
+function stage(columns: number | undefined) {
   const said: string[] = [];
-  let nowMs = 0;
-  const progress = new CommandProgress({ err: (text) => void said.push(text) }, () => nowMs);
-  for (let second = 0; second <= 60; second++) {
-    nowMs = second * 1_000;
-    progress.show(() => `after ${second} s\u001b[2J`);
-    if (second === 5) progress.note('checked');
-  }
-  assert.deepEqual(said, [
-    'checked\n',
-    ...[15, 25, 35, 45, 55].map((second) => `after ${second} s\\u001b[2J\n`),
-  ]);
+  const clock = { ms: 0 };
+  const io: Io = {
+    env: {},
+    outIsTerminal: false,
+    errColumns: () => columns,
+    out: () => {},
+    err: (text) => void said.push(text),
+    data: async () => true,
+    finish: () => {},
+  };
+  return { said, clock, io, progress: new CommandProgress(io, () => clock.ms) };
+}
+
+describe('progress', () => {
+  it('at a terminal is one line that is overwritten and never longer than the terminal is wide', () => {
+    const { said, clock, progress } = stage(20);
+    for (const text of ['too soon', 'too soon', `${'x'.repeat(30)}\u001b[2J`]) {
+      progress.show(() => text);
+      clock.ms += 60;
+    }
+    progress.note('done');
+    progress.clear();
+    assert.deepEqual(said, [`\r\u001b[K${'x'.repeat(18)}…`, '\r\u001b[K', 'done\n']);
+  });
+
+  it('elsewhere is a line every ten seconds, and nothing for a short command', () => {
+    const { said, clock, progress } = stage(undefined);
+    for (let second = 0; second <= 60; second++) {
+      clock.ms = second * 1_000;
+      progress.show(() => `after ${second} s`);
+      if (second === 5) progress.note('checked');
+    }
+    assert.deepEqual(said, [
+      'checked\n',
+      'after 15 s\n',
+      'after 25 s\n',
+      'after 35 s\n',
+      'after 45 s\n',
+      'after 55 s\n',
+    ]);
+  });
 });
