@@ -18,6 +18,7 @@ import { checkCommand } from './commands/check.ts';
 import { controlCommands } from './commands/control.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { evaluateCommand } from './commands/evaluate.ts';
 import { explainCommand } from './commands/explain.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
@@ -104,7 +105,7 @@ ${exitCodeTable()}`,
     );
   for (const add of [
     ...[runCommand, checkCommand, doctorCommand, topicsCommand, explainCommand],
-    ...[auditCommand, deadLettersCommand, controlCommands, schemasCommand],
+    ...[auditCommand, evaluateCommand, deadLettersCommand, controlCommands, schemasCommand],
     ...[batchCommand, sandboxCommand],
   ])
     add(program, io);

@@ -40,7 +40,8 @@ export function readDecision(value: Buffer | null): ShownDecision | null {
 const shown = (value: unknown) =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 
-function jsonMembers(value: Buffer | null): object | undefined {
+/** @returns undefined for a value that is not a JSON object, such as one with a schema id */
+export function jsonMembers(value: Buffer | null): object | undefined {
   try {
     const members: unknown = parseJson(String(value));
     if (typeof members !== 'object' || members === null) return undefined;

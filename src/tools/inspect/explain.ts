@@ -8,7 +8,7 @@ import {
   deadLetterCause,
   parseEventId,
   type ReadProgress,
-  rangesSince,
+  rangesBetween,
   readRanges,
   readUntilProven,
   type TerminalKind,
@@ -259,7 +259,7 @@ export async function search(
   };
   await readRanges(
     inspection,
-    await rangesSince(inspection, topic, sinceMs),
+    await rangesBetween(inspection, topic, sinceMs),
     async ({ records }, { partition }) => {
       searched += records.length;
       for (const { key: found, offset, timestampMs } of records) {

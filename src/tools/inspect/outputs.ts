@@ -88,20 +88,22 @@ export async function outputRanges(
   return ranges;
 }
 
-/** Committed records of a topic from `sinceMs` to its end. */
-export async function rangesSince(
+/** Committed records of a topic from `sinceMs` up to, not including, `untilMs`; undefined: the end. */
+export async function rangesBetween(
   { scan }: Inspection,
   topic: string,
   sinceMs: number,
+  untilMs?: number,
 ): Promise<RangeOfTopic[]> {
   const bounds = await scan.bounds(topic);
   const first = await scan.firstAt(topic, sinceMs);
+  const last = untilMs === undefined ? undefined : await scan.firstAt(topic, untilMs);
   return [...bounds]
     .map(([partition, { start, stable }]) => ({
       topic,
       partition,
       from: Math.max(first.get(partition) ?? start, start),
-      until: stable,
+      until: Math.min(last?.get(partition) ?? stable, stable),
     }))
     .filter(({ from, until }) => from < until);
 }
@@ -118,11 +120,14 @@ export async function scanTerminals(
   inspection: Inspection,
   ranges: readonly OutputRange[],
   onTerminal: OnTerminal,
+  onProgress: (state: ReadProgress) => void = () => {},
+  onUnreadable: (offsets: number) => void = () => {},
 ): Promise<number> {
   const { pipeline } = inspection;
   const enough = new AbortController();
   let offsets = 0;
-  const onPiece = async ({ records }: RecordPiece, { kind, topic }: OutputRange) => {
+  const onPiece = async ({ records, unreadable }: RecordPiece, { kind, topic }: OutputRange) => {
+    if (unreadable !== undefined) onUnreadable(unreadable.to - unreadable.from);
     for (const record of records) {
       const eventId = headerText(record, 'eventId');
       const at = parseEventId(eventId, pipeline.topics.source);
@@ -134,8 +139,9 @@ export async function scanTerminals(
     }
   };
   try {
-    const progressed = ({ done }: ReadProgress) => {
-      offsets = done;
+    const progressed = (state: ReadProgress) => {
+      offsets = state.done;
+      onProgress(state);
     };
     await readRanges(inspection, ranges, onPiece, progressed, enough.signal);
   } catch (error) {

@@ -33,14 +33,15 @@ export type TableCell = string | number | null;
 
 const GAP = '   ';
 
-/** Returns the lines of a table, with columns of counts aligned to the right. */
+/** Returns the lines of a table, with columns of counts and percentages aligned to the right. */
 export function table(heads: readonly string[], rows: readonly (readonly TableCell[])[]): string {
   const lines = [heads, ...rows.map((row) => row.map(cellText))];
   const columns = heads.map((_, column) => {
     const texts = lines.map((line) => line[column] ?? '');
     return {
       width: Math.max(...texts.map(({ length }) => length)),
-      isNumeric: rows.length > 0 && texts.slice(1).every((text) => /^([\d,]*|-)$/.test(text)),
+      isNumeric:
+        rows.length > 0 && texts.slice(1).every((text) => /^([\d,]*|[\d.]+ %|-)$/.test(text)),
     };
   });
   const lineOf = (texts: readonly string[]) =>
@@ -91,6 +92,9 @@ export function instant(ms: number): string {
 
 /** Returns a number with separators: `2,000`. */
 export const grouped = (count: number): string => count.toLocaleString('en-US');
+
+/** Returns a share as a percentage: `66.7 %`. */
+export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** Returns a number with its noun: `1 row`, `2,000 rows`. */
 export function counted(count: number, one: string, many = `${one}s`): string {

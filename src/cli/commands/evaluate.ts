@@ -1,0 +1,136 @@
+import { Argument, type Command } from 'commander';
+import { CommandFailed, EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { bar } from '../../../packages/client/src/cli/progress.ts';
+import {
+  counted,
+  grouped,
+  instant,
+  percent,
+  printable,
+  type TableCell,
+  table,
+} from '../../../packages/client/src/cli/text.ts';
+import type {
+  ClassName,
+  EvaluationCounts,
+  EvaluationReport,
+} from '../../tools/inspect/evaluate.ts';
+import { configOption, pointInTime, runTool, type ToolFlags } from '../tool-options.ts';
+
+const WEEK_MS = 7 * 86_400_000;
+/** Rows of a table. */
+const MAX_ROWS = 40;
+const MAX_NAME = 30;
+
+interface EvaluateFlags extends ToolFlags {
+  readonly from?: number;
+  readonly to?: number;
+  readonly type?: string;
+  readonly label?: string;
+}
+
+export function evaluateCommand(program: Command, io: Io): void {
+  configOption(program.command('evaluate'))
+    .summary('measure how often decisions agree with expected results')
+    .description(
+      'Compares the results of published decisions with the expected results of their events: precision, recall and F1 of each result, and the confusion matrix.',
+    )
+    .addArgument(
+      new Argument('[pipeline]', 'pipeline; required when the configuration has several'),
+    )
+    .option(
+      '--from <time>',
+      'first time of publication: ISO 8601, or an age (15m, 2h, 7d; default: 7d)',
+      pointInTime,
+    )
+    .option('--to <time>', 'end of the time (default: the end of the topic)', pointInTime)
+    .option('--type <type>', 'only decisions of this content type')
+    .option('--label <name>', 'only decisions to which this label applies')
+    .option('--json', 'print a JSON document (docs/tools.md)')
+    .addHelpText(
+      'after',
+      helpText(
+        [
+          'evaluate -c connector.yaml',
+          'evaluate posts --from 30d --type comment -c connector.yaml',
+        ],
+        'docs/trust-and-safety.md explains the figures.',
+        'ok',
+        'problems',
+      ),
+    )
+    .action(async (pipeline: string | undefined, flags: EvaluateFlags) => {
+      const { from: fromMs = Date.now() - WEEK_MS, to: toMs, type, label } = flags;
+      if (toMs !== undefined && toMs <= fromMs)
+        throw new CommandFailed(
+          `the time from ${instant(fromMs)} to ${instant(toMs)} is empty: change --from or --to`,
+        );
+      const { evaluate } = await import('../../tools/inspect/evaluate.ts');
+      await runTool(
+        io,
+        pipeline === undefined ? flags : { ...flags, pipeline },
+        (tools, progress) =>
+          evaluate(tools, { fromMs, toMs, type, label }, ({ done, total }) =>
+            progress.show(() => bar(done, total)),
+          ),
+        evaluationText,
+        ({ unreadable }) => (unreadable > 0 ? EXIT.problems : EXIT.ok),
+      );
+    });
+}
+
+const percentCell = (share: number | null): TableCell => (share === null ? null : percent(share));
+const nameCell = (name: ClassName): string =>
+  name === null ? '(others)' : printable(name, MAX_NAME);
+
+/** Returns the answer for people. */
+export function evaluationText(report: EvaluationReport): string {
+  if (report.evaluated === 0) return lastLines(report);
+  return [
+    cutTable(
+      'RESULT SUPPORT DECIDED PRECISION RECALL F1'.split(' '),
+      report.classes.map(({ name, support, decided, precision, recall, f1 }) => [
+        nameCell(name),
+        ...[support, decided],
+        ...[precision, recall, f1].map(percentCell),
+      ]),
+    ),
+    cutTable(
+      'EXPECTED DECIDED COUNT'.split(' '),
+      report.matrix.map(({ expected, result, count }) => [
+        nameCell(expected),
+        nameCell(result),
+        count,
+      ]),
+    ),
+    lastLines(report),
+  ].join('\n');
+}
+
+function cutTable(heads: readonly string[], rows: readonly (readonly TableCell[])[]): string {
+  const rest = rows.length - MAX_ROWS;
+  const more = rest > 0 ? `… ${counted(rest, 'row')} more (--json lists all)\n` : '';
+  return table(heads, rows.slice(0, MAX_ROWS)) + more;
+}
+
+const APART: readonly (readonly [keyof EvaluationCounts, string])[] = [
+  ['withoutExpected', 'without an expected result'],
+  ['errors', 'with status ERROR'],
+  ['withoutResult', 'without a result'],
+  ['unreadable', 'unreadable'],
+];
+
+function lastLines(report: EvaluationReport): string {
+  const { evaluated, agreement, topic, fromMs, toMs } = report;
+  const apart = APART.filter(([key]) => report[key] > 0);
+  return [
+    agreement === null
+      ? 'No decision has an expected result: --from extends the time.'
+      : `${percent(agreement)} of ${counted(evaluated, 'decision')} agree with the expected result.`,
+    `Topic ${topic}, ${instant(fromMs)} to ${toMs === null ? 'now' : instant(toMs)}.`,
+    ...(apart.length === 0 ? [] : ['Not evaluated:']),
+    ...apart.map(([key, text]) => `  ${grouped(report[key])} ${text}`),
+    '',
+  ].join('\n');
+}
