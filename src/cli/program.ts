@@ -13,13 +13,13 @@ import { ConfigError } from '../config/load/problem.ts';
 import { redactText } from '../telemetry/log-redaction.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { auditCommand } from './commands/audit.ts';
-import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';
 import { controlCommands } from './commands/control.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evaluateCommand } from './commands/evaluate.ts';
 import { explainCommand } from './commands/explain.ts';
+import { resourceCommands } from './commands/resources.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { schemasCommand } from './commands/schemas.ts';
@@ -106,7 +106,7 @@ ${exitCodeTable()}`,
   for (const add of [
     ...[runCommand, checkCommand, doctorCommand, topicsCommand, explainCommand],
     ...[auditCommand, evaluateCommand, deadLettersCommand, controlCommands, schemasCommand],
-    ...[batchCommand, sandboxCommand],
+    ...[resourceCommands, sandboxCommand],
   ])
     add(program, io);
   return program;

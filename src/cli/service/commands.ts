@@ -4,47 +4,59 @@ import { CommandFailed, EXIT, type ExitCode } from '../../../packages/client/src
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { standardOutput } from '../../../packages/client/src/cli/output.ts';
 import { bar, size } from '../../../packages/client/src/cli/progress.ts';
+import { ago, printable } from '../../../packages/client/src/cli/text.ts';
 import {
-  ago,
-  counted,
-  grouped,
-  printable,
-  printableJson,
-} from '../../../packages/client/src/cli/text.ts';
-import type { Batch } from '../../../packages/client/src/index.ts';
+  BATCH,
+  documentOf,
+  exitCodeOf,
+  type FileResource,
+  type Resource,
+  type ResourceView,
+} from './resources.ts';
 import { failureOf, runSession, type ServiceFlags, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
-/** `batch submit`: sends a file once; with --wait shows how its batch ended. */
-export async function submit(io: Io, file: string, flags: ServiceFlags): Promise<void> {
-  const { type = '', wait = false } = flags;
-  if (type.trim() === '') throw new CommandFailed('--type needs a type of content');
+/** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended. */
+export async function submit(
+  io: Io,
+  resource: FileResource,
+  file: string,
+  flags: ServiceFlags,
+): Promise<void> {
+  if (flags.type?.trim() === '') throw new CommandFailed('--type needs a type of content');
   await runSession(io, flags, async (session) => {
-    const id = await submitFile(session, type, file);
-    if (!wait) {
+    const id = await submitFile(session, resource, file);
+    if (flags.wait !== true) {
       io.out(`${printable(id)}\n`);
       return EXIT.ok;
     }
     try {
-      return show(session, await follow(session, id));
+      return show(session, resource, await follow(session, resource, id));
     } catch (error) {
       const { message, code } = failureOf(error);
-      const fate = `batch ${printable(id)} has its file: do not submit it again.`;
+      const fate = `${resource.kind} ${printable(id)} has its file: do not submit it again.`;
       throw new CommandFailed(`${message}\n${fate}`, code === EXIT.usage ? EXIT.failure : code);
     }
   });
 }
 
-/** `batch get`. */
-export async function get(io: Io, id: string, flags: ServiceFlags): Promise<void> {
-  await runSession(io, flags, async (session) => show(session, await batchOf(session, id)));
+/** `batch get`, `import get`, `decision get`. */
+export async function get(
+  io: Io,
+  resource: Resource,
+  id: string,
+  flags: ServiceFlags,
+): Promise<void> {
+  await runSession(io, flags, async (session) =>
+    show(session, resource, await viewOf(session, resource, id)),
+  );
 }
 
 /** `batch results`: writes the service's own file to standard output. */
 export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
   await runSession(io, flags, async (session) => {
-    const batch = await batchOf(session, id);
-    const code = CODES[outcomeOf(batch)];
+    const batch = await viewOf(session, BATCH, id);
+    const code = exitCodeOf(BATCH, batch);
     if (batch.downloadUrl === undefined)
       throw new CommandFailed(
         code === EXIT.problems
@@ -79,33 +91,18 @@ export async function writeFile(
 }
 
 /** Returns the present state; with --wait the final one. */
-function batchOf(session: Session, id: string): Promise<Batch> {
+function viewOf<View extends ResourceView>(
+  session: Session,
+  resource: Resource<View>,
+  id: string,
+): Promise<View> {
   const { client, flags, signal } = session;
-  return flags.wait === true ? follow(session, id) : client.getBatch(id, { signal });
+  return flags.wait === true ? follow(session, resource, id) : resource.get(client, id, { signal });
 }
 
-/** End of a batch, as `outcome` in its JSON document. */
-type BatchOutcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';
-
-const CODES: Readonly<Record<BatchOutcome, ExitCode>> = {
-  done: EXIT.ok,
-  failed: EXIT.problems,
-  partly_failed: EXIT.problems,
-  unfinished: EXIT.unfinished,
-};
-
-function outcomeOf({ status, counts: { error = 0, cancelled = 0 } }: Batch): BatchOutcome {
-  if (status === 'ERROR' || status === 'CANCELLED') return 'failed';
-  if (status !== 'SUCCESS') return 'unfinished';
-  return error + cancelled > 0 ? 'partly_failed' : 'done';
-}
-
-/** Prints the state of a batch, without its presigned address, which is a secret. */
-function show({ io }: Session, batch: Batch): ExitCode {
-  const { batchId, type = null, counts, rawStatus, status = rawStatus } = batch;
-  const outcome = outcomeOf(batch);
-  io.out(`${printableJson(JSON.stringify({ batchId, type, counts, status, outcome }))}\n`);
-  return CODES[outcome];
+function show({ io }: Session, resource: Resource, view: ResourceView): ExitCode {
+  io.out(documentOf(resource, view));
+  return exitCodeOf(resource, view);
 }
 
 /** Soon enough for a small batch. */
@@ -114,14 +111,15 @@ const FIRST_DELAY_MS = 250;
 const TICK_MS = 1_000;
 
 /**
- * Waits until a batch is finished.
+ * Waits until a batch, an import or a decision is finished.
  * @throws CommandFailed after --timeout and at a signal; ServiceError.
  */
-export async function follow(
+export async function follow<View extends ResourceView>(
   { client, flags: { timeout = Infinity }, progress, signal }: Session,
+  resource: Resource<View>,
   id: string,
-): Promise<Batch> {
-  const name = `batch ${printable(id)}`;
+): Promise<View> {
+  const name = `${resource.kind} ${printable(id)}`;
   const startMs = performance.now();
   let state = 'no response yet';
   const showState = () =>
@@ -134,14 +132,13 @@ export async function follow(
     ),
   );
   try {
-    return await client.waitForBatch(id, {
+    return await resource.waitFor(client, id, {
       signal: AbortSignal.any([signal, limit.signal]),
       firstDelayMs: FIRST_DELAY_MS,
-      onAnswer: ({ status, rawStatus, counts: { total = 0, pending } }) => {
+      onAnswer: (view) => {
+        const { status, rawStatus } = view;
         const unknown = status === undefined ? ', which this version does not know' : '';
-        const decided =
-          pending === undefined ? '' : `, ${grouped(total - pending)} of ${counted(total, 'row')}`;
-        state = printable(rawStatus) + unknown + decided;
+        state = printable(rawStatus) + unknown + (resource.progress?.(view) ?? '');
         showState();
       },
     });

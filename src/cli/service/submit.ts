@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { CommandFailed, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
 import { bar, size } from '../../../packages/client/src/cli/progress.ts';
 import { printable } from '../../../packages/client/src/cli/text.ts';
-import { type CreatedBatch, ServiceError } from '../../../packages/client/src/index.ts';
-import { CONTENT_TYPES } from '../../../packages/client/src/service/contract.ts';
+import { ServiceError } from '../../../packages/client/src/index.ts';
+import type { FileResource } from './resources.ts';
 import { failureOf, type Session } from './session.ts';
 
 const MAX_STANDARD_INPUT_BYTES = 256_000_000;
@@ -21,17 +21,21 @@ interface Input {
 
 /**
  * Sends a file once.
- * @returns the id of the batch that was created for it.
+ * @returns the id of the batch or import that was created for it.
  * @throws CommandFailed with the fate of the file; ServiceError when nothing was created.
  */
-export async function submitFile(session: Session, type: string, path: string): Promise<string> {
-  const { client, progress, signal } = session;
+export async function submitFile(
+  session: Session,
+  resource: FileResource,
+  path: string,
+): Promise<string> {
+  const { client, flags, progress, signal } = session;
   const input = await inputOf(path, signal);
   progress.note(`${input.name}: ${size(input.bytes)}`);
-  const batch = await client.createBatch(type, { signal });
-  progress.note(`batch ${printable(batch.batchId)} created`);
-  await upload(session, batch, input);
-  return batch.batchId;
+  const { id, uploadUrl } = await resource.create(client, flags.type ?? '', { signal });
+  progress.note(`${resource.kind} ${printable(id)} created`);
+  await upload(session, resource, id, uploadUrl, input);
+  return id;
 }
 
 /**
@@ -80,7 +84,9 @@ async function* limited(
 
 async function upload(
   { client, progress, signal }: Session,
-  { batchId, uploadUrl }: CreatedBatch,
+  { kind, contentType }: FileResource,
+  id: string,
+  uploadUrl: string,
   { open, bytes }: Input,
 ): Promise<void> {
   let wasComplete = false;
@@ -96,13 +102,13 @@ async function upload(
   }
   try {
     const source = { length: bytes, open: reported };
-    await client.upload(uploadUrl, source, { contentType: CONTENT_TYPES.csv, signal });
+    await client.upload(uploadUrl, source, { contentType, signal });
   } catch (error) {
     const { message, code } = failureOf(error);
     const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : wasComplete;
-    const name = `batch ${printable(batchId)}`;
+    const name = `${kind} ${printable(id)}`;
     const fate = mayHaveArrived
-      ? `It is unknown whether ${name} has its file. Check with "batch get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`
+      ? `It is unknown whether ${name} has its file. Check with "${kind} get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`
       : `${name} stays without a file and is not processed. Submit the file again.`;
     throw new CommandFailed(`${message}\n${fate}`, code);
   }

@@ -33,6 +33,8 @@ describe('the command line as a process', TIMEOUT, () => {
       'audit',
       'dead-letters',
       'batch',
+      'import',
+      'decision',
       'sandbox',
     ])
       assert.match(out, new RegExp(`^ {2}${command} `, 'm'));

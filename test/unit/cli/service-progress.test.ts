@@ -12,6 +12,7 @@ import type {
   WaitOptions,
 } from '../../../packages/client/src/index.ts';
 import { follow, writeFile } from '../../../src/cli/service/commands.ts';
+import { BATCH } from '../../../src/cli/service/resources.ts';
 import type { Session } from '../../../src/cli/service/session.ts';
 import { submitFile } from '../../../src/cli/service/submit.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -56,7 +57,7 @@ test('the line of a wait moves each second between two polls', async (t) => {
       return polled.promise;
     },
   });
-  const end = follow(session, 'b-1');
+  const end = follow(session, BATCH, 'b-1');
   for (let second = 1; second <= 3; second++) {
     pass(1_000);
     t.mock.timers.tick(1_000);
@@ -78,7 +79,7 @@ test('an upload shows its percentage', async (t) => {
       for await (const _ of open()) pass(1_000);
     },
   });
-  await submitFile(session, 'post', file);
+  await submitFile(session, BATCH, file);
   assert.deepEqual(lines.slice(0, 2), [
     'uploading  [############------------]  50 %  65.5 kB of 131.1 kB',
     'uploading  [########################] 100 %  131.1 kB of 131.1 kB',

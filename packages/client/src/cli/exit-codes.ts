@@ -21,7 +21,8 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unreachable: 'Kafka, the service or the schema registry was unreachable; run: at startup',
   refused: 'a topic, journal, schema, login, certificate or permission is missing or misconfigured',
   problems: 'completed, and found problems or failures, which the output names',
-  unfinished: 'batch: not finished yet; pause, drain, resume: written, but not reached',
+  unfinished:
+    'batch, import, decision: not finished yet; pause, drain, resume: written, but not reached',
   interrupted: 'ended by a signal; run: by a second one, at once',
 };
 
