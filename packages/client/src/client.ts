@@ -36,6 +36,9 @@ const BATCH_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELL
 const IMPORT_ENDS: ReadonlySet<string | undefined> = new Set(['COMPLETE', 'FAILED']);
 const DECISION_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'ERROR']);
 
+/** Created batches and imports that are remembered. */
+const MAX_CREATED = 1_000;
+
 /**
  * Client of a Content Review Service, of the connector's pipelines and of other programs.
  *
@@ -59,6 +62,8 @@ export class ContentReviewClient {
   readonly #transfer: Transfer;
   readonly #importPath: string;
   readonly #closing = new AbortController();
+  /** Monotonic times by id, the oldest first. */
+  readonly #createdMs = new Map<string, number>();
 
   /** @throws TypeError for an invalid option, or an invalid proxy in the environment. */
   constructor(options: ContentReviewClientOptions) {
@@ -111,18 +116,23 @@ export class ContentReviewClient {
    * Creates a batch of a content type. The review starts when its file is uploaded.
    * @returns the batch's id and the presigned address for its file, which is a secret.
    */
-  createBatch(type: string, options?: CallOptions): Promise<CreatedBatch> {
-    return this.#api.create('batch', PATHS.batches, readCreatedBatch, this.#signal(options), {
-      type,
-    });
+  async createBatch(type: string, options?: CallOptions): Promise<CreatedBatch> {
+    const signal = this.#signal(options);
+    const api = this.#api;
+    const created = await api.create('batch', PATHS.batches, readCreatedBatch, signal, { type });
+    this.#remember(created.batchId);
+    return created;
   }
 
   /**
    * Creates an import. The service processes its file once it is uploaded.
    * @returns the import's id and the presigned address for its file, which is a secret.
    */
-  createImport(options?: CallOptions): Promise<CreatedImport> {
-    return this.#api.create('import', PATHS.imports, readCreatedImport, this.#signal(options));
+  async createImport(options?: CallOptions): Promise<CreatedImport> {
+    const signal = this.#signal(options);
+    const created = await this.#api.create('import', PATHS.imports, readCreatedImport, signal);
+    this.#remember(created.importId);
+    return created;
   }
 
   getBatch(batchId: string, options?: CallOptions): Promise<BatchView> {
@@ -189,23 +199,26 @@ export class ContentReviewClient {
     return importId;
   }
 
-  /** Waits for SUCCESS with results, CANCELLED or ERROR. Continues at an unknown status. */
+  /**
+   * Waits for SUCCESS with results, CANCELLED or ERROR. Continues at an unknown status, and for a minute at a 404 if this client
+   * created the batch.
+   */
   waitForBatch(batchId: string, options: WaitOptions<BatchView> = {}): Promise<BatchView> {
     const isOver = ({ status, downloadUrl }: BatchView) =>
       BATCH_ENDS.has(status) && (status !== 'SUCCESS' || downloadUrl !== undefined);
-    return this.#wait(options, (call) => this.getBatch(batchId, call), isOver);
+    return this.#wait(batchId, options, (call) => this.getBatch(batchId, call), isOver);
   }
 
-  /** Waits for COMPLETE or FAILED. Continues at an unknown status. */
+  /** Waits for COMPLETE or FAILED. Continues as `waitForBatch`. */
   waitForImport(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
     const isOver = ({ status }: ImportView) => IMPORT_ENDS.has(status);
-    return this.#wait(options, (call) => this.getImport(importId, call), isOver);
+    return this.#wait(importId, options, (call) => this.getImport(importId, call), isOver);
   }
 
   /** Waits for SUCCESS or ERROR. Continues at an unknown status. */
   waitForDecision(id: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
     const isOver = ({ status }: DecisionView) => DECISION_ENDS.has(status);
-    return this.#wait(options, (call) => this.getDecision(id, call), isOver);
+    return this.#wait(id, options, (call) => this.getDecision(id, call), isOver);
   }
 
   /** Aborts all calls, waits included, with an AbortError, and closes the connections. Repeatable. */
@@ -224,11 +237,20 @@ export class ContentReviewClient {
     return signal === undefined ? closed : AbortSignal.any([signal, closed]);
   }
 
+  #remember(id: string): void {
+    const [oldest] = this.#createdMs.keys();
+    if (oldest !== undefined && this.#createdMs.size >= MAX_CREATED) this.#createdMs.delete(oldest);
+    this.#createdMs.set(id, this.#context.clock.monotonic());
+  }
+
   #wait<View>(
+    id: string,
     options: WaitOptions<View>,
     get: (call: CallOptions) => Promise<View>,
     isOver: (view: View) => boolean,
   ): Promise<View> {
-    return waitUntil(this.#context, { ...options, signal: this.#signal(options) }, get, isOver);
+    const signal = this.#signal(options);
+    const createdMs = this.#createdMs.get(id);
+    return waitUntil(this.#context, { ...options, signal }, get, isOver, createdMs);
   }
 }

@@ -130,6 +130,15 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.equal(service.sandbox.batches().length, 1);
   });
 
+  it('waits for a batch that the service does not know yet', async (t) => {
+    const service = await bench(t, nextDirectory());
+    service.faults({ operation: 'get_batch', action: 'answer', status: 404, times: 2 });
+    const file = service.file('posts.csv', CSV);
+    const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'post', '--wait');
+    assert.equal(code, EXIT.ok, err);
+    assert.equal(JSON.parse(out).outcome, 'done');
+  });
+
   it('warns against a second submission when the state of a sent file is unavailable, and waits out an outage', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', CSV);
@@ -148,10 +157,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
         ),
       );
     }
-    service.faults(
-      { operation: 'get_batch', action: 'state', state: 'PENDING' },
-      { operation: 'get_batch', action: 'answer', status: 503, times: 6 },
-    );
+    service.faults({ operation: 'get_batch', action: 'answer', status: 503, times: 6 });
     const away = await service.run(...args);
     assert.equal(away.code, EXIT.ok, away.err);
     assert.match(away.err, /get_batch: 503, trying again/);

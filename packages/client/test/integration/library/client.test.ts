@@ -179,6 +179,31 @@ test('closing the client ends waits for the next poll and for a retry at once', 
   }
 });
 
+test("a wait outlasts a 404 in the first minute after the client's own create, and no other", async (t) => {
+  let unknown = 3;
+  const { client, clock } = await scripted(t, (response, { method }) => {
+    const created = { import_status: 'WAITING_FOR_UPLOAD', upload_url: 'http://127.0.0.1:1/u' };
+    if (method === 'POST') json(response, 200, { batch_id: 'b-1', import_id: 'i-1', ...created });
+    else if (unknown-- > 0) json(response, 404, {});
+    else json(response, 200, { batch_status: 'CANCELLED', import_status: 'FAILED' });
+  });
+  await assert.rejects(client.waitForBatch('b-1'), { failure: 'not_found' });
+  for (const [create, wait, status] of [
+    [() => client.createBatch('post'), () => client.waitForBatch('b-1'), 'CANCELLED'],
+    [() => client.createImport(), () => client.waitForImport('i-1'), 'FAILED'],
+  ] as const) {
+    unknown = 3;
+    await create();
+    assert.equal((await wait()).status, status);
+  }
+  await client.createBatch('post');
+  const startMs = clock.now();
+  unknown = Infinity;
+  await assert.rejects(client.waitForBatch('b-1'), { failure: 'not_found' });
+  const waitedMs = clock.now() - startMs;
+  assert.ok(waitedMs >= 60_000 && waitedMs < 100_000, `${waitedMs}`);
+});
+
 test('a wait outlasts an outage of the service once it has responded', async (t) => {
   const pending = { batch_status: 'PENDING' };
   const cancelled = { batch_status: 'CANCELLED' };
