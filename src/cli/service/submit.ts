@@ -10,6 +10,7 @@ import type { FileResource } from './resources.ts';
 import { failureOf, type Session } from './session.ts';
 
 const MAX_STANDARD_INPUT_BYTES = 256_000_000;
+const PIECE_BYTES = 256 * 1024;
 
 /** Content to send. */
 interface Input {
@@ -49,8 +50,7 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   try {
     if (path === '-') {
       const content = await buffer(limited(addAbortSignal(signal, process.stdin), refused));
-      // A stream of pieces, so that progress is reported.
-      input = { name, bytes: content.length, open: () => new Blob([content]).stream() };
+      input = { name, bytes: content.length, open: () => pieces(content) };
     } else {
       await access(path, constants.R_OK);
       const stats = await stat(path);
@@ -64,6 +64,12 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   }
   if (input.bytes === 0) throw refused('is empty');
   return input;
+}
+
+/** Progress is reported with each piece. */
+async function* pieces(content: Buffer): AsyncGenerator<Buffer> {
+  for (let from = 0; from < content.length; from += PIECE_BYTES)
+    yield content.subarray(from, from + PIECE_BYTES);
 }
 
 /** Passes chunks through. @throws CommandFailed beyond the limit */
