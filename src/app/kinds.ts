@@ -14,7 +14,7 @@ import { NOTICES } from '../kinds/review/results/row-decisions.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
 import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 
-/** Calls of the service that the kinds use. `packages/client/src/service/client.ts` satisfies it. */
+/** Calls of the service that the kinds use. `packages/client/src/client.ts` satisfies it. */
 export type KindServices = ReviewService & ImportService & LookupService;
 
 /**

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import { RUNBOOK_URL, VERSION } from '../../packages/client/src/base/version.ts';
-import type { ServiceClient } from '../../packages/client/src/service/client.ts';
+import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import { secretsIn } from '../config/effective.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -166,7 +166,7 @@ async function open(
 }
 
 interface ProbedService {
-  readonly client: ServiceClient;
+  readonly client: ContentReviewClient;
   readonly probe: ServiceProbe;
   close(): Promise<void>;
 }

@@ -1,10 +1,9 @@
 /** Client of the Content Review Service, and HTTP by the same proxy, from a configuration. */
-import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
+import { ContentReviewClient } from '../../packages/client/src/client.ts';
 import { HttpPool } from '../../packages/client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../packages/client/src/http/tls-files.ts';
-import { ServiceClient } from '../../packages/client/src/service/client.ts';
-import type { ServiceClientOptions } from '../../packages/client/src/service/options.ts';
+import type { ContentReviewClientOptions } from '../../packages/client/src/service/options.ts';
 import type { Config } from '../config/schema.ts';
 import type { Secret } from '../config/secret.ts';
 import type { HttpExchange } from '../core/ports/http.ts';
@@ -19,28 +18,6 @@ const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };
 const TOOL_TIMEOUT_MS = 5_000;
 /** Timeout of a request to the schema registry or the token endpoint, which answer from memory. */
 export const OUTBOUND_TIMEOUT_MS = 10_000;
-
-/** Settings of a client of the service: everything but its address and key. */
-export function clientSettings({
-  timeoutMs,
-  concurrency,
-  allowHttp,
-  transfer,
-  tls,
-}: ServiceConfig) {
-  const { hosts, allowPrivate, uploadHeaders } = transfer;
-  return {
-    ...timeouts(timeoutMs),
-    retry: RETRY,
-    maxConcurrentRequests: concurrency.requests,
-    maxConcurrentTransfers: concurrency.transfers,
-    allowHttp,
-    transferHosts: hosts,
-    allowPrivate,
-    uploadHeaders: currentValues(uploadHeaders),
-    tls,
-  };
-}
 
 /** A storage may pause within a file for longer than an answer of the service takes. */
 const timeouts = (timeoutMs: number) => ({
@@ -57,22 +34,28 @@ const currentValues = (headers: Readonly<Record<string, Secret>>) =>
 /** @throws TypeError for what only shows here: a broken certificate, an unusable proxy in the environment */
 export function serviceClient(
   service: ServiceConfig,
-  own: Partial<ServiceClientOptions>,
-): ServiceClient {
-  return new ServiceClient({
-    ...clientSettings(service),
-    proxy: proxyFromEnvironment(process.env),
+  own: Partial<ContentReviewClientOptions>,
+): ContentReviewClient {
+  const { timeoutMs, concurrency, transfer } = service;
+  return new ContentReviewClient({
+    ...timeouts(timeoutMs),
+    retry: RETRY,
+    maxConcurrentRequests: concurrency.requests,
+    maxConcurrentTransfers: concurrency.transfers,
+    allowHttp: service.allowHttp,
+    transferHosts: transfer.hosts,
+    allowPrivate: transfer.allowPrivate,
+    uploadHeaders: currentValues(transfer.uploadHeaders),
+    tls: service.tls,
     baseUrl: service.baseUrl,
     apiKey: () => service.apiKey.current(),
-    clock: systemClock,
-    random: systemRandom,
     importPath: service.importPath,
     ...own,
   });
 }
 
 /** Client for tools, with short timeouts. @throws as `serviceClient` */
-export function toolService({ service }: Pick<Config, 'service'>): ServiceClient {
+export function toolService({ service }: Pick<Config, 'service'>): ContentReviewClient {
   return serviceClient(service, {
     ...timeouts(Math.min(service.timeoutMs, TOOL_TIMEOUT_MS)),
     retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../packages/client/src/base/clock.ts';
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
-import type { ServiceClient } from '../../packages/client/src/service/client.ts';
+import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
 
 /** Waits between probes: from the first failure on, doubled up to the last. */
@@ -30,7 +30,7 @@ interface ServiceProbeDeps {
 
 /** Requests an object that does not exist. @throws ServiceError, also `not_found` */
 export async function requestUnknown(
-  client: ServiceClient,
+  client: ContentReviewClient,
   kind: string,
   signal: AbortSignal,
 ): Promise<void> {

@@ -19,7 +19,6 @@ import { deadLettersCommand } from './commands/dead-letters.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evaluateCommand } from './commands/evaluate.ts';
 import { explainCommand } from './commands/explain.ts';
-import { journalCommand } from './commands/journal.ts';
 import { resourceCommands } from './commands/resources.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
@@ -53,7 +52,6 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
     );
   };
   const io: Io = {
-    program: PROGRAM,
     outIsTerminal: false,
     errColumns: () => undefined,
     data: async () => false,
@@ -106,7 +104,7 @@ Start here:
 ${exitCodeTable()}`,
     );
   for (const add of [
-    ...[runCommand, checkCommand, doctorCommand, topicsCommand, journalCommand, explainCommand],
+    ...[runCommand, checkCommand, doctorCommand, topicsCommand, explainCommand],
     ...[auditCommand, evaluateCommand, deadLettersCommand, controlCommands, schemasCommand],
     ...[resourceCommands, sandboxCommand],
   ])

@@ -1,6 +1,5 @@
 /** Options and values that the commands for pipelines have in common. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { nearest } from '../../packages/client/src/base/nearest.ts';
 import {
   CommandFailed,
   EXIT,
@@ -100,14 +99,6 @@ export function pipelineNamed(config: Config, name: string | undefined): Pipelin
   return chosen.value;
 }
 
-/** Checks the form of PARTITION:OFFSET or of an event id; the pipeline decides which record it is. */
-export function recordName(text: string): string {
-  if (/^\d{1,10}:\d{1,15}$|.-\d{1,10}-\d{1,15}(#\d{1,10})?$/.test(text)) return text;
-  throw new InvalidArgumentError(
-    'A record is named PARTITION:OFFSET, such as 2:1371, or by its event id, such as content-events-2-1371. Search for others with --key.',
-  );
-}
-
 /** Parses PARTITION:OFFSET. */
 export function coordinate(text: string): SourceCoordinate {
   const match = /^(\d{1,10}):(\d{1,15})$/.exec(text);
@@ -138,10 +129,7 @@ export function wholeNumber(
 /** Parses the reason of a dead letter. */
 export function letterReason(text: string): string {
   if (DEAD_LETTER_REASONS.some((reason) => reason === text)) return text;
-  const meant = nearest(text, DEAD_LETTER_REASONS);
-  const hint =
-    meant === undefined ? `Reasons: ${DEAD_LETTER_REASONS.join(', ')}.` : `Did you mean ${meant}?`;
-  throw new InvalidArgumentError(`No dead letter has this reason. ${hint}`);
+  throw new InvalidArgumentError(`Reasons are ${DEAD_LETTER_REASONS.join(', ')}.`);
 }
 
 /** Parses `2026-11-21T10:00:00Z`, `2026-11-21`, or an age such as `15m`, to milliseconds since the epoch. */

@@ -1,5 +1,5 @@
 /**
- * Ports to the Content Review Service, implemented by `packages/client/src/service/client.ts`.
+ * Ports to the Content Review Service, implemented by `packages/client/src/client.ts`.
  * Every method rejects with a ServiceError or the signal's reason.
  */
 

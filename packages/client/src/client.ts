@@ -1,57 +1,256 @@
-import { systemClock } from './base/clock.ts';
-import { Calls } from './calls.ts';
-import { proxyFromEnvironment } from './http/proxy.ts';
-import type { ContentReviewClientOptions } from './options.ts';
-import { BatchResource, DecisionResource, ImportResource } from './resources.ts';
-import { ServiceClient } from './service/client.ts';
-import { SILENT_OBSERVER } from './service/options.ts';
+import { checkedHeaders } from './http/extra-headers.ts';
+import { HttpPool } from './http/http.ts';
+import { proxyChooser, proxyFromEnvironment } from './http/proxy.ts';
+import { tlsContext } from './http/tls-files.ts';
+import {
+  type BatchView,
+  type CreatedBatch,
+  type CreatedImport,
+  type DecisionView,
+  type ImportView,
+  readBatch,
+  readCreatedBatch,
+  readCreatedImport,
+  readDecision,
+  readImport,
+} from './service/answers.ts';
+import { Api } from './service/api.ts';
+import { CONTENT_TYPES, PATHS } from './service/contract.ts';
+import {
+  type CallOptions,
+  type ContentReviewClientOptions,
+  checkedBaseUrl,
+  contextOf,
+  type DownloadOptions,
+  IMPORT_ID_PLACEHOLDER,
+  problemWithImportPath,
+  type ServiceContext,
+  type WaitOptions,
+} from './service/options.ts';
+import { Transfer } from './service/transfer.ts';
+import { transferPolicy } from './service/transfer-policy.ts';
+import { type UploadSource, uploadBodyOf } from './upload-source.ts';
+import { waitUntil } from './wait.ts';
+
+const BATCH_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
+const IMPORT_ENDS: ReadonlySet<string | undefined> = new Set(['COMPLETE', 'FAILED']);
+const DECISION_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'ERROR']);
+
+/** Created batches and imports that are remembered. */
+const MAX_CREATED = 1_000;
 
 /**
- * Client of a Content Review Service.
+ * Client of a Content Review Service, of the connector's pipelines and of other programs.
  *
- * Transient failures (429, 5xx, timeouts, resets) are retried with backoff. Every method accepts an AbortSignal and
- * rejects with its reason as soon as it is aborted; any other failure of a request is a ContentReviewError.
+ * Transient failures (429, 5xx, timeouts, resets) are retried with backoff. Every method throws a ServiceError for a failure
+ * of the service or the network, and the signal's reason as soon as it is aborted.
  *
  * @example
  * await using client = new ContentReviewClient({
  *   baseUrl: 'https://review.example.com',
  *   apiKey: process.env.API_KEY ?? '',
  * });
- * const batchId = await client.batches.submit('comment', { path: 'comments.csv' });
- * await client.batches.waitFor(batchId);
- * for await (const row of client.batches.results(batchId)) console.log(row.content, row.result);
+ * const batchId = await client.submitBatch('comment', { path: 'comments.csv' });
+ * const { downloadUrl } = await client.waitForBatch(batchId);
+ * if (downloadUrl) await writeFile('results.csv', client.download(downloadUrl));
  */
 export class ContentReviewClient {
-  readonly batches: BatchResource;
-  readonly imports: ImportResource;
-  readonly decisions: DecisionResource;
-  readonly #service: ServiceClient;
+  readonly #context: ServiceContext;
+  /** For baseUrl, and for transfers, whose connections are all checked by address. */
+  readonly #pools: readonly HttpPool[];
+  readonly #api: Api;
+  readonly #transfer: Transfer;
+  readonly #importPath: string;
   readonly #closing = new AbortController();
+  /** Monotonic times by id, the oldest first. */
+  readonly #createdMs = new Map<string, number>();
 
   /** @throws TypeError for an invalid option, or an invalid proxy in the environment. */
   constructor(options: ContentReviewClientOptions) {
-    const { apiKey, onRetry = () => {}, clock = systemClock, ...rest } = options;
-    this.#service = new ServiceClient({
-      ...rest,
-      proxy: proxyFromEnvironment(process.env),
-      clock,
-      random: { next: Math.random },
-      apiKey: async () => (typeof apiKey === 'string' ? apiKey : await apiKey()),
-      observer: { ...SILENT_OBSERVER, retry: onRetry },
+    const context = contextOf(options);
+    const { maxConcurrentRequests, maxConcurrentTransfers, importPath } = context.settings;
+    const problem = problemWithImportPath(importPath);
+    if (problem !== undefined) throw new TypeError(`the path of the import status ${problem}`);
+    this.#context = context;
+    this.#importPath = importPath;
+
+    const { apiKey, allowHttp = [], transferHosts: hosts = [], allowPrivate = [], tls } = options;
+    const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
+    const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
+    const ownTls = tlsContext(tls);
+    // The client certificate is for the service, not for the hosts that it names.
+    const storageTls = tlsContext(tls?.ca && { ca: tls.ca });
+    const network = {
+      proxyFor: proxyChooser(options.proxy ?? proxyFromEnvironment(process.env)),
+      lookup: options.lookup,
+    };
+    const api = new HttpPool(context.settings, maxConcurrentRequests, {
+      ...network,
+      tls: ownTls,
+      proxyTls: ownTls,
     });
-    const calls = new Calls(this.#service, clock, onRetry, this.#closing.signal);
-    this.batches = new BatchResource(calls);
-    this.imports = new ImportResource(calls);
-    this.decisions = new DecisionResource(calls);
+    const [upload, download] = [0, 1].map(
+      () =>
+        new HttpPool(context.settings, maxConcurrentTransfers, {
+          ...network,
+          tls: storageTls,
+          proxyTls: storageTls,
+          allowsAddress: policy.allowsAddress,
+        }),
+    ) as [HttpPool, HttpPool];
+    this.#pools = [api, upload, download];
+    this.#api = new Api(context, api, baseUrl, async () =>
+      typeof apiKey === 'string' ? apiKey : await apiKey(),
+    );
+    this.#transfer = new Transfer(
+      context,
+      { upload, download },
+      {
+        policy,
+        uploadHeaders: checkedHeaders(options.uploadHeaders ?? {}),
+      },
+    );
+  }
+
+  /**
+   * Creates a batch of a content type. The review starts when its file is uploaded.
+   * @returns the batch's id and the presigned address for its file, which is a secret.
+   */
+  async createBatch(type: string, options?: CallOptions): Promise<CreatedBatch> {
+    const signal = this.#signal(options);
+    const api = this.#api;
+    const created = await api.create('batch', PATHS.batches, readCreatedBatch, signal, { type });
+    this.#remember(created.batchId);
+    return created;
+  }
+
+  /**
+   * Creates an import. The service processes its file once it is uploaded.
+   * @returns the import's id and the presigned address for its file, which is a secret.
+   */
+  async createImport(options?: CallOptions): Promise<CreatedImport> {
+    const signal = this.#signal(options);
+    const created = await this.#api.create('import', PATHS.imports, readCreatedImport, signal);
+    this.#remember(created.importId);
+    return created;
+  }
+
+  getBatch(batchId: string, options?: CallOptions): Promise<BatchView> {
+    return this.#api.get('batch', batchId, PATHS.batch, readBatch, this.#signal(options));
+  }
+
+  /** Returns the state of an import, requested at `importPath`. */
+  getImport(importId: string, options?: CallOptions): Promise<ImportView> {
+    const pathOf = (id: string) =>
+      this.#importPath.replaceAll(IMPORT_ID_PLACEHOLDER, () => encodeURIComponent(id));
+    return this.#api.get('import', importId, pathOf, readImport, this.#signal(options));
+  }
+
+  getDecision(decisionId: string, options?: CallOptions): Promise<DecisionView> {
+    const signal = this.#signal(options);
+    return this.#api.get('decision', decisionId, PATHS.decision, readDecision, signal);
+  }
+
+  /**
+   * Uploads a file to a presigned address.
+   * @throws also TypeError for an unusable source; the system's error for a file that cannot be read.
+   */
+  async upload(
+    uploadUrl: string,
+    source: UploadSource,
+    { contentType, ...options }: CallOptions & { readonly contentType: string },
+  ): Promise<void> {
+    const body = await uploadBodyOf(source);
+    await this.#transfer.upload(uploadUrl, body, { contentType, signal: this.#signal(options) });
+  }
+
+  /** Streams the file at a presigned address, decompressed. See Transfer.download. */
+  download(downloadUrl: string, options: DownloadOptions = {}): AsyncGenerator<Buffer, void, void> {
+    return this.#transfer.download(downloadUrl, { ...options, signal: this.#signal(options) });
+  }
+
+  /**
+   * Creates a batch and uploads its CSV file: a header row, a column `Content`; every other column is metadata. Nothing is
+   * created for a source that cannot be read.
+   * @returns the batch's id.
+   * @throws as `upload`.
+   */
+  async submitBatch(
+    type: string,
+    source: UploadSource,
+    options: CallOptions = {},
+  ): Promise<string> {
+    const body = await uploadBodyOf(source);
+    const { batchId, uploadUrl } = await this.createBatch(type, options);
+    await this.upload(uploadUrl, body, { ...options, contentType: CONTENT_TYPES.csv });
+    return batchId;
+  }
+
+  /**
+   * Creates an import and uploads its JSON Lines file: each line an object with exactly `type` (a string) and `data` (an
+   * object). Nothing is created for a source that cannot be read.
+   * @returns the import's id.
+   * @throws as `upload`.
+   */
+  async submitImport(source: UploadSource, options: CallOptions = {}): Promise<string> {
+    const body = await uploadBodyOf(source);
+    const { importId, uploadUrl } = await this.createImport(options);
+    await this.upload(uploadUrl, body, { ...options, contentType: CONTENT_TYPES.jsonl });
+    return importId;
+  }
+
+  /**
+   * Waits for SUCCESS with results, CANCELLED or ERROR. Continues at an unknown status, and for a minute at a 404 if this client
+   * created the batch.
+   */
+  waitForBatch(batchId: string, options: WaitOptions<BatchView> = {}): Promise<BatchView> {
+    const isOver = ({ status, downloadUrl }: BatchView) =>
+      BATCH_ENDS.has(status) && (status !== 'SUCCESS' || downloadUrl !== undefined);
+    return this.#wait(batchId, options, (call) => this.getBatch(batchId, call), isOver);
+  }
+
+  /** Waits for COMPLETE or FAILED. Continues as `waitForBatch`. */
+  waitForImport(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
+    const isOver = ({ status }: ImportView) => IMPORT_ENDS.has(status);
+    return this.#wait(importId, options, (call) => this.getImport(importId, call), isOver);
+  }
+
+  /** Waits for SUCCESS or ERROR. Continues at an unknown status. */
+  waitForDecision(id: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
+    const isOver = ({ status }: DecisionView) => DECISION_ENDS.has(status);
+    return this.#wait(id, options, (call) => this.getDecision(id, call), isOver);
   }
 
   /** Aborts all calls, waits included, with an AbortError, and closes the connections. Repeatable. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closing.abort(new DOMException('The client was closed', 'AbortError'));
-    return this.#service.close();
+    await Promise.all(this.#pools.map((pool) => pool.close()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Returns a signal that aborts with the caller's, and when the client is closed. */
+  #signal({ signal }: CallOptions = {}): AbortSignal {
+    const { signal: closed } = this.#closing;
+    return signal === undefined ? closed : AbortSignal.any([signal, closed]);
+  }
+
+  #remember(id: string): void {
+    const [oldest] = this.#createdMs.keys();
+    if (oldest !== undefined && this.#createdMs.size >= MAX_CREATED) this.#createdMs.delete(oldest);
+    this.#createdMs.set(id, this.#context.clock.monotonic());
+  }
+
+  #wait<View>(
+    id: string,
+    options: WaitOptions<View>,
+    get: (call: CallOptions) => Promise<View>,
+    isOver: (view: View) => boolean,
+  ): Promise<View> {
+    const signal = this.#signal(options);
+    const createdMs = this.#createdMs.get(id);
+    return waitUntil(this.#context, { ...options, signal }, get, isOver, createdMs);
   }
 }

@@ -31,8 +31,8 @@ const madeDecision = v.strictObject({
   /** Judged by the policy, together with the metadata. */
   content: v.optional(v.string(), ''),
   metadata: v.optional(v.custom<Readonly<Record<string, unknown>>>(isObject), {}),
-  /** Time for which it is PENDING. Default: the policy's time. */
-  pending: v.optional(v.union([v.literal('always'), duration])),
+  /** Time for which it is PENDING. */
+  pending: v.optional(v.union([v.literal('always'), duration]), 0),
   /** Replaces the policy's verdict, as the next two do. */
   decision_status: v.optional(v.picklist(['SUCCESS', 'ERROR'])),
   result: v.optional(v.nullable(v.string())),
@@ -61,8 +61,7 @@ export class Decisions {
   make(input: readonly MadeDecision[]): string[] {
     const { policy, clock } = this.#parts;
     return validate(madeDecisions, input, 'list of decisions').map((given) => {
-      const { decision_id: id = randomUUID(), type, content, metadata } = given;
-      const { pending = policy.timing.decisionTime } = given;
+      const { decision_id: id = randomUUID(), type, content, metadata, pending } = given;
       const header = [CONTENT_COLUMN, ...Object.keys(metadata)];
       const cells = [content, ...Object.values(metadata).map(String)];
       const verdict = judgeFor(policy.review, type, header, 0)(cells);

@@ -56,7 +56,6 @@ const policySchema = v.strictObject({
     storageEventDelay: v.optional(duration, 0),
     reviewTime: v.optional(duration, 0),
     importTime: v.optional(duration, 0),
-    decisionTime: v.optional(duration, 0),
   }),
   storage: section({ maxUploadBytes: v.optional(byteSize, '256MiB') }),
   review: section({

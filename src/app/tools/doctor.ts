@@ -27,7 +27,7 @@ import { eventFormat } from '../all-formats.ts';
 import { kafkaConnection } from '../kafka-connection.ts';
 import { outputFormatOf, outputProblem } from '../output-formats.ts';
 import { enginePipeline } from '../pipeline-options.ts';
-import { registryProblem } from '../schema-registry.ts';
+import { registryProblem, schemaRegistry } from '../schema-registry.ts';
 import { toolService } from '../service-client.ts';
 import { requestUnknown } from '../service-probe.ts';
 import { hasSchema, type SourceSchema, sourceSchema } from '../source-schema.ts';
@@ -140,49 +140,47 @@ function withParts<T>(
     ...kafkaConnection(config, 'connector', { logger: SILENT_LOGGER }),
     clientId: `${config.kafka.clientId}-doctor`,
   };
-  return withClients(
-    config,
-    connect,
-    () => {},
-    async ({ kafka, scan, registry }) => {
-      const inspector = kafka.inspector();
-      const { origin, pathname } = new URL(config.service.baseUrl);
-      const parts: DoctorParts = {
-        clock: systemClock,
-        kafka: {
-          inspector,
-          addresses: config.kafka.brokers,
-          login: () => loginOf(config, connect),
+  return withClients(config, connect, async ({ kafka, scan }) => {
+    const inspector = kafka.inspector();
+    const registry = schemaRegistry(config);
+    const { origin, pathname } = new URL(config.service.baseUrl);
+    const parts: DoctorParts = {
+      clock: systemClock,
+      kafka: {
+        inspector,
+        addresses: config.kafka.brokers,
+        login: () => loginOf(config, connect),
+      },
+      service: {
+        address: origin + pathname.replace(/\/+$/, ''),
+        async ask(kind, signal) {
+          const client = toolService(config);
+          await requestUnknown(client, kind, signal).finally(() => client.close());
         },
-        service: {
-          address: origin + pathname.replace(/\/+$/, ''),
-          async ask(kind, signal) {
-            const client = toolService(config);
-            await requestUnknown(client, kind, signal).finally(() => client.close());
-          },
+      },
+      pipelines: pipelines.map((pipeline) => ({
+        name: pipeline.name,
+        engine: enginePipeline(config, pipeline),
+        inspection: {
+          pipeline: inspectedPipeline(config, pipeline),
+          scan,
+          admin: kafka.admin,
+          clock: systemClock,
+          signal,
+          notice: () => {},
         },
-        pipelines: pipelines.map((pipeline) => ({
-          name: pipeline.name,
-          engine: enginePipeline(config, pipeline),
-          inspection: {
-            pipeline: inspectedPipeline(config, pipeline),
-            scan,
-            admin: kafka.admin,
-            clock: systemClock,
-            signal,
-            notice: () => {},
-          },
-          decoder: unconnectedKind(pipeline, eventFormat(pipeline.source.format, registry)),
-          registryChecks: registry
-            ? registryChecks(pipeline, registry, () =>
-                eventFormat(pipeline.source.format, registry),
-              )
-            : [],
-        })),
-      };
-      return await work(parts).finally(() => inspector.close());
-    },
-  );
+        decoder: unconnectedKind(pipeline, eventFormat(pipeline.source.format, registry)),
+        registryChecks: registry
+          ? registryChecks(pipeline, registry, () => eventFormat(pipeline.source.format, registry))
+          : [],
+      })),
+    };
+    try {
+      return await work(parts);
+    } finally {
+      await Promise.all([inspector.close(), registry?.close()]);
+    }
+  });
 }
 
 function loginOf({ kafka: { tls, sasl } }: Config, { security }: ConnectOptions): string {

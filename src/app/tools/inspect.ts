@@ -3,8 +3,6 @@
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
-import { FramedReader } from '../../events/formats/output-format.ts';
-import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/replay.ts';
@@ -17,8 +15,6 @@ import { SILENT_LOGGER, withClients } from './tool-clients.ts';
  * of a killed command keeps owners from reading their journals on.
  */
 const TRANSACTION_MS = 10_000;
-/** Different causes that are reported for unreadable decisions. */
-const MAX_CAUSES = 5;
 
 interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
@@ -45,7 +41,7 @@ export async function withPipeline<T>(
   const pipeline = chosen.value;
   const { signal } = new AbortController();
   const connect = kafkaConnection(config, 'tools', { logger: SILENT_LOGGER });
-  return await withClients(config, connect, notice, async ({ kafka, scan, registry }) => {
+  return await withClients(config, connect, async ({ kafka, scan }) => {
     await kafka.admin.brokerCount();
     const view = inspectedPipeline(config, pipeline);
     for (const [role, topic] of Object.entries(view.topics)) {
@@ -68,7 +64,6 @@ export async function withPipeline<T>(
       clock: systemClock,
       signal,
       notice,
-      readFramed: registry && framedReader(registry, signal, notice),
       openControl: (shards) =>
         kafka.controlProducer(
           { ...producer, groupId: view.group, sourceTopic, journalTopic },
@@ -77,27 +72,6 @@ export async function withPipeline<T>(
       openReplay: (groupId) => kafka.replayProducer({ ...producer, groupId, deadLetters }),
     });
   });
-}
-
-/** Decodes the parts of a value that the tools show. */
-function framedReader(
-  registry: SchemaRegistry,
-  signal: AbortSignal,
-  notice: (text: string) => void,
-) {
-  const reader = new FramedReader(registry);
-  const told = new Set<string>();
-  return async (value: Buffer): Promise<object | undefined> => {
-    try {
-      return await reader.read(value, signal);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      if (told.size < MAX_CAUSES && !told.has(message))
-        notice(`the content of a decision cannot be shown: ${message}`);
-      told.add(message);
-      return undefined;
-    }
-  };
 }
 
 /** Properties of a pipeline that the tools use. */

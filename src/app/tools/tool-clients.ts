@@ -1,12 +1,10 @@
-/** Clients of the tools for Kafka and the schema registry, apart from the connector's group and transactions. */
+/** Client of the tools for Kafka, apart from the connector's group and transactions. */
 import type { Config } from '../../config/schema.ts';
 import type { TopicScan } from '../../core/ports/kafka.ts';
-import type { ConfluentRegistry } from '../../events/registry/index.ts';
 import { type ConnectOptions, connectKafka, requestFailure } from '../../kafka/index.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
 import { sourceLimits } from '../pipeline-options.ts';
-import { schemaRegistry } from '../schema-registry.ts';
 
 /** Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;
@@ -17,30 +15,21 @@ export const SILENT_LOGGER = createLogger({ level: 'silent' });
 interface ToolClients {
   readonly kafka: ReturnType<typeof connectKafka>;
   readonly scan: TopicScan;
-  /** undefined: none is configured. */
-  readonly registry: ConfluentRegistry | undefined;
 }
 
 /**
- * Runs `work`, and closes the clients.
- * @param notice reports that the registry does not respond
+ * Runs `work`, and closes the client.
  * @throws InspectError for a request that Kafka refused or did not answer; what `work` throws
  */
 export async function withClients<T>(
   config: Config,
   connect: ConnectOptions,
-  notice: (text: string) => void,
   work: (clients: ToolClients) => Promise<T>,
 ): Promise<T> {
   const kafka = connectKafka({ ...connect, connectionTimeoutMs: KAFKA_CONNECT_MS }, SILENT_LOGGER);
   const scan = kafka.scan(sourceLimits(config));
-  const registry = schemaRegistry(config, {
-    request() {},
-    unavailable: notice,
-    available() {},
-  });
   try {
-    return await work({ kafka, scan, registry });
+    return await work({ kafka, scan });
   } catch (error) {
     const failure = error instanceof InspectError ? undefined : requestFailure(error);
     if (failure === undefined) throw error;
@@ -50,7 +39,7 @@ export async function withClients<T>(
       cause: error,
     });
   } finally {
-    await Promise.all([scan.close(), registry?.close()]);
+    await scan.close();
     await kafka.close();
   }
 }

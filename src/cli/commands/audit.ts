@@ -1,17 +1,22 @@
 import type { Command } from 'commander';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
-import { counted, sentence, type TableCell, table } from '../../../packages/client/src/cli/text.ts';
-import type { Tools } from '../../app/tools/inspect.ts';
-import type { AuditReport } from '../../tools/inspect/audit.ts';
+import {
+  ago,
+  counted,
+  sentence,
+  type TableCell,
+  table,
+} from '../../../packages/client/src/cli/text.ts';
+import type { AuditReport, ShardReport } from '../../tools/inspect/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/audit-balance.ts';
 import { pointInTime, runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
+import { printableHold } from './control.ts';
 
 /** Runs of offsets that the text lists. */
 const MAX_RUNS = 20;
 
 interface AuditFlags extends ToolFlags {
-  readonly position?: string;
   readonly since?: number;
 }
 
@@ -19,23 +24,19 @@ export function auditCommand(program: Command, io: Io): void {
   toolOptions(program.command('audit'))
     .summary('prove that every source record has exactly one terminal record')
     .description(
-      'Counts the fate of each source record, and lists missing and duplicate terminal records. Safe beside a running connector: records in flight are not reported as missing.',
+      'Counts the fate of each source record, and lists missing and duplicate terminal records, the owner of each shard and its oldest batch. Safe beside a running connector: records in flight are not reported as missing.',
     )
     .option(
       '--since <time>',
       'first timestamp: ISO 8601, or an age (15m, 2h, 1d); default: all records',
       pointInTime,
     )
-    .option(
-      '--position <file>',
-      'begin where the last audit with this file ended; unless records are missing or double, write the new position to it',
-    )
     .addHelpText(
       'after',
       helpText(
         [
           'audit -c connector.yaml --since 1d',
-          'audit -c connector.yaml --since 1d --position posts.position',
+          'audit -c connector.yaml --json | jq .shards[].jobs',
         ],
         'docs/tools.md explains the columns.',
         'ok',
@@ -43,27 +44,15 @@ export function auditCommand(program: Command, io: Io): void {
       ),
     )
     .action(async (flags: AuditFlags) => {
+      const { audit } = await import('../../tools/inspect/audit.ts');
       await runTool(
         io,
         flags,
-        (tools) => audited(tools, flags),
+        (tools) => audit(tools, { sinceMs: flags.since }),
         auditText,
         ({ verdict }) => VERDICTS[verdict].code,
       );
     });
-}
-
-async function audited(tools: Tools, flags: AuditFlags): Promise<AuditReport> {
-  const { since: sinceMs, position: file } = flags;
-  const { auditFrom } = await import('../../tools/inspect/audit.ts');
-  const { readPosition, writePosition } = await import('../audit-position.ts');
-  const { name: pipeline, topics } = tools.pipeline;
-  const subject = { pipeline, topic: topics.source };
-  const last = file === undefined ? undefined : await readPosition(file, subject);
-  const { report, progress } = await auditFrom(tools, { sinceMs }, last);
-  const isSound = report.verdict === 'balanced' || report.verdict === 'unknown';
-  if (file !== undefined && isSound) await writePosition(file, subject, progress);
-  return report;
 }
 
 /** Columns that are always shown, and the others where they are not 0. */
@@ -98,7 +87,10 @@ const VERDICTS = {
   },
 } as const satisfies Readonly<Record<AuditReport['verdict'], object>>;
 
-function auditText({ verdict, partitions, totals, notes, outputOffsets }: AuditReport): string {
+function auditText(
+  { verdict, partitions, totals, hold, shards, notes, outputOffsets }: AuditReport,
+  nowMs: number,
+): string {
   const keys = Object.keys(COLUMNS) as (keyof AuditReport['totals'])[];
   const shown = keys.filter((key) => COLUMNS[key][1] === 'always' || totals[key] > 0);
   const counts = (of: AuditReport['totals']): TableCell[] => shown.map((key) => of[key]);
@@ -113,10 +105,26 @@ function auditText({ verdict, partitions, totals, notes, outputOffsets }: AuditR
   const word = isEmpty ? 'Nothing to verify: the range has no records.' : VERDICTS[verdict].text;
   return [
     table(['PARTITION', 'RANGE', ...shown.map((key) => COLUMNS[key][0])], rows),
+    table(
+      ['SHARD', 'OWNER', 'SEEN', 'LIVE', 'LEFT', 'OLDEST BATCH', 'AGE'],
+      shards.map((shard) => shardRow(shard, nowMs)),
+    ),
+    ...(hold === null ? [] : [`${printableHold(hold)}\n`]),
     ...(lists.length > 0 ? [`${lists.join('\n')}\n`] : []),
     ...notes.map((note) => `Note: ${sentence(note)}.\n`),
     `${word} (${counted(totals.records, 'source record')}; ${counted(outputOffsets, 'output offset')} read)\n`,
   ].join('\n');
+}
+
+function shardRow({ shard, owner, jobs }: ShardReport, nowMs: number): TableCell[] {
+  const [oldest] = jobs;
+  return [
+    String(shard),
+    ...(owner === null ? [null, null] : [owner.instance, ago(owner.atMs, nowMs)]),
+    jobs.length,
+    jobs.reduce((sum, { left }) => sum + left, 0),
+    ...(oldest === undefined ? [null, null] : [oldest.remoteId, ago(oldest.createdMs, nowMs)]),
+  ];
 }
 
 const LISTS = {

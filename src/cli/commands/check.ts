@@ -12,7 +12,6 @@ import { configOption, pipelineNamed, several } from '../tool-options.ts';
 
 interface CheckFlags {
   readonly config: string;
-  readonly quiet?: true;
   readonly sample?: string;
   readonly pipeline?: string;
   readonly key?: string;
@@ -25,7 +24,6 @@ export function checkCommand(program: Command, io: Io): void {
     .description(
       'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, secrets masked and a * at each value that differs from the default; or all problems at once, on standard error, in the order of the file.',
     )
-    .option('-q, --quiet', 'print nothing when the configuration is valid')
     .option(
       '--sample <file>',
       'show the outcome of the event whose value is in this file; nothing is sent',
@@ -41,17 +39,16 @@ export function checkCommand(program: Command, io: Io): void {
       'after',
       helpText(
         [
-          'check -q -c connector.yaml && echo deploy',
+          'check -c connector.yaml > /dev/null && echo deploy',
           'check -c connector.yaml --sample event.json --key user-7 --header lang=en',
         ],
         'With --sample it shows the CSV row of the event; or the reason for which it would be skipped or become a dead letter, with exit code 5.',
       ),
     )
     .action(async (flags: CheckFlags) => {
-      const { config: file, quiet, sample } = flags;
+      const { config: file, sample } = flags;
       if (sample !== undefined) return await showSample(io, flags, sample);
       const config = await loadConfig(file, io.env);
-      if (quiet === true) return;
       io.out(summary(file, config));
       for (const option of inlineSecrets(config))
         io.err(`\nwarning: ${option} is written in ${file}: use {env: NAME} or {file: PATH}\n`);

@@ -1,4 +1,4 @@
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { EXIT, type ExitCode, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
@@ -84,7 +84,7 @@ async function run(
 ): Promise<void> {
   const { giveCommand } = await import('../../tools/inspect/control.ts');
   const { reason, wait, timeout = command === 'drain' ? Infinity : ANSWER_MS } = flags;
-  const by = flags.by ?? `${io.env.USER ?? io.env.LOGNAME ?? userName()}@${hostname()}`;
+  const by = flags.by ?? `${io.env.USER ?? io.env.LOGNAME ?? 'unknown'}@${hostname()}`;
   const given = { command, by: by.slice(0, MAX_BY_CHARACTERS), reason };
   await interruptible((signal) =>
     runTool(
@@ -138,7 +138,7 @@ function controlText(
     written: changed
       ? `${what}: ${command} written, not waited for.`
       : `${what} was ${state} already.`,
-    superseded: `${what}: another command came meanwhile; journal shows what is in force.`,
+    superseded: `${what}: another command came meanwhile; audit shows what is in force.`,
     unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}).${attended !== false ? '' : ' No replica is running: it takes effect when one starts.'}`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;
@@ -156,13 +156,4 @@ function limited(what: string, most: number): (text: string) => string {
     if (text !== '' && text.length <= most) return text;
     throw new InvalidArgumentError(`${what} has 1 to ${most} characters.`);
   };
-}
-
-/** Returns the name of the user of this process; a container may have a user without a name. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid-${process.getuid?.() ?? 'unknown'}`;
-  }
 }

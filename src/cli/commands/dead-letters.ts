@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { EXIT, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import type { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
 import {
   ago,
   counted,
@@ -108,24 +109,29 @@ async function list(io: Io, flags: ListFlags): Promise<void> {
 
 async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlags): Promise<void> {
   const { replayDeadLetters } = await import('../../tools/inspect/replay.ts');
-  const write = (tools: Tools, stop?: AbortSignal) =>
+  const write = (tools: Tools, progress: CommandProgress, stop?: AbortSignal) =>
     replayDeadLetters(tools, {
       filter: filterOf(flags, at),
       to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
       open: stop === undefined ? undefined : (group) => tools.openReplay(group),
       stop,
+      onProgress: (replayed) => progress.show(() => `${counted(replayed, 'record')} so far`),
     });
   // An open transaction would block the readers of its topics, so the first signal only requests the stop.
-  const writeUntilStopped = (tools: Tools) =>
+  const writeUntilStopped = (tools: Tools, progress: CommandProgress) =>
     interruptible(async (stop) => {
       stop.addEventListener('abort', () =>
         io.err('stopping after the current transaction; repeat the signal to end at once\n'),
       );
-      return await write(tools, stop);
+      return await write(tools, progress, stop);
     });
-  const work = flags.yes === true ? writeUntilStopped : (tools: Tools) => write(tools);
-  await runTool(io, flags, work, replayText, ({ interrupted }) =>
-    interrupted ? EXIT.interrupted : EXIT.ok,
+  const work = flags.yes === true ? writeUntilStopped : write;
+  await runTool(
+    io,
+    flags,
+    (tools, progress) => work(tools, progress),
+    replayText,
+    ({ interrupted }) => (interrupted ? EXIT.interrupted : EXIT.ok),
   );
 }
 
@@ -162,7 +168,7 @@ const SKIPPED = {
   too_large_for_target: 'larger than max.message.bytes of the target',
 } as const satisfies Readonly<Record<Exclude<ReplayStatus, 'replayed'>, string>>;
 
-function replayText({ dryRun, to, counts, unmatched, interrupted }: ReplayReport): string {
+function replayText({ dryRun, to, counts, interrupted }: ReplayReport): string {
   const skipped = (Object.keys(SKIPPED) as (keyof typeof SKIPPED)[])
     .filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${SKIPPED[status]}`);
@@ -172,7 +178,6 @@ function replayText({ dryRun, to, counts, unmatched, interrupted }: ReplayReport
       ? `Dry run: ${records} would go to ${to}.`
       : `${interrupted ? 'Interrupted: ' : ''}${records} published to ${to}.`,
     skipped.length === 0 ? '' : `Skipped: ${skipped.join(', ')}.`,
-    unmatched.length === 0 || interrupted ? '' : `Without a dead letter: ${unmatched.join(', ')}.`,
     dryRun && counts.replayed > 0 ? 'Add --yes to replay; dead-letters list shows them.' : '',
     interrupted ? 'Run it again to continue.' : '',
   ];

@@ -11,15 +11,8 @@ import {
   sentence,
 } from '../../../packages/client/src/cli/text.ts';
 import type { Explanation, FoundTerminal, SearchReport } from '../../tools/inspect/explain.ts';
-import type { JobReport } from '../../tools/inspect/journal-report.ts';
-import {
-  pointInTime,
-  recordName,
-  runTool,
-  type ToolFlags,
-  toolOptions,
-  wholeNumber,
-} from '../tool-options.ts';
+import type { JobReport } from '../../tools/inspect/shard-journal.ts';
+import { pointInTime, runTool, type ToolFlags, toolOptions, wholeNumber } from '../tool-options.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 10;
@@ -42,7 +35,7 @@ export function explainCommand(program: Command, io: Io): void {
       new Argument(
         '[record]',
         'PARTITION:OFFSET such as 2:1371, or event id such as content-events-2-1371',
-      ).argParser(recordName),
+      ),
     )
     .option('--key <key>', 'search for events with this key')
     .option(
@@ -150,7 +143,7 @@ const jobText = ({ type, depth, count, left, createdMs }: JobReport): string =>
 
 function terminalText(terminal: FoundTerminal, nowMs: number): string {
   const { topic, partition, offset, timestampMs, eventId, decision, deadLetter } = terminal;
-  const { status = 'unreadable', result } = decision ?? {};
+  const { status = 'not JSON', result } = decision ?? {};
   const what =
     deadLetter === null
       ? printable(`${status}${result ? ` ${result}` : ''}`)

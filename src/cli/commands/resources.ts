@@ -1,62 +1,93 @@
 /** Commands for single objects of the service: `batch`, `import` and `decision`. */
 import { type Command, Option } from 'commander';
-import type { ServiceFlags } from '../../../packages/client/src/cli/flags.ts';
-import type { Io } from '../../../packages/client/src/cli/io.ts';
-import {
-  resourceCommand,
-  serviceModules,
-  serviceOptions,
-  submitCommand,
-} from '../service-command.ts';
+import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import type { ServiceFlags } from '../service/session.ts';
+import { configOption, duration } from '../tool-options.ts';
+
+/** Id in examples. */
+const ID = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
+
+/** Loaded late: the client and its parsers are not needed by other commands. */
+const loaded = async () => ({
+  ...(await import('../service/commands.ts')),
+  ...(await import('../service/resources.ts')),
+});
 
 export function resourceCommands(program: Command, io: Io): void {
-  batchCommand(program, io);
-  importCommand(program, io);
-  resourceCommand(program, io, 'decision', 'show a single decision');
-}
-
-function batchCommand(program: Command, io: Io): void {
-  const summary = 'submit a CSV file for review, follow it, fetch its results';
-  const batch = resourceCommand(program, io, 'batch', summary);
-  const rules = 'with a column Content as one batch; every other column is metadata';
-  const submit = submitCommand(batch, io, 'batch', 'CSV', rules).requiredOption(
-    '-t, --type <type>',
-    'content type, as the service knows it',
-  );
-  serviceOptions(submit, [
+  const batch = program
+    .command('batch')
+    .description('submit a CSV file for review, follow it, fetch its results');
+  serviceOptions(
+    batch
+      .command('submit')
+      .summary('submit a CSV file')
+      .description(
+        'Submits a CSV file with a column Content as one batch; every other column is metadata. Prints the id of the batch; with --wait, how it ended.',
+      )
+      .argument('<file>', 'CSV file in UTF-8; - for standard input')
+      .requiredOption('-t, --type <type>', 'content type, as the service knows it')
+      .action(async (file: string, flags: ServiceFlags) => {
+        const { submit, BATCH } = await loaded();
+        await submit(io, BATCH, file, flags);
+      }),
     'batch submit posts.csv --type post --wait -c service.yaml',
     'batch submit - --type post -c service.yaml < posts.csv',
-  ]);
-  const results = batch
-    .command('results')
-    .description(
-      "Writes the service's result file to standard output, or with --json a document for each row.",
-    )
-    .argument('<id>', 'id of the batch')
-    .addOption(
-      new Option(
-        '--result-column <name>',
-        'JSON with this column as the result, when more than one ends in " result"',
-      ).implies({ json: true }),
-    )
-    .action(async (id: string, flags: ServiceFlags) => {
-      const { results, serviceIo } = await serviceModules(io);
-      await results(serviceIo, id, flags);
-    });
-  serviceOptions(results, [
-    'batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --wait -c service.yaml > results.csv',
-    `batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --json -c service.yaml | jq 'select(.status == "ERROR").row'`,
-  ]);
-}
+  );
+  getCommand(batch, io, 'BATCH');
+  serviceOptions(
+    batch
+      .command('results')
+      .description("write the service's result file to standard output")
+      .argument('<id>', 'id of the batch')
+      .action(async (id: string, flags: ServiceFlags) => (await loaded()).results(io, id, flags)),
+    `batch results ${ID} --wait -c service.yaml > results.csv`,
+  );
 
-function importCommand(program: Command, io: Io): void {
-  const summary = 'submit a JSON Lines file of records, follow it';
-  const group = resourceCommand(program, io, 'import', summary);
-  const rules =
-    'of objects with exactly the fields type (a string) and data (an object) as one import';
-  const submit = submitCommand(group, io, 'import', 'JSON Lines', rules);
-  serviceOptions(submit, [
+  const group = program
+    .command('import')
+    .description('submit a JSON Lines file of records, follow it');
+  serviceOptions(
+    group
+      .command('submit')
+      .summary('submit a JSON Lines file')
+      .description(
+        'Submits a JSON Lines file of objects with exactly the fields type (a string) and data (an object) as one import. Prints the id of the import; with --wait, how it ended.',
+      )
+      .argument('<file>', 'JSON Lines file in UTF-8; - for standard input')
+      .action(async (file: string, flags: ServiceFlags) => {
+        const { submit, IMPORT } = await loaded();
+        await submit(io, IMPORT, file, flags);
+      }),
     'import submit users.jsonl --wait -c service.yaml',
     'import submit - -c service.yaml < users.jsonl',
-  ]);
+  );
+  getCommand(group, io, 'IMPORT');
+
+  getCommand(program.command('decision').description('show a single decision'), io, 'DECISION');
+}
+
+/** Adds `get` to the command of a resource. */
+function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION'): void {
+  const kind = name.toLowerCase();
+  const get = group
+    .command('get')
+    .description(`print the state of one ${kind} as JSON (docs/cli.md)`)
+    .argument('<id>', `id of the ${kind}`)
+    .action(async (id: string, flags: ServiceFlags) => {
+      const commands = await loaded();
+      await commands.get(io, commands[name], id, flags);
+    });
+  serviceOptions(get, `${kind} get ${ID} --wait --timeout 1h -c service.yaml`);
+}
+
+/** Adds the options and the help of each of them. @param examples command lines without the program. */
+function serviceOptions(command: Command, ...examples: readonly string[]): void {
+  configOption(command, 'configuration; its section `service` is read')
+    .option('-w, --wait', 'wait until it is finished; Ctrl-C stops waiting')
+    .addOption(
+      new Option('--timeout <duration>', 'wait no longer than this, such as 15m')
+        .argParser(duration)
+        .implies({ wait: true }),
+    )
+    .addHelpText('after', helpText(examples, '', 'ok', 'problems', 'unfinished'));
 }

@@ -1,4 +1,5 @@
 /** Checks of the journal, the consumer group and the transactional ids. Nothing is written or joined. */
+import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { journalSpec } from '../../pipeline/context/topics.ts';
 import {
   forgottenJournal,
@@ -6,7 +7,8 @@ import {
   refuseForgotten,
 } from '../../pipeline/shard/forgotten-journal.ts';
 import { journalProblem } from '../../pipeline/shard/prepare-topics.ts';
-import { journalReport, type PartitionPosition } from '../inspect/journal-report.ts';
+import type { Inspection } from '../inspect/context.ts';
+import { journalReader, newestOf, readAll } from '../inspect/shard-journal.ts';
 import type { KafkaParts, PipelineParts } from './check.ts';
 import {
   counted,
@@ -46,28 +48,63 @@ export function journalCheck(
       }
       const problem = journalProblem(engine, found, brokers);
       if (problem !== undefined) return failed(problem);
-      const { shards, jobs, control } = await journalReport({ ...inspection, signal });
-      const positions = shards.flatMap(({ partitions }) => partitions);
+      const { journals, positions } = await positionsOf({ ...inspection, signal });
+      const { hold } = newestOf(journals);
+      const jobs = journals.reduce((sum, { state }) => sum + state.jobs.size, 0);
       const forgotten = positions
         .filter(
           ({ watermark, committed, resetPending }) =>
             watermark === null && committed !== null && !resetPending,
         )
         .map(({ partition }) => partition);
-      return together(`${counted(jobs.length, 'live job')} in ${counted(shards.length, 'shard')}`, [
+      return together(`${counted(jobs, 'live job')} in ${counted(journals.length, 'shard')}`, [
         ...replicaProblems(found, brokers, true),
         forgotten.length > 0 &&
           failed(forgottenJournal(engine, forgotten, 'has no record of them')),
         // A hold outlasts the release that gave it: the next installation takes nothing in.
-        control.hold &&
+        hold &&
           warning(
-            `the pipeline is ${control.hold.state} and takes nothing in, by command of ${control.hold.by}`,
+            `the pipeline is ${hold.state} and takes nothing in, by command of ${hold.by}`,
             `run "content-review-connector resume ${name}", unless this is intended`,
           ),
         ...positions.map(positionProblem),
       ]);
     },
   };
+}
+
+interface PartitionPosition {
+  readonly partition: number;
+  /** W: every record below is settled or in a live job. null: never claimed. */
+  readonly watermark: number | null;
+  /** Committed offset of the group, equal to W; null: none. */
+  readonly committed: number | null;
+  /** The committed offset was set externally: the next claim of the shard continues from there. */
+  readonly resetPending: boolean;
+  /** First offset still in the source, and its end. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Reads the journal of every shard, and the positions of the group. @throws InspectError */
+async function positionsOf(inspection: Inspection) {
+  const { scan, admin, pipeline } = inspection;
+  const shards = [...(await scan.bounds(pipeline.topics.journal)).keys()];
+  const readers = shards.map((shard) => journalReader(inspection, shard));
+  const journals = await readAll(readers, 'stable');
+  // After the journals: a W beyond the end would look like a recreated topic.
+  const bounds = await scan.bounds(pipeline.topics.source);
+  const committed = await admin.committed(pipeline.group, pipeline.topics.source, [
+    ...bounds.keys(),
+  ]);
+  const positions = Array.from(bounds, ([partition, { start, end }]): PartitionPosition => {
+    const progress = journals[partition % journals.length]?.state.progress.get(partition);
+    const { offset, metadata } = committed.get(partition) ?? { offset: null, metadata: '' };
+    const resetPending = offset !== null && !isOwnCommit(metadata);
+    const watermark = progress?.watermark ?? null;
+    return { partition, watermark, committed: offset, resetPending, start, end };
+  });
+  return { journals, positions };
 }
 
 /** Compares the offset at which a partition would continue with those that the source has. */

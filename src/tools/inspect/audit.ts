@@ -17,6 +17,7 @@
  * before 3: it is missing. A record in flight at 2 is in flight, or settled by 4; never missing.
  */
 
+import type { Hold } from '../../core/journal/control.ts';
 import {
   BalanceBuilder,
   type BalanceCounts,
@@ -31,15 +32,29 @@ import {
   firstTimestamp,
   NO_GAPS,
   type OnTerminal,
-  type OutputPositions,
   readOutputs,
   readUntilProven,
 } from './outputs.ts';
-import { journalEvidence, readShardJournal, type ShardJournal } from './shard-journal.ts';
+import {
+  type JobReport,
+  jobReport,
+  journalEvidence,
+  newestOf,
+  readShardJournal,
+  type ShardJournal,
+} from './shard-journal.ts';
 
 export interface AuditRequest {
   /** First timestamp, ms; default: from the beginning. */
   readonly sinceMs?: number | undefined;
+}
+
+export interface ShardReport {
+  readonly shard: number;
+  /** The last claim; null: never claimed. An idle owner renews `atMs` regularly. */
+  readonly owner: { readonly instance: string; readonly atMs: number } | null;
+  /** Live jobs, the oldest first. */
+  readonly jobs: readonly JobReport[];
 }
 
 export interface AuditReport {
@@ -47,47 +62,29 @@ export interface AuditReport {
   readonly verdict: 'balanced' | 'missing' | 'double' | 'unknown';
   readonly partitions: readonly PartitionBalance[];
   readonly totals: BalanceCounts;
+  /** What an operator has commanded; null: nothing. */
+  readonly hold: Hold | null;
+  readonly shards: readonly ShardReport[];
   /** Number of output offsets read. */
   readonly outputOffsets: number;
   /** Reasons why some records could not be judged, and other remarks, a sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Records of earlier audits that a note names. */
-const NAMED_LATE = 20;
-
-/** Position from which a later audit continues. */
-export interface AuditProgress {
-  /** By source partition: the first audited offset, and the first that was not settled yet. */
-  readonly sources: ReadonlyMap<number, { readonly first: number; readonly next: number }>;
-  readonly outputs: OutputPositions;
-}
-
-/**
- * Audits a range, or the rest of the topic after an earlier audit.
- * @param resumed progress of the earlier audit. Terminal records that came since then for records
- *   that already had one are double
- * @throws InspectError
- */
-export async function auditFrom(
+/** Audits a range. @throws InspectError */
+export async function audit(
   inspection: Inspection,
-  request: AuditRequest,
-  resumed?: AuditProgress,
-): Promise<{ report: AuditReport; progress: AuditProgress }> {
-  const { ranges, progress } = await rangesOf(inspection, request, resumed);
+  { sinceMs }: AuditRequest = {},
+): Promise<AuditReport> {
+  const ranges = await rangesOf(inspection, sinceMs);
   const notes: string[] = [];
-  const { builders, balances, offsets, late, ends } = await readUntilProven<
+  const { builders, balances, journals, offsets } = await readUntilProven<
     Awaited<ReturnType<typeof judgeRanges>>
-  >(inspection, (whole, before) => judgeRanges(inspection, ranges, { progress, whole, before }));
+  >(inspection, (whole, before) => judgeRanges(inspection, ranges, { whole, before }));
 
   const totals = emptyCounts();
   for (const balance of balances)
     for (const key of Object.keys(totals) as (keyof BalanceCounts)[]) totals[key] += balance[key];
-  totals.double += late.count;
-  if (late.count > 0)
-    notes.push(
-      `${late.count} records of an earlier audit have another terminal record: ${late.named.join(', ')}`,
-    );
   for (const reason of new Set(builders.flatMap(({ reasons }) => [...reasons])))
     notes.push(UNKNOWN_REASONS[reason]);
   let tooMany = totals.double > 0;
@@ -97,49 +94,42 @@ export async function auditFrom(
     else tooMany = true;
   }
   const verdict = tooMany ? 'double' : totals.unknown > 0 ? 'unknown' : 'balanced';
-  const sources = balances.map(({ partition, from, settledTo: next }) => {
-    const before = progress?.sources.get(partition)?.first ?? from;
-    return [partition, { first: Math.min(before, from), next }] as const;
-  });
+  const all = [...new Set(journals.values())].sort((a, b) => a.shard - b.shard);
   return {
-    report: {
-      verdict: totals.missing > 0 ? 'missing' : verdict,
-      partitions: balances,
-      totals,
-      outputOffsets: offsets,
-      notes,
-    },
-    progress: { sources: new Map(sources), outputs: ends },
+    verdict: totals.missing > 0 ? 'missing' : verdict,
+    partitions: balances,
+    totals,
+    hold: newestOf(all).hold ?? null,
+    shards: all.map(shardReport),
+    outputOffsets: offsets,
+    notes,
+  };
+}
+
+function shardReport({ shard, state: { owner, jobs } }: ShardJournal): ShardReport {
+  return {
+    shard,
+    owner: owner === undefined ? null : { instance: owner.instance, atMs: owner.atMs },
+    jobs: [...jobs.values()]
+      .map((job) => jobReport(shard, job))
+      .sort((a, b) => a.createdMs - b.createdMs),
   };
 }
 
 /** Step 1. */
 async function rangesOf(
   { scan, pipeline: { topics } }: Inspection,
-  { sinceMs }: AuditRequest,
-  resumed: AuditProgress | undefined,
-): Promise<{ ranges: readonly SourceRange[]; progress: AuditProgress | undefined }> {
+  sinceMs: number | undefined,
+): Promise<readonly SourceRange[]> {
   const bounds = await scan.bounds(topics.source);
-  // Beyond the end: the topic was deleted and created again.
-  const isResumed = (partition: number, next: number) => next <= (bounds.get(partition)?.end ?? 0);
-  const progress = resumed && {
-    ...resumed,
-    sources: new Map([...resumed.sources].filter(([of, { next }]) => isResumed(of, next))),
-  };
-  const since =
-    progress === undefined && sinceMs !== undefined
-      ? await scan.firstAt(topics.source, sinceMs)
-      : undefined;
-  const ranges = Array.from(bounds, ([partition, { start, stable }]): SourceRange => {
-    const next = progress?.sources.get(partition)?.next ?? 0;
-    const from = Math.max(since?.get(partition) ?? next, start);
+  const since = sinceMs === undefined ? undefined : await scan.firstAt(topics.source, sinceMs);
+  return Array.from(bounds, ([partition, { start, stable }]): SourceRange => {
+    const from = Math.max(since?.get(partition) ?? start, start);
     return { partition, from, to: Math.max(from, stable) };
   });
-  return { ranges, progress };
 }
 
 interface Reading {
-  readonly progress?: AuditProgress | undefined;
   /** Reads the outputs from their beginning. */
   readonly whole: boolean;
   readonly before?: { readonly builders: readonly BalanceBuilder[] } | undefined;
@@ -154,37 +144,28 @@ interface Reading {
 export async function judgeRanges(
   inspection: Inspection,
   ranges: readonly SourceRange[],
-  { progress, whole, before, observe }: Reading,
+  { whole, before, observe }: Reading,
 ) {
   const { builders, journals } = await openBalances(inspection, ranges);
   const firstMs = await firstTimestamps(inspection, ranges);
   const known = firstMs.filter((ms) => ms !== undefined);
   const onTerminal = observe?.(journals);
-  const isNeeded = observe ? onTerminal !== undefined : known.length > 0 || progress !== undefined;
+  const isNeeded = observe ? onTerminal !== undefined : known.length > 0;
   // The terminal record of an observed record that is gone may be as old as the outputs.
   const isUndated = observe !== undefined && known.length < ranges.length;
   const byPartition = Map.groupBy(builders, ({ range }) => range.partition);
-  const late = { count: 0, named: [] as string[] };
   const read = isNeeded
     ? await readOutputs(
         inspection,
-        whole || isUndated ? undefined : Math.min(...known, Number.MAX_SAFE_INTEGER),
+        whole || isUndated ? undefined : Math.min(...known),
         (terminal) => {
-          const { kind, topic, partition, offset, replay, record } = terminal;
+          const { kind, partition, offset, replay } = terminal;
           for (const builder of byPartition.get(partition) ?? [])
             builder.addTerminal(kind, offset, replay);
-          const { first = 0, next = 0 } = progress?.sources.get(partition) ?? {};
-          const readTo = progress?.outputs.get(`${topic}-${record.partition}`) ?? 0;
-          const isSettled = replay === 0 && offset >= first && offset < next;
-          if (isSettled && record.offset >= readTo) {
-            late.count++;
-            if (late.named.length < NAMED_LATE) late.named.push(`${partition}:${offset}`);
-          }
           return onTerminal?.(terminal);
         },
-        progress?.outputs,
       )
-    : { offsets: 0, whole: true, gaps: NO_GAPS, ends: new Map<string, number>() };
+    : { offsets: 0, whole: true, gaps: NO_GAPS };
 
   const balances: PartitionBalance[] = [];
   for (const [index, builder] of builders.entries()) {
@@ -198,7 +179,7 @@ export async function judgeRanges(
   }
   const isIn = (account: 'missing' | 'unknown') => balances.some((one) => one[account] > 0);
   const doubt = isIn('missing') ? 'missing' : isIn('unknown') ? 'unknown' : undefined;
-  return { ...read, journals, builders, firstMs, balances, late, doubt } as const;
+  return { ...read, journals, builders, firstMs, balances, doubt } as const;
 }
 
 /** Step 2. @returns one builder for each range, in the same order */

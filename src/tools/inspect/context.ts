@@ -34,8 +34,6 @@ export interface Inspection {
   readonly signal: AbortSignal;
   /** Reports progress of a long operation. */
   readonly notice: (text: string) => void;
-  /** Reads a value whose schema is in a registry as its JSON form; undefined when that is not possible. */
-  readonly readFramed?: ((value: Buffer) => Promise<object | undefined>) | undefined;
 }
 
 /** Cause of a failed inspection; becomes an exit code. */

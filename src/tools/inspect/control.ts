@@ -3,14 +3,13 @@ import {
   type Control,
   commanded,
   type GivenCommand,
-  NO_CONTROL,
   obeys,
   revisionAfter,
 } from '../../core/journal/control.ts';
 import { writeControl } from '../../core/journal/journal-records.ts';
 import { type ControlProducer, TransactionError } from '../../core/ports/kafka.ts';
-import { eachAtATime, InspectError, type Inspection } from './context.ts';
-import { journalReader, type ShardJournal } from './shard-journal.ts';
+import { InspectError, type Inspection } from './context.ts';
+import { journalReader, newestOf, readAll, type ShardJournal } from './shard-journal.ts';
 
 export interface ControlTools extends Inspection {
   /** Opens the producer of commands; the caller closes it. */
@@ -182,18 +181,3 @@ function answerOf(
     unsettled: live.reduce((sum, { left }) => sum + left.size, 0),
   };
 }
-
-export async function readAll(readers: Readers, to: 'stable' | 'end'): Promise<ShardJournal[]> {
-  const journals: ShardJournal[] = [];
-  await eachAtATime(readers.entries(), async ([shard, read]) => {
-    journals[shard] = await read(to);
-  });
-  return journals;
-}
-
-/**
- * The newest command in any partition: a reader may see that of one partition before another's.
- */
-export const newestOf = (journals: readonly ShardJournal[]): Control =>
-  journals.map(({ state }) => state).sort((a, b) => b.control.revision - a.control.revision)[0]
-    ?.control ?? NO_CONTROL;

@@ -1,7 +1,7 @@
 /** Dead letters of a pipeline, as their topic holds them. */
 import { replaysOf } from '../../core/outcome/dead-letter.ts';
 import { placeOf, type SourceCoordinate } from '../../core/record.ts';
-import { InspectError, type Inspection } from './context.ts';
+import type { Inspection } from './context.ts';
 import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } from './outputs.ts';
 import { ReplayPositions } from './replay-positions.ts';
 
@@ -84,8 +84,6 @@ export async function listDeadLetters(
   filter: DeadLetterFilter,
   limit: number,
 ): Promise<DeadLetterList> {
-  if (!Number.isSafeInteger(limit) || limit < 1)
-    throw new InspectError('usage', 'the limit must be a whole number from 1');
   const positions = new ReplayPositions(inspection);
   await positions.read();
   const matches = matcherOf(filter);

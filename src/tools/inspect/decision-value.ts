@@ -1,6 +1,5 @@
-/** Value of a published decision, in whichever format it was written: the topic may hold several. */
+/** Value of a published decision. */
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import type { Inspection } from './context.ts';
 
 /** The members that may be shown: never metadata nor content (I6). */
 export interface ShownDecision {
@@ -14,16 +13,10 @@ export interface ShownDecision {
   };
 }
 
-/** First byte of a value that begins with a schema id. */
-const MAGIC_BYTE = 0;
-
-/** @returns null for a value that cannot be read, or is not this connector's */
-export async function readDecision(
-  value: Buffer | null,
-  readFramed: Inspection['readFramed'],
-): Promise<ShownDecision | null> {
-  const members = await decisionMembers(value, readFramed);
-  if (members === undefined || members === null) return null;
+/** @returns null for a value that cannot be read, such as one with a schema id, or is not this connector's */
+export function readDecision(value: Buffer | null): ShownDecision | null {
+  const members = jsonMembers(value);
+  if (members === undefined) return null;
   const { status, result, error, batch } = members as {
     readonly status?: unknown;
     readonly result?: unknown;
@@ -43,19 +36,12 @@ export async function readDecision(
   };
 }
 
-/** @returns undefined or null for a value that cannot be read */
-export function decisionMembers(
-  value: Buffer | null,
-  readFramed: Inspection['readFramed'],
-): Promise<object | undefined> | object | null | undefined {
-  return value?.[0] === MAGIC_BYTE ? readFramed?.(value) : jsonMembers(value);
-}
-
 /** Another application may have written anything, which String might not accept. */
 const shown = (value: unknown) =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 
-function jsonMembers(value: Buffer | null): object | null | undefined {
+/** @returns undefined for a value that is not a JSON object, such as one with a schema id */
+export function jsonMembers(value: Buffer | null): object | undefined {
   try {
     const members: unknown = parseJson(String(value));
     if (typeof members !== 'object' || members === null) return undefined;

@@ -4,7 +4,6 @@ import { judgeRanges } from './audit.ts';
 import { type Account, onlyAccount, type SourceRange, UNKNOWN_REASONS } from './audit-balance.ts';
 import { InspectError, type InspectedPipeline, type Inspection } from './context.ts';
 import { readDecision, type ShownDecision } from './decision-value.ts';
-import { type JobReport, jobReport } from './journal-report.ts';
 import {
   deadLetterCause,
   parseEventId,
@@ -15,7 +14,7 @@ import {
   type TerminalKind,
   type TerminalRecord,
 } from './outputs.ts';
-import type { ShardJournal } from './shard-journal.ts';
+import { type JobReport, jobReport, type ShardJournal } from './shard-journal.ts';
 
 export interface FoundTerminal {
   readonly kind: TerminalKind;
@@ -80,8 +79,7 @@ export async function explainRecords(
   for (const [index, { partition, offset }] of places.entries()) {
     const { shard, state: journal } = journals.get(partition) as ShardJournal;
     const live = [...journal.jobs.values()].find(({ left }) => left.has(partition, offset));
-    const terminals: FoundTerminal[] = [];
-    for (const one of found[index] ?? []) terminals.push(await foundTerminal(inspection, one));
+    const terminals = (found[index] ?? []).map(foundTerminal);
     const facts: RecordFacts = {
       job: live === undefined ? null : jobReport(shard, live),
       newest: terminals.at(-1),
@@ -208,8 +206,7 @@ function summaryOf(state: Explanation['state'], { job, newest, readTo }: RecordF
     case 'deadLettered':
       return `A dead letter: ${newest?.deadLetter?.reason}, ${newest?.deadLetter?.message}.`;
     case 'decided': {
-      if (!newest?.decision)
-        return 'Decided; the decision is in a format that cannot be read here.';
+      if (!newest?.decision) return 'Decided; the decision is not in JSON.';
       const { status, result, errorCode, batch } = newest.decision;
       const code = errorCode ? ` (${errorCode})` : '';
       return `Decided: ${status}${result ? ` ${result}` : ''}${code}, batch ${batch.id}, attempt ${batch.attempt}.`;
@@ -219,15 +216,12 @@ function summaryOf(state: Explanation['state'], { job, newest, readTo }: RecordF
   }
 }
 
-async function foundTerminal(
-  { readFramed }: Inspection,
-  { kind, topic, eventId, record }: TerminalRecord,
-): Promise<FoundTerminal> {
+function foundTerminal({ kind, topic, eventId, record }: TerminalRecord): FoundTerminal {
   const { partition, offset, timestampMs, value } = record;
   const found = { kind, eventId, topic, partition, offset, timestampMs };
   if (kind === 'dead_letter')
     return { ...found, decision: null, deadLetter: deadLetterCause(record) };
-  return { ...found, decision: await readDecision(value, readFramed), deadLetter: null };
+  return { ...found, decision: readDecision(value), deadLetter: null };
 }
 
 /** Search for source records by their key over a bounded time. */

@@ -15,9 +15,6 @@ export interface TerminalRecord extends SourceCoordinate {
   readonly record: SourceRecord;
 }
 
-/** Offsets by `topic-partition`. */
-export type OutputPositions = ReadonlyMap<string, number>;
-
 interface RangeOfTopic extends TopicRange {
   readonly topic: string;
 }
@@ -69,12 +66,10 @@ export function parseEventId(
  * Output partitions from the first record not older than `sinceMs` (undefined: from the beginning)
  * to their present ends. What the journal calls settled lies below the ends when they are read
  * after it: its records were acknowledged before the commit that the journal shows.
- * @param readTo end of an earlier reading: these ranges begin no later
  */
 export async function outputRanges(
   { scan, pipeline }: Inspection,
   sinceMs?: number,
-  readTo?: OutputPositions,
 ): Promise<OutputRange[]> {
   const { decisions, deadLetters } = pipeline.topics;
   const ranges: OutputRange[] = [];
@@ -86,9 +81,7 @@ export async function outputRanges(
     const first =
       sinceMs === undefined ? undefined : await scan.firstAt(topic, sinceMs - CLOCK_MARGIN_MS);
     for (const [partition, { start, end }] of bounds) {
-      const since = first?.get(partition) ?? start;
-      const next = readTo?.get(`${topic}-${partition}`) ?? end;
-      const from = Math.min(Math.max(Math.min(since, next), start), end);
+      const from = Math.min(Math.max(first?.get(partition) ?? start, start), end);
       ranges.push({ kind, topic, partition, start, from, until: end });
     }
   }
@@ -273,15 +266,11 @@ export async function readOutputs(
   inspection: Inspection,
   sinceMs: number | undefined,
   onTerminal: OnTerminal,
-  readTo?: OutputPositions,
 ) {
-  const ranges = await outputRanges(inspection, sinceMs, readTo);
+  const ranges = await outputRanges(inspection, sinceMs);
   const offsets = await scanTerminals(inspection, ranges, onTerminal);
-  const ends = new Map(
-    ranges.map(({ topic, partition, until }) => [`${topic}-${partition}`, until]),
-  );
   const whole = ranges.every(({ start, from }) => start === from);
-  if (!whole) return { offsets, whole, ends, gaps: NO_GAPS };
+  if (!whole) return { offsets, whole, gaps: NO_GAPS };
 
   // After the reading: a beginning that is gone now may have gone before it was read.
   const { decisions, deadLetters } = inspection.pipeline.topics;
@@ -294,7 +283,7 @@ export async function readOutputs(
   }
   const compacted =
     (await isCompacted(inspection, decisions)) || (await isCompacted(inspection, deadLetters));
-  return { offsets, whole, ends, gaps: { completeSinceMs, compacted } };
+  return { offsets, whole, gaps: { completeSinceMs, compacted } };
 }
 
 interface OutputReading {

@@ -8,7 +8,7 @@ import {
 import { detached } from '../../core/detached.ts';
 import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../core/outcome/dead-letter.ts';
 import { type Transaction, TransactionError } from '../../core/ports/kafka.ts';
-import { type OutgoingRecord, placeOf, type SourceRecord } from '../../core/record.ts';
+import type { OutgoingRecord, SourceRecord } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import {
   type DeadLetterEntry,
@@ -21,7 +21,6 @@ import { type ChosenLetter, ReplayPositions } from './replay-positions.ts';
 /** Originals of one transaction, and bytes of their values. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
-const REPORT_EVERY_MS = 5_000;
 
 export type ReplayStatus =
   /** Published again, or with a dry run: would be. */
@@ -36,8 +35,6 @@ export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
-  /** Source records of the filter that have no dead letter of its reasons and time. */
-  readonly unmatched: readonly string[];
   /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
 }
@@ -59,6 +56,8 @@ export interface ReplayRequest {
   readonly open: ((group: string) => ReplayProducer) | undefined;
   /** Stops after the transaction under way. */
   readonly stop?: AbortSignal | undefined;
+  /** Called with the number of records that were published, or would be, after each transaction. */
+  readonly onProgress?: (replayed: number) => void;
 }
 
 /**
@@ -89,7 +88,6 @@ class Replay {
   readonly #positions: ReplayPositions;
   readonly #matches: (entry: DeadLetterEntry) => boolean;
   readonly #maxBytes: number;
-  readonly #unmatched: Set<string>;
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
@@ -100,7 +98,6 @@ class Replay {
   #chunk: Replayable[] = [];
   #bytes = 0;
   #writing: Promise<undefined> = Promise.resolve(undefined);
-  #reportedMs: number;
 
   /** @param maxBytes of a record batch of the target */
   constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
@@ -109,9 +106,7 @@ class Replay {
     this.#stop = request.stop ?? new AbortController().signal;
     this.#positions = new ReplayPositions(inspection);
     this.#matches = matcherOf(request.filter);
-    this.#unmatched = new Set(request.filter.sources.map(placeOf));
     this.#maxBytes = maxBytes;
-    this.#reportedMs = inspection.clock.now();
   }
 
   async run(): Promise<ReplayReport> {
@@ -137,7 +132,6 @@ class Replay {
       dryRun: open === undefined,
       to,
       counts: this.#counts,
-      unmatched: [...this.#unmatched],
       interrupted: stop.aborted,
     };
   }
@@ -171,7 +165,6 @@ class Replay {
       if (isOpen) this.#positions.leave(entry);
       return undefined;
     }
-    this.#unmatched.delete(placeOf(entry));
     if (!isOpen)
       return this.#skip(entry, entry.valueBytes === null ? 'no_value' : 'replayed_before', isOpen);
     const original = originalOf(record);
@@ -211,15 +204,7 @@ class Replay {
       }
     }
     this.#counts.replayed += chunk.length;
-    this.#report();
-  }
-
-  #report(): void {
-    const { clock, notice } = this.#inspection;
-    const { open, to } = this.#request;
-    if (open === undefined || clock.now() - this.#reportedMs < REPORT_EVERY_MS) return;
-    this.#reportedMs = clock.now();
-    notice(`${this.#counts.replayed.toLocaleString('en-US')} records published to ${to} so far`);
+    this.#request.onProgress?.(this.#counts.replayed);
   }
 }
 

@@ -1,10 +1,12 @@
 /** Journal of one shard as an observer reads it: the state that an owner would recover. */
+import { type Control, NO_CONTROL } from '../../core/journal/control.ts';
+import type { JobRecord, LiveJob } from '../../core/journal/job.ts';
 import { JournalFormatError } from '../../core/journal/journal-records.ts';
 import { type JournalState, JournalView } from '../../core/journal/journal-view.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { OffsetSet } from '../../core/offset-set.ts';
 import type { JournalEvidence } from './audit-balance.ts';
-import { InspectError, type Inspection } from './context.ts';
+import { eachAtATime, InspectError, type Inspection } from './context.ts';
 
 /** A journal that is written and compacted while it is read may need another attempt to be consistent. */
 const MAX_ATTEMPTS = 5;
@@ -12,9 +14,45 @@ const MAX_ATTEMPTS = 5;
 export interface ShardJournal {
   readonly shard: number;
   readonly state: JournalState;
-  /** Time of the newest record; undefined for an empty journal. */
-  readonly writtenMs: number | undefined;
 }
+
+/** Live batch or other job. */
+export interface JobReport
+  extends Pick<
+    JobRecord,
+    'id' | 'remoteId' | 'type' | 'attempt' | 'depth' | 'count' | 'createdMs' | 'oldestEventMs'
+  > {
+  readonly shard: number;
+  /** Rows still to be settled. */
+  readonly left: number;
+}
+
+export function jobReport(shard: number, { record, left }: LiveJob): JobReport {
+  const { id, remoteId, type, attempt, depth, count, createdMs, oldestEventMs } = record;
+  return {
+    ...{ id, remoteId, type, attempt, depth, count, createdMs, oldestEventMs, shard },
+    left: left.size,
+  };
+}
+
+/** Reads the journals of all shards on, a few at a time. */
+export async function readAll(
+  readers: readonly ReturnType<typeof journalReader>[],
+  to: 'stable' | 'end',
+): Promise<ShardJournal[]> {
+  const journals: ShardJournal[] = [];
+  await eachAtATime(readers.entries(), async ([shard, read]) => {
+    journals[shard] = await read(to);
+  });
+  return journals;
+}
+
+/**
+ * The newest command in any partition: a reader may see that of one partition before another's.
+ */
+export const newestOf = (journals: readonly ShardJournal[]): Control =>
+  journals.map(({ state }) => state).sort((a, b) => b.control.revision - a.control.revision)[0]
+    ?.control ?? NO_CONTROL;
 
 /**
  * Reads the journal of a shard to its present end.
@@ -33,7 +71,6 @@ export function journalReader(
 ): (to?: 'stable' | 'end') => Promise<ShardJournal> {
   const view = new JournalView();
   let position = 0;
-  let writtenMs: number | undefined;
   return async (to = 'stable') => {
     const { scan, pipeline, signal } = inspection;
     const { journal } = pipeline.topics;
@@ -47,10 +84,8 @@ export function journalReader(
           journal,
           { partition: shard, from: Math.max(position, bounds.start), until: bounds[to] },
           ({ records, unreadable, nextOffset }) => {
-            for (const { key, value, timestampMs } of records) {
+            for (const { key, value } of records)
               view.fold(key?.toString() ?? '', value?.toString() ?? null);
-              writtenMs = timestampMs;
-            }
             if (unreadable !== undefined)
               throw new JournalFormatError(
                 `offset ${unreadable.from}: ${unreadable.poison.message}`,
@@ -62,7 +97,7 @@ export function journalReader(
         );
         const state = view.finish();
         checkMeta(inspection, state, all.size);
-        return { shard, state, writtenMs };
+        return { shard, state };
       } catch (error) {
         if (!(error instanceof JournalFormatError)) throw error;
         // Compaction may have removed a record in favour of one written meanwhile: read on to that.

@@ -1,4 +1,4 @@
-/** `batch submit` with the sandbox: uploads, output and exit codes. */
+/** `batch submit` against the sandbox: uploads, output and exit codes. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -21,12 +21,31 @@ const POLICY: ServicePolicy = {
     ],
   },
 };
+const ID = /^[0-9a-f-]{36}$/;
 /** Final assertion of tests whose input must not be sent. */
 function assertNothingSent({ sandbox }: Bench): void {
   assert.deepEqual([sandbox.batches(), sandbox.imports()], [[], []]);
 }
 
 describe('batch submit', { timeout: 600_000 }, () => {
+  it('sends the file unchanged, and prints only the id on standard output', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const { code, out, err } = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '--type',
+      'post',
+    );
+    assert.equal(code, EXIT.ok);
+    const id = out.trimEnd();
+    assert.match(id, ID);
+    assert.equal(out, `${id}\n`);
+    assert.match(err, /posts\.csv: 7\d B\nbatch \S+ created\nuploaded/);
+    const [batch] = service.sandbox.batches();
+    assert.deepEqual([batch?.batch_id, batch?.type, batch?.uploaded !== null], [id, 'post', true]);
+  });
+
   it('refuses unusable files and options before anything is sent', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', CSV);
@@ -49,30 +68,36 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assertNothingSent(service);
   });
 
-  it('exits with 5 and the counts if rows have no decision or the batch failed', async (t) => {
+  it('ends with 5 when rows have no decision, or the batch failed, with the counts', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const file = service.file('posts.csv', 'Content\nfail this row\nfine\n');
     const args = ['batch', 'submit', file, '-t', 'post', '--wait'];
     const partly = await service.run(...args);
     assert.equal(partly.code, EXIT.problems);
-    assert.match(partly.out, /rows {5}2: 1 decided, 1 failed\n/);
+    assert.deepEqual(JSON.parse(partly.out), {
+      batchId: service.sandbox.batches()[0]?.batch_id,
+      type: 'post',
+      counts: { total: 2, success: 1, pending: 0, error: 1, cancelled: 0 },
+      status: 'SUCCESS',
+      outcome: 'partly_failed',
+    });
     const [batch] = service.sandbox.batches();
     const results = await service.run('batch', 'results', batch?.batch_id ?? '');
     assert.equal(results.code, EXIT.problems);
-    assert.match(results.err, /2 rows, 1 without a decision/);
     assert.match(results.out, /fail this row,ERROR/);
     for (const action of ['batch_error', 'batch_cancelled'] as const) {
       service.faults({ operation: 'review', action });
       const failed = await service.run(...args);
       assert.equal(failed.code, EXIT.problems);
-      assert.match(
-        failed.out,
-        action === 'batch_error' ? /status {3}ERROR/ : /status {3}CANCELLED/,
+      const { status, outcome } = JSON.parse(failed.out);
+      assert.deepEqual(
+        [status, outcome],
+        [action === 'batch_error' ? 'ERROR' : 'CANCELLED', 'failed'],
       );
     }
   });
 
-  it('exits with 6 after --timeout, and prints the command to continue', async (t) => {
+  it('ends with 6 at --timeout, with the state of the batch', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'review', action: 'stuck' });
     const { code, err } = await service.run(
@@ -88,52 +113,62 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.equal(code, EXIT.unfinished);
     assert.match(
       err,
-      /batch \S+ is not finished within --timeout: (?:PENDING|no response yet)[^.]*\.\nTo continue:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
+      /batch \S{36} is not finished within --timeout: (?:PENDING|no response yet)[^.]*\.\nbatch \S{36} has its file: do not submit it again\.\n$/,
     );
   });
 
-  it('checks an upload whose response was lost, and sends nothing again', async (t) => {
+  it('sends nothing again when the response to the upload is lost', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'upload', action: 'reset_after', times: 5 });
-    const arrived = await service.run(
-      'batch',
-      'submit',
-      service.file('posts.csv', CSV),
-      '-t',
-      'post',
-      '--wait',
-    );
-    assert.equal(arrived.code, EXIT.ok, arrived.err);
-    assert.match(arrived.err, /the response to the upload was lost, but the file has arrived/);
-    service.faults(
-      { operation: 'upload', action: 'reset_after', times: 5 },
-      { operation: 'get_batch', action: 'state', state: 'WAITING_FOR_UPLOAD' },
-    );
-    const unclear = await service.run(
-      'batch',
-      'submit',
-      service.file('posts.csv', CSV),
-      '-t',
-      'post',
-      '--wait',
-    );
-    assert.equal(unclear.code, EXIT.unreachable);
+    const file = service.file('posts.csv', CSV);
+    const { code, err } = await service.run('batch', 'submit', file, '-t', 'post', '--wait');
+    assert.equal(code, EXIT.unreachable);
     assert.match(
-      unclear.err,
-      /It is unknown whether batch \S+ has its file\.\nCheck before you submit the file again.*:\n {2}\S+ batch get \S{36} --config/s,
+      err,
+      /It is unknown whether batch \S{36} has its file\. Check with "batch get" before you submit it again/,
     );
-    assert.equal(service.sandbox.batches().length, 2);
+    assert.equal(service.sandbox.batches().length, 1);
   });
 
-  it('exits with 2 for a rejected type, with 4 for a wrong key, and with 3 for an unreachable service', async (t) => {
+  it('waits for a batch that the service does not know yet', async (t) => {
+    const service = await bench(t, nextDirectory());
+    service.faults({ operation: 'get_batch', action: 'answer', status: 404, times: 2 });
+    const file = service.file('posts.csv', CSV);
+    const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'post', '--wait');
+    assert.equal(code, EXIT.ok, err);
+    assert.equal(JSON.parse(out).outcome, 'done');
+  });
+
+  it('warns against a second submission when the state of a sent file is unavailable, and waits out an outage', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('posts.csv', CSV);
+    const args = ['batch', 'submit', file, '-t', 'post', '--wait'];
+    for (const [status, code] of [
+      [422, EXIT.failure],
+      [401, EXIT.refused],
+    ] as const) {
+      service.faults({ operation: 'get_batch', action: 'answer', status });
+      const lost = await service.run(...args);
+      assert.deepEqual([lost.code, lost.out], [code, '']);
+      assert.match(
+        lost.err,
+        new RegExp(
+          `get_batch at \\S+ answered ${status}.*\\nbatch \\S{36} has its file: do not submit it again\\.\\n$`,
+        ),
+      );
+    }
+    service.faults({ operation: 'get_batch', action: 'answer', status: 503, times: 6 });
+    const away = await service.run(...args);
+    assert.equal(away.code, EXIT.ok, away.err);
+    assert.match(away.err, /get_batch: 503, trying again/);
+  });
+
+  it('ends with 2 for a type that the service rejects, with 4 for a wrong key, with 3 for an unreachable service', async (t) => {
     const service = await bench(t, nextDirectory(), { service: { types: ['comment'] } });
     const file = service.file('posts.csv', CSV);
     const type = await service.run('batch', 'submit', file, '-t', 'post');
     assert.equal(type.code, EXIT.usage);
-    assert.match(
-      type.err,
-      /Refused by the service at \S+\. Nothing was sent\.\n {2}create_batch .*known are comment/,
-    );
+    assert.match(type.err, /create_batch at \S+ answered 400 .*known are comment/);
     const args = ['batch', 'submit', file, '-t', 'comment'];
     const connected = (baseUrl: string, apiKey: string) =>
       run(
@@ -146,14 +181,11 @@ describe('batch submit', { timeout: 600_000 }, () => {
       );
     const key = await connected(service.sandbox.baseUrl, 'sk-wrong-key');
     assert.equal(key.code, EXIT.refused);
-    assert.match(
-      key.err,
-      /The API key \(from service\.apiKey of \S+\) is not accepted by the service at \S+\. Nothing was sent\./,
-    );
+    assert.match(key.err, /create_batch at \S+ answered 401 .*check that the API key/);
     assert.doesNotMatch(key.err, /sk-wrong/);
     const none = await connected(await deadAddress(), 'k');
     assert.equal(none.code, EXIT.unreachable);
-    assert.match(none.err, /The service at \S+ cannot be reached\. Nothing was sent\./);
+    assert.match(none.err, /create_batch at \S+ could not be reached/);
     assertNothingSent(service);
   });
 });

@@ -29,7 +29,6 @@ describe('the command line as a process', TIMEOUT, () => {
       'run',
       'check',
       'doctor',
-      'journal',
       'explain',
       'audit',
       'dead-letters',

@@ -1,10 +1,9 @@
-/** journal, explain and audit while a connector is running. */
+/** explain and audit beside a real connector. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit.ts';
 import type { Explanation, SearchReport } from '../../../src/tools/inspect/explain.ts';
-import type { JournalReport } from '../../../src/tools/inspect/journal-report.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack/stack.ts';
@@ -56,9 +55,9 @@ const slow = await kafka.write(
 const replica = await stack.startReplica();
 const terminals = new TerminalRecords(kafka, stack);
 await terminals.untilCount(61);
-await eventually('the slow batches are in review', async () => {
-  const { jobs } = await toolJson<JournalReport>('journal', ...flags);
-  return jobs.reduce((sum, job) => sum + job.left, 0) === 6;
+await eventually('the slow ones are in review', async () => {
+  const { totals } = await toolJson<AuditReport>('audit', ...flags);
+  return totals.live === 6;
 });
 
 const at = (place: { readonly partition: number; readonly offset: number } | undefined) =>
@@ -67,36 +66,22 @@ const explained = (place: Parameters<typeof at>[0]) =>
   toolJson<Explanation>('explain', at(place), ...flags);
 const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
 
-test('journal shows shards, positions and live jobs', async () => {
-  // Journal and group are read one after the other, so progress may occur in between.
-  const report = await eventually('the group has committed what the journal has', async () => {
-    const one = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
-    const places = one.shards.flatMap(({ partitions }) => partitions);
-    return places.every(({ watermark, committed }) => watermark === committed) && one;
-  });
-  assert.equal(report.code, EXIT.ok);
-  assert.equal(report.pipeline, 'reviews');
-  assert.deepEqual(report.group, { id: stack.group, state: 'Stable', members: 1 });
+test('audit shows the shards with their owner and oldest batch', async () => {
+  const report = await toolJson<AuditReport & { readonly pipeline: string }>('audit', ...flags);
   assert.deepEqual(
-    report.shards.map(({ shard, partitions }) => [
-      shard,
-      partitions.map(({ partition }) => partition),
-    ]),
-    [
-      [0, [0]],
-      [1, [1]],
-    ],
+    [report.code, report.pipeline, report.verdict],
+    [EXIT.ok, 'reviews', 'balanced'],
   );
-  for (const { owner, partitions } of report.shards) {
+  assert.deepEqual(
+    report.shards.map(({ shard }) => shard),
+    [0, 1],
+  );
+  for (const { owner, jobs } of report.shards) {
     assert.ok(owner !== null && Date.now() - owner.atMs < 600_000);
-    for (const { resetPending } of partitions) assert.equal(resetPending, false);
+    for (const job of jobs) assert.equal(job.type, 'slow');
   }
-  for (const job of report.jobs) assert.equal(job.type, 'slow');
-  const { out, code } = await tool('journal', ...flags);
-  assert.equal(code, EXIT.ok);
-  assert.match(out, /^Group group-\w+: Stable, 1 replica\. \d live jobs?\.$/m);
-  assert.match(out, /^SHARD +OWNER +SEEN +PARTITION +W +COMMITTED/m);
-  assert.match(out, /^BATCH +SHARD +TYPE +LEFT +ROWS/m);
+  const { out } = await tool('audit', ...flags);
+  assert.match(out, /^SHARD +OWNER +SEEN +LIVE +LEFT +OLDEST BATCH +AGE$/m);
 });
 
 test('explain distinguishes a decision, a dead letter, a live job and an offset without a record, and shows no content', async () => {
@@ -133,25 +118,18 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
   }
 });
 
-test('the tools change neither the group nor owners nor the journal', async () => {
-  // The remaining replica takes over from the one that has just ended.
-  const settled = async () => {
-    const report = await toolJson<JournalReport>('journal', ...flags);
-    const owners = new Set(report.shards.map(({ owner }) => owner?.instance));
-    return report.group.state === 'Stable' && report.group.members === 1 && owners.size === 1
-      ? report
-      : undefined;
+test('the tools change neither group nor owners nor journal', async () => {
+  const owners = async () => {
+    const { shards } = await toolJson<AuditReport>('audit', ...flags);
+    return shards.map(({ owner }) => owner?.instance);
   };
-  const before = await eventually('one replica owns all', settled, { deadlineMs: 60_000 });
+  const before = await owners();
   const rebalances = await replica.metric('rebalances_total');
-  for (const args of [['journal'], ['explain', at(fast[0])], ['audit'], ['dead-letters', 'list']]) {
+  for (const args of [['explain', at(fast[0])], ['audit'], ['dead-letters', 'list']]) {
     assert.equal((await tool(...args, ...flags)).code, EXIT.ok);
   }
-  const afterwards = await toolJson<JournalReport>('journal', ...flags);
   assert.equal(await replica.metric('rebalances_total'), rebalances);
-  assert.deepEqual(afterwards.group, before.group);
-  const instances = ({ shards }: JournalReport) => shards.map(({ owner }) => owner?.instance);
-  assert.deepEqual(instances(afterwards), instances(before));
+  assert.deepEqual(await owners(), before);
   const { groups } = await (await kafka.admin()).listGroups();
   assert.deepEqual(
     groups

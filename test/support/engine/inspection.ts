@@ -3,11 +3,6 @@ import type { Command } from '../../../src/core/journal/control.ts';
 import { deadLetter, REPLAYS_HEADER } from '../../../src/core/outcome/dead-letter.ts';
 import type { DeadLetterReason } from '../../../src/core/outcome/dead-letter-reason.ts';
 import type { SourceCoordinate, SourceRecord } from '../../../src/core/record.ts';
-import {
-  type AuditReport,
-  type AuditRequest,
-  auditFrom,
-} from '../../../src/tools/inspect/audit.ts';
 import type { Inspection } from '../../../src/tools/inspect/context.ts';
 import {
   type ControlReport,
@@ -61,12 +56,6 @@ export function inspectionOf(
     notice: () => {},
   };
 }
-
-/** Audits without an earlier position. */
-export const audit = async (
-  inspection: Inspection,
-  request: AuditRequest = {},
-): Promise<AuditReport> => (await auditFrom(inspection, request)).report;
 
 /** Explains one record. */
 export async function explain(world: World, inspection: Inspection, at: SourceCoordinate) {

@@ -45,10 +45,10 @@ test('a time is written in ISO 8601 or as an age', () => {
     assert.throws(() => pointInTime(wrong), /ISO 8601/, wrong);
 });
 
-test('an unknown reason is refused with a suggestion', () => {
+test('an unknown reason is refused with the known ones', () => {
   assert.deepEqual(several(letterReason)('not_json', ['no_type']), ['no_type', 'not_json']);
-  assert.throws(() => letterReason('not-jsn'), /Did you mean not_json\?/);
-  assert.throws(() => letterReason('whatever'), /Reasons: null_value, not_json, /);
+  assert.throws(() => letterReason('not-jsn'), /Reasons are .*not_json/);
+  assert.throws(() => letterReason('whatever'), /Reasons are null_value, not_json, /);
 });
 
 test('foreign text cannot control the terminal', () => {

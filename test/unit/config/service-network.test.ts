@@ -6,7 +6,6 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseHostPattern } from '../../../packages/client/src/http/web-address.ts';
 import { transferPolicy } from '../../../packages/client/src/service/transfer-policy.ts';
-import { clientSettings } from '../../../src/app/service-client.ts';
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
@@ -141,12 +140,9 @@ describe('extra headers', () => {
       `${HTTPS}, transfer: {uploadHeaders: {x-ms-blob-type: BlockBlob, x-number: 7, x-env: {env: SAS}, x-file: {file: ${JSON.stringify(file)}}}}`,
       { SAS: 'from-env' },
     );
-    const { uploadHeaders } = clientSettings(service);
+    const { uploadHeaders } = service.transfer;
     const values = await Promise.all(
-      Object.entries(uploadHeaders).map(async ([name, read]) => [
-        name,
-        typeof read === 'string' ? read : await read(),
-      ]),
+      Object.entries(uploadHeaders).map(async ([name, secret]) => [name, await secret.current()]),
     );
     assert.deepEqual(Object.fromEntries(values), {
       'x-ms-blob-type': 'BlockBlob',

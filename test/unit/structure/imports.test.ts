@@ -22,8 +22,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'client/http': ['client/base', 'undici', 'node:*'],
   'client/service': ['client/base', 'client/http', 'valibot', 'node:*'],
   'client/results': ['client/base', 'client/service', 'node:*'],
-  client: ['client/base', 'client/http', 'client/service', 'client/results', 'node:*'],
-  'client/cli': ['client/base', 'client', 'node:*'],
+  client: ['client/base', 'client/http', 'client/service', 'node:*'],
+  'client/cli': ['client/base', 'node:*'],
   sandbox: [
     ...['client/base', 'client/service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml'],
     ...['valibot', 'node:*'],
@@ -74,7 +74,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['kafka', 'node:*'],
   ],
   app: [
-    ...['client/base', 'client/http', 'client/service', 'core', 'config', 'events'],
+    ...['client/base', 'client', 'client/http', 'client/service', 'core', 'config', 'events'],
     ...['events/formats', 'events/registry', 'kafka', 'kinds', 'pipeline', 'pipeline/limits'],
     ...['pipeline/context', 'telemetry'],
     ...['tools/inspect', 'tools/doctor', 'node:*'],
@@ -88,6 +88,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'app',
       'client',
       'client/cli',
+      'client/service/contract.ts',
       'config',
       // Only for the command `sandbox`, as a test below checks.
       'sandbox',

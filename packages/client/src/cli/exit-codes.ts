@@ -80,6 +80,7 @@ export async function interruptible<T>(
   try {
     return await work(stop.signal, promise);
   } finally {
-    for (const name of SIGNALS) process.off(name, onSignal);
+    // After a signal the listeners stay: a second one would otherwise kill the process while it ends, without an exit code.
+    if (!stop.signal.aborted) for (const name of SIGNALS) process.off(name, onSignal);
   }
 }

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { type EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
@@ -27,8 +26,6 @@ const STDERR = 2;
 /** Surroundings of a command, replaced in tests. */
 export interface Io {
   readonly env: NodeJS.ProcessEnv;
-  /** Words before the arguments of this process. */
-  readonly program: string;
   readonly outIsTerminal: boolean;
   /** Columns of the terminal at standard error; undefined without a terminal, or without one that moves its cursor. */
   errColumns(): number | undefined;
@@ -54,17 +51,10 @@ export const processOutlet: Outlet = {
   out: async (text) => void (await writeTo(process.stdout, text)),
   err: async (text) => void (await writeTo(process.stderr, text)),
   data: (bytes) => writeTo(process.stdout, bytes),
-  program: programOf(process.argv, process.env),
   outIsTerminal: isatty(STDOUT),
   errColumns: () =>
     isatty(STDERR) && process.env.TERM !== 'dumb' ? process.stderr.columns || 80 : undefined,
 };
-
-/** The command that was typed: through npm, by its name on the PATH, or the script. */
-function programOf([, script = '']: readonly string[], env: NodeJS.ProcessEnv): string {
-  if (env.npm_lifecycle_event === 'start') return 'npm start --';
-  return path.basename(script) === PROGRAM ? PROGRAM : `node ${path.relative('', script)}`;
-}
 
 const ignored = () => {};
 

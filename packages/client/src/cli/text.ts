@@ -28,15 +28,6 @@ export function printableJson(json: string): string {
   return escapeUnprintable(json);
 }
 
-/**
- * Returns a JSON object.
- * @param raw members whose values are JSON already; their numbers keep all of their digits.
- */
-export function jsonText(plain: object, raw: Readonly<Record<string, string | null>>): string {
-  const members = Object.entries(raw).map(([name, json]) => `,${JSON.stringify(name)}:${json}`);
-  return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
-}
-
 /** Cell of a table: a text, a count, or nothing (`-`). Offsets are texts, to be copied without separators. */
 export type TableCell = string | number | null;
 

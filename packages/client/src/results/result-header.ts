@@ -62,8 +62,8 @@ export interface ResultHeader {
 }
 
 export interface WantedColumns {
-  /** Header of the connector's own column; absent for files that it did not upload. */
-  readonly referenceColumn?: string | undefined;
+  /** Header of the connector's own column. */
+  readonly referenceColumn: string;
   /**
    * Header of the result. Absent: the first one that ends in ` result`, except `Expected result`.
    */
@@ -86,14 +86,14 @@ export function readResultHeader(
       ? folds.flatMap((fold, index) => (isResultColumn(fold) ? [index] : []))
       : [indexOf(resultColumn)];
   const [result = -1] = results;
-  const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
+  const reference = indexOf(referenceColumn);
   const missing = (what: string) =>
     unreadable(
       /^\s*[<[{]/.test(names[0] ?? '')
         ? 'the result file is not CSV, but HTML, XML or JSON'
         : `the result file has ${what}`,
     );
-  if (referenceColumn !== undefined && reference === -1) {
+  if (reference === -1) {
     throw missing(`no column "${referenceColumn}": the service must return uploaded columns`);
   }
   if (resultColumn !== undefined && result === -1) {
@@ -117,9 +117,4 @@ export function readResultHeader(
 /** Returns the error for a file that violates the interface. It never quotes the file (I6). */
 export function unreadable(message: string): ServiceError {
   return new ServiceError('protocol', message, { operation: 'download' });
-}
-
-/** Returns SUCCESS or ERROR, spelled in any case; undefined for any other text. */
-export function knownStatus(text: string): string | undefined {
-  return /^\s*(SUCCESS|ERROR)\s*$/i.exec(text)?.[1]?.toUpperCase();
 }

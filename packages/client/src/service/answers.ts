@@ -58,24 +58,12 @@ export interface ImportView extends StatusView<ImportStatus> {
   readonly importId: string;
 }
 
-export interface LabelView {
-  readonly name: string;
-  /** True if the label applies. A label that is listed without this field was assigned. */
-  readonly applied: boolean;
-  readonly explanation: string | null;
-  /** Further fields of the service. */
-  readonly [field: string]: unknown;
-}
-
 export interface DecisionView extends StatusView<DecisionStatus> {
   readonly decisionId: string;
-  /** As it was included when the decision was created. Secret, like all content. */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  /** `metadata` as JSON, with every digit that the service sent, even where a double has fewer. */
+  /** Metadata of its creation as a JSON object, with every digit that the service sent. Secret, like all content. */
   readonly metadataJson: string;
   readonly result: string | null;
-  readonly labels: readonly LabelView[] | null;
-  /** `labels` as JSON, with every digit that the service sent. */
+  /** JSON array of objects with `name`, `applied`, `explanation` and further fields of the service. */
   readonly labelsJson: string | null;
 }
 
@@ -231,28 +219,26 @@ function compact(bytes: Buffer, start: number): string {
 /** @param text the answer as it came */
 export function readDecision(json: unknown, decisionId: string, text: string): DecisionView {
   checkId(json, 'decision_id', decisionId);
-  const { decision_status: rawStatus, metadata } = read(decision, json);
+  const { decision_status: rawStatus } = read(decision, json);
   const bytes = Buffer.from(text);
   exactMembers.scan(bytes);
   const [metadataAt, resultAt, labelsAt] = exactMembers.values as ScannedDecision;
   const result = exactValue(bytes, resultAt);
-  const exactLabels = labelsOf(exactValue(bytes, labelsAt));
+  const labels = labelsOf(exactValue(bytes, labelsAt));
   return {
     decisionId,
     status: normaliseDecisionStatus(rawStatus),
     rawStatus,
-    metadata: isObject(metadata) ? metadata : {},
     metadataJson: metadataAt.type === OBJECT ? compact(bytes, metadataAt.start) : '{}',
     // A result of another type than the documented one is still the result: its JSON.
     result:
       result == null || typeof result === 'string' ? (result ?? null) : JSON.stringify(result),
-    labels: labelsOf(isObject(json) ? json.labels : undefined),
-    labelsJson: exactLabels && JSON.stringify(exactLabels),
+    labelsJson: labels && JSON.stringify(labels),
   };
 }
 
 /** Labels of an answer. Entries without a name are left out, and those with an unclear `applied`. */
-function labelsOf(value: unknown): readonly LabelView[] | null {
+function labelsOf(value: unknown): readonly object[] | null {
   if (value == null) return null;
   return [value].flat().flatMap((entry: unknown) => {
     const label = typeof entry === 'string' ? { name: entry } : entry;

@@ -138,7 +138,7 @@ export class Api {
       isClear = result.ok || CLEAR_REASON.test(result.error.reason);
       return result;
     } finally {
-      if (create !== undefined && isSent && !isClear) observer.orphanPossible();
+      if (create !== undefined && isSent && !isClear) observer.orphanPossible?.();
     }
   }
 

@@ -238,26 +238,8 @@ function wordsOf(contentType: string, text: string): ErrorWords {
   const messages = [message, detail, title, error_description, body.message, body.error];
   return {
     code: [inner.code, inner.type, inner.error].map(shownCode).find(Boolean),
-    message: messages.find((value) => typeof value === 'string') ?? validationsOf(detail),
+    message: messages.find((value) => typeof value === 'string'),
   };
-}
-
-/**
- * Places and reasons of at most three failed validations, as FastAPI reports them: `body.type: …`.
- * Their `input`, what was sent, is left out.
- */
-function validationsOf(detail: unknown): string | undefined {
-  if (!Array.isArray(detail)) return undefined;
-  const texts = detail.slice(0, 3).flatMap((validation) => {
-    if (!isObject(validation) || typeof validation.msg !== 'string') return [];
-    const { loc, msg } = validation;
-    const steps = (Array.isArray(loc) ? loc.slice(0, 8) : []).filter(
-      (step) => typeof step === 'string' || typeof step === 'number',
-    );
-    const place = steps.map((step) => String(step).slice(0, 32)).join('.');
-    return `${place && `${place}: `}${msg.slice(0, 100)}`;
-  });
-  return texts.length === 0 ? undefined : texts.join('; ');
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Settings of the client and their defaults. Every duration is in milliseconds. */
 
-import type { Clock, Random } from '../base/clock.ts';
+import { type Clock, type Random, systemClock, systemRandom } from '../base/clock.ts';
 import type { LookupAll } from '../http/dialer.ts';
 import type { ExtraHeaders } from '../http/extra-headers.ts';
 import type { HttpTimeouts } from '../http/http.ts';
@@ -25,21 +25,14 @@ export interface ServiceObserver {
    * NetworkFailure, `aborted`); `seconds` runs until the answer was read, for downloads until its
    * headers came.
    */
-  request(operation: string, code: string, seconds: number): void;
+  request?(operation: string, code: string, seconds: number): void;
   /** A failed exchange is about to be retried; `reason` as `code` above. */
-  retry(operation: string, reason: string): void;
+  retry?(operation: string, reason: string): void;
   /** A host of presigned addresses is about to be used for the first time. */
-  transferHost(host: string): void;
+  transferHost?(host: string): void;
   /** A create may have made a resource of unknown id. It has no upload, so it costs nothing. */
-  orphanPossible(): void;
+  orphanPossible?(): void;
 }
-
-export const SILENT_OBSERVER: ServiceObserver = {
-  request() {},
-  retry() {},
-  transferHost() {},
-  orphanPossible() {},
-};
 
 // Addresses of the service: baseUrl, and the path of the import status below it.
 
@@ -99,7 +92,7 @@ export interface RetrySettings {
   readonly capMs: number;
 }
 
-interface ServiceClientSettings extends HttpTimeouts {
+interface ClientSettings extends HttpTimeouts {
   readonly retry: RetrySettings;
   /** Calls to baseUrl in flight at most. */
   readonly maxConcurrentRequests: number;
@@ -117,7 +110,7 @@ interface ServiceClientSettings extends HttpTimeouts {
   readonly importPath: string;
 }
 
-export const DEFAULT_SETTINGS: ServiceClientSettings = {
+export const DEFAULT_SETTINGS: ClientSettings = {
   connectTimeoutMs: 10_000,
   headersTimeoutMs: 30_000,
   bodyTimeoutMs: 30_000,
@@ -131,8 +124,15 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   importPath: DEFAULT_IMPORT_PATH,
 };
 
-/** Allowed addresses, and the way to them (docs/service-security.md). */
-export interface NetworkOptions {
+/** Options of a {@link ContentReviewClient}. Durations are in milliseconds. */
+export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings, 'retry'>> {
+  /** https address of the service, without `/v1`. http is accepted for this machine and hosts of `allowHttp`. */
+  readonly baseUrl: string;
+  /** API key, or a function that returns it; called for every request, so that a rotated key takes effect. */
+  readonly apiKey: string | (() => string | Promise<string>);
+  /** Retries of transient failures. Default: 5 retries, at most 60 s after the first failure. */
+  readonly retry?: Partial<RetrySettings>;
+  // Allowed addresses, and the way to them (docs/service-security.md).
   /** Hosts that may be reached by http, baseUrl's included; this machine always may. */
   readonly allowHttp?: readonly string[];
   /**
@@ -144,39 +144,53 @@ export interface NetworkOptions {
   readonly allowPrivate?: readonly string[];
   /** Added to every upload, as long as it stays on its first origin. */
   readonly uploadHeaders?: ExtraHeaders;
-  /** Default: none. */
+  /** Default: as the environment has it. */
   readonly proxy?: ProxyRules;
   readonly tls?: TlsFiles;
   /** Name lookup, for tests. */
   readonly lookup?: LookupAll;
+  readonly observer?: ServiceObserver;
+  /** Time and chance, for tests. */
+  readonly clock?: Clock;
+  readonly random?: Pick<Random, 'next'>;
 }
 
-export interface ServiceClientOptions
-  extends Partial<Omit<ServiceClientSettings, 'retry'>>,
-    NetworkOptions {
-  /** http(s) address, without `/v1`. */
-  readonly baseUrl: string;
-  /** Called for every request, so that a rotated key is picked up. */
-  readonly apiKey: () => Promise<string>;
-  readonly clock: Clock;
-  readonly random: Pick<Random, 'next'>;
-  readonly observer?: ServiceObserver;
-  readonly retry?: Partial<RetrySettings>;
+/** Options of every method of the client. */
+export interface CallOptions {
+  /** Aborts the call at once, with the signal's reason; `AbortSignal.timeout(60_000)` limits its time. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of downloads. */
+export interface DownloadOptions extends CallOptions {
+  /** Called with the number of bytes to come, unless the storage does not state it, or sends the file compressed. */
+  readonly onLength?: ((bytes: number) => void) | undefined;
+}
+
+/** Options of the waits. */
+export interface WaitOptions<View> extends CallOptions {
+  /** Longest delay before the second request, in ms; grows by half with each request. Default 1 s. */
+  readonly firstDelayMs?: number;
+  /** Longest delay between two requests, in ms. Default 30 s. */
+  readonly maxDelayMs?: number;
+  /** Called with every response. */
+  readonly onAnswer?: (view: View) => void;
 }
 
 /** Settings and collaborators that the parts of the client share. */
 export interface ServiceContext {
-  readonly settings: ServiceClientSettings;
+  readonly settings: ClientSettings;
   readonly clock: Clock;
   readonly random: Pick<Random, 'next'>;
   readonly observer: ServiceObserver;
 }
 
 /** Fills in the defaults. */
-export function contextOf(options: ServiceClientOptions): ServiceContext {
-  const { clock, random, observer = SILENT_OBSERVER } = options;
+export function contextOf(options: ContentReviewClientOptions): ServiceContext {
+  const { clock = systemClock, random = systemRandom, observer = {} } = options;
   const retry = { ...DEFAULT_SETTINGS.retry, ...defined(options.retry ?? {}) };
-  return { settings: { ...DEFAULT_SETTINGS, ...defined(options), retry }, clock, random, observer };
+  const settings = { ...DEFAULT_SETTINGS, ...defined(options), retry };
+  return { settings, clock, random, observer };
 }
 
 /** The object without members that are undefined: they would replace defaults. */

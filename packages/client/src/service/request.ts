@@ -49,7 +49,7 @@ export async function exchange<T>(
   };
   const report = (code: string) => {
     const seconds = Math.max(0, clock.monotonic() - startedMs) / 1000;
-    observer.request(request.operation, code, seconds);
+    observer.request?.(request.operation, code, seconds);
     if (span === NO_SPAN) return;
     if (status !== undefined) span.set({ 'http.response.status_code': status });
     span.end(/^[123]\d\d$/.test(code) ? undefined : code);
@@ -141,7 +141,7 @@ export async function withRetry<T>(
     if (!isTransient || failures >= maxRetries || clock.monotonic() + waitMs > giveUpAtMs) {
       throw serviceError(operation, result.error, failures + 1);
     }
-    observer.retry(operation, reason);
+    observer.retry?.(operation, reason);
     await clock.sleep(waitMs, signal);
   }
 }

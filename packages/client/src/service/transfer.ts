@@ -24,7 +24,7 @@ import {
   serviceError,
   storageProblem,
 } from './error-classification.ts';
-import type { ServiceContext } from './options.ts';
+import type { DownloadOptions, ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, type ServiceRequest, withRetry } from './request.ts';
 import type { TransferPolicy } from './transfer-policy.ts';
 
@@ -155,7 +155,7 @@ export class Transfer {
    */
   async *download(
     downloadUrl: string,
-    { signal }: TransferCall,
+    { signal, onLength }: TransferCall & Pick<DownloadOptions, 'onLength'>,
   ): AsyncGenerator<Buffer, void, void> {
     const request: TransferRequest = {
       operation: 'download',
@@ -168,13 +168,16 @@ export class Transfer {
     const { answer, address } = await withRetry(this.#context, 'download', signal, (resends) =>
       this.#send(request, resends, signal),
     );
+    const length = answer.header('content-length');
+    if (length !== undefined && answer.header('content-encoding') === undefined)
+      onLength?.(Number(length));
     try {
       yield* this.#plain(answer);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const failure = networkError(error, 'body');
       if (!(failure instanceof NetworkError)) throw failure;
-      observer.request('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
+      observer.request?.('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
       throw serviceError('download', { ...downloadProblem(failure, answer.status), address });
     }
   }
@@ -284,10 +287,10 @@ export class Transfer {
     const objection = leavesHttps(from, url)
       ? 'a redirect led there from https to http'
       : this.#options.policy.objection(url);
-    if (objection !== undefined) observer.request(operation, 'blocked', 0);
+    if (objection !== undefined) observer.request?.(operation, 'blocked', 0);
     else if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
       this.#hosts.add(url.host);
-      observer.transferHost(url.host);
+      observer.transferHost?.(url.host);
     }
     return objection;
   }

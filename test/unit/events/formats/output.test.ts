@@ -4,11 +4,6 @@ import { test } from 'node:test';
 import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../../src/core/bytes/slice-writer.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
-import { FramedReader, RegisteredFormat } from '../../../../src/events/formats/output-format.ts';
-import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
-import { contractFile } from '../../../support/contracts.ts';
-import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
-import { SIGNAL } from '../../kinds/review/sample.ts';
 
 test('records of a slice are encoded; malformed rows and poison stay, and a failure reports only its location', () => {
   const record = (value: string): OutgoingRecord => ({ key: 'k', value });
@@ -39,33 +34,4 @@ test('records of a slice are encoded; malformed rows and poison stay, and a fail
   assert.match(crash ?? '', /^TypeError\n {4}at .*output\.test\.ts/);
   assert.doesNotMatch(`${message} ${crash}`, /quoted content/);
   assert.deepEqual(passed, rows.slice(2));
-});
-
-test('tools read records of every format', async () => {
-  const json = contractFile('examples/decision.json');
-  const wanted = await readDecision(Buffer.from(json), undefined);
-  assert.equal(wanted?.status, JSON.parse(json).status);
-  const registry = new MemoryRegistry();
-  const reader = new FramedReader(registry);
-  const record = { key: null, value: Buffer.from(json) };
-  const shown = (value: OutgoingRecord['value']) =>
-    readDecision(Buffer.from(value as Buffer), (framed) => reader.read(framed, SIGNAL));
-  assert.deepEqual(await shown(json), wanted);
-  for (const format of ['avro', 'protobuf', 'json-schema'] as const) {
-    const writer = new RegisteredFormat('decision', format, `${format}-value`);
-    writer.writeWith(await registry.register(writer.subject, writer.codec.schema, SIGNAL));
-    const { value } = writer.encode(record);
-    assert.deepEqual(await shown(value), wanted, format);
-    assert.equal(await readDecision(value as Buffer, undefined), null);
-  }
-  // Unknown schema, foreign schema, invalid frame, invalid JSON.
-  const foreign = await registry.register('foreign', { type: 'AVRO', text: '"string"' }, SIGNAL);
-  for (const value of [
-    Buffer.of(0, 0, 0, 3, 9, 1),
-    Buffer.of(0, 0, 0, 0, foreign, 2, 65),
-    Buffer.of(0, 1),
-    Buffer.from('x'),
-  ]) {
-    assert.equal(await shown(value), null);
-  }
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { printableLines } from '../../../../packages/client/src/cli/text.ts';
 import { evaluationText } from '../../../../src/cli/commands/evaluate.ts';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
@@ -23,7 +22,7 @@ interface Written {
   readonly value?: string;
 }
 
-/** Evaluates an output topic that contains these decisions. */
+/** Evaluates an output topic with these decisions. */
 async function evaluated(
   decisions: readonly Written[],
   request: Partial<EvaluationRequest> = {},
@@ -41,14 +40,7 @@ async function evaluated(
     const record = { key: null, value: Buffer.from(value), headers, timestampMs: 1_000 + at };
     world.kafka.cluster.produce('decisions', 0, [record]);
   }
-  const inspection = {
-    ...inspectionOf(world, { pipeline: { kind } }),
-    readFramed: async (framed: Buffer) => {
-      await setImmediate();
-      if (framed[4] !== 7) return undefined;
-      return { status: 'SUCCESS', result: 'a', expected_result: 'a', batch: { type: 'post' } };
-    },
-  };
+  const inspection = inspectionOf(world, { pipeline: { kind } });
   const report = await world.through(evaluate(inspection, { fromMs: 0, ...request }));
   const text = printableLines(evaluationText(report));
   return { report, text };
@@ -68,7 +60,32 @@ const SAMPLE: readonly Written[] = [
   { expected: 'approved' },
 ];
 
-test('a figure without decisions is null', async () => {
+test('decisions with an expected result are evaluated, and the others counted apart', async () => {
+  const { report, text } = await evaluated(SAMPLE);
+  assert.deepEqual([report.evaluated, report.agreeing], [5, 3]);
+  assert.equal(
+    text,
+    `RESULT     SUPPORT   DECIDED   PRECISION   RECALL       F1
+rejected         3         3      66.7 %   66.7 %   66.7 %
+approved         2         2      50.0 %   50.0 %   50.0 %
+
+EXPECTED   DECIDED    COUNT
+rejected   rejected       2
+rejected   approved       1
+approved   rejected       1
+approved   approved       1
+
+60.0 % of 5 decisions agree with the expected result.
+Topic decisions, 1970-01-01T00:00:00.000Z to now.
+Not evaluated:
+  2 without an expected result
+  1 with status ERROR
+  1 without a result
+`,
+  );
+});
+
+test('a figure without decisions is left open', async () => {
   const { report } = await evaluated([{ expected: 'spam', result: 'ham' }]);
   const figures = { precision: null, recall: 0, f1: 0 };
   assert.deepEqual(report.classes, [
@@ -77,7 +94,7 @@ test('a figure without decisions is null', async () => {
   ]);
 });
 
-test('decisions are selected by type, label and time', async () => {
+test('a type, a label and a time choose the decisions', async () => {
   const counts = async (request: Partial<EvaluationRequest>) => {
     const { report } = await evaluated(SAMPLE, request);
     return [report.evaluated, report.withoutExpected, report.errors];
@@ -89,23 +106,24 @@ test('decisions are selected by type, label and time', async () => {
   assert.deepEqual(await counts({ type: 'none' }), [0, 0, 0]);
 });
 
-test('records of other applications are counted as unreadable or ignored', async () => {
+test('whatever another application writes is counted or passed over', async () => {
   const { report, text } = await evaluated([
     { value: 'not json' },
     { value: '5' },
     { value: 'null' },
+    { value: '\0\0\0\0\u0007with a schema id' },
     { value: '{"status":"SUCCESS","batch":null}' },
     { value: '{"status":{"toString":1},"batch":{"type":"post"}}' },
     { expected: { a: 1 }, result: ['spam'], labels: [null, 1, { name: 7, applied: true }] },
     { expected: 'a', result: 'a', id: 'other-0-1' },
     { expected: 'a', result: 'a', id: `${TOPICS.source}-0-0#9999999999999999` },
   ]);
-  assert.deepEqual([report.unreadable, report.withoutExpected, report.evaluated], [5, 1, 0]);
+  assert.deepEqual([report.unreadable, report.withoutExpected, report.evaluated], [6, 1, 0]);
   assert.match(text, /^No decision has an expected result: --from extends the time\.$/m);
-  assert.match(text, /^ {2}5 unreadable$/m);
+  assert.match(text, /^ {2}6 unreadable$/m);
 });
 
-test('results beyond the limit are one class, and long ones are shortened', async () => {
+test('many and long results are one class', async () => {
   const many = Array.from({ length: 120 }, (_, n) => ({
     expected: `class ${n} ${'long '.repeat(10)}`,
     result: `\u001b[31mclass ${n % 7 === 0 ? n : n + 1} ${'long '.repeat(n === 3 ? 50 : 10)}`,
@@ -123,21 +141,12 @@ test('results beyond the limit are one class, and long ones are shortened', asyn
   assert.match(text, /^… [\d,]+ rows more \(--json lists all\)$/m);
 });
 
-test('agreement is exact even with more results than the limit', async () => {
+test('agreement is exact beyond the limit of results', async () => {
   const many = Array.from({ length: 120 }, (_, n) => ({
     expected: `class ${n}`,
     result: `class ${n % 7 === 0 ? n : n + 1}`,
   }));
   assert.equal((await evaluated(many)).report.agreeing, 18);
-});
-
-test('decisions in a schema format are read with their schema', async () => {
-  const { report } = await evaluated([
-    { expected: 'a', result: 'b' },
-    { value: '\0\0\0\0\u0007schema' },
-    { value: '\0\0\0\0\u0008unknown' },
-  ]);
-  assert.deepEqual([report.evaluated, report.agreeing, report.unreadable], [2, 1, 1]);
 });
 
 test('only reviews are evaluated', async () => {

@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditReport, AuditRequest } from '../../../../src/tools/inspect/audit.ts';
+import { audit } from '../../../../src/tools/inspect/audit.ts';
 import type { InspectError, Inspection } from '../../../../src/tools/inspect/context.ts';
 import type { Explanation } from '../../../../src/tools/inspect/explain.ts';
 import {
-  audit,
   explain,
   type InspectionSettings,
   inspectionOf,

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditReport } from '../../../../src/tools/inspect/audit.ts';
+import { audit } from '../../../../src/tools/inspect/audit.ts';
 import type { Inspection } from '../../../../src/tools/inspect/context.ts';
 import type { Explanation } from '../../../../src/tools/inspect/explain.ts';
-import { audit, explain, inspectionOf } from '../../../support/engine/inspection.ts';
+import { explain, inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 
 const MINUTE_MS = 60_000;

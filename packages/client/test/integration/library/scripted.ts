@@ -32,9 +32,9 @@ export async function scripted(
   t: TestContext,
   handler: Handler,
   options: Partial<ContentReviewClientOptions> = {},
-): Promise<{ client: ContentReviewClient; clock: SteppingClock; server: TestServer }> {
+): Promise<{ client: ContentReviewClient; clock: InstantClock; server: TestServer }> {
   const server = await httpServer(t, handler);
-  const clock = new SteppingClock();
+  const clock = new InstantClock();
   const client = new ContentReviewClient({ baseUrl: server.url, apiKey: KEY, clock, ...options });
   t.after(() => client.close());
   return { client, clock, server };

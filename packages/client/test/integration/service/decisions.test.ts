@@ -18,10 +18,8 @@ test('retrieving a decision gives status, metadata, result and labels (4.5)', as
     decisionId: 'd-1',
     status: 'SUCCESS',
     rawStatus: 'SUCCESS',
-    metadata: DECISION.metadata,
     metadataJson: JSON.stringify(DECISION.metadata),
     result: 'remove',
-    labels: DECISION.labels,
     labelsJson: JSON.stringify(DECISION.labels),
   });
   const [request] = server.seen;
@@ -38,13 +36,8 @@ test('metadata keeps every digit, every key and its order', async (t) => {
       .writeHead(200, { 'content-type': 'application/json' })
       .end(`{"decision_status":"SUCCESS","metadata":${metadata},"result":null,"labels":null}`),
   );
-  const { metadataJson, metadata: parsed } = await clientFor(t, server.url).client.getDecision(
-    'd-1',
-    NEVER,
-  );
+  const { metadataJson } = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
   assert.equal(metadataJson, metadata);
-  // Keys that are whole numbers come first in every JavaScript object.
-  assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
 });
 
 test('answers are required as they are, and read even if they are compressed', async (t) => {
@@ -111,7 +104,8 @@ test('labels keep unknown fields and may lack an explanation; an entry without a
     { id: 1 },
   ];
   const server = await httpServer(t, (response) => json(response, 200, { ...DECISION, labels }));
-  assert.deepEqual((await clientFor(t, server.url).client.getDecision('d-1', NEVER)).labels, [
+  const { labelsJson } = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
+  assert.deepEqual(JSON.parse(labelsJson ?? ''), [
     { name: 'a', applied: false, explanation: null, score: 0.3 },
     { name: 'b', applied: true, explanation: null },
     { name: 'c', applied: true, explanation: null },

@@ -8,8 +8,8 @@ import {
 } from 'node:net';
 import type { TestContext } from 'node:test';
 import { CANARY } from '../../../../../test/support/stack/canary.ts';
-import { ServiceClient } from '../../../src/service/client.ts';
-import type { ServiceClientOptions } from '../../../src/service/options.ts';
+import { ContentReviewClient } from '../../../src/client.ts';
+import type { ContentReviewClientOptions } from '../../../src/service/options.ts';
 import { constantRandom, InstantClock, RecordingObserver } from '../../unit/service/fakes.ts';
 
 export interface Seen {
@@ -107,11 +107,11 @@ export const KEY = CANARY.key;
 export function clientFor(
   t: TestContext,
   baseUrl: string,
-  options: Partial<ServiceClientOptions> = {},
+  options: Partial<ContentReviewClientOptions> = {},
 ) {
   const clock = new InstantClock();
   const observer = new RecordingObserver();
-  const client = new ServiceClient({
+  const client = new ContentReviewClient({
     baseUrl,
     apiKey: async () => KEY,
     clock,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { allOf, assertSilent } from '../../../../../test/support/stack/canary.ts';
-import type { ServiceClient } from '../../../src/service/client.ts';
+import type { ContentReviewClient } from '../../../src/client.ts';
 import { clientFor, collect, NEVER, rawServer } from './servers.ts';
 
 const secretText = fc.stringMatching(/^[\x21-\x7e]{16,60}$/);
@@ -67,7 +67,7 @@ function isWhole(received: string): boolean {
 }
 
 async function errorsOf(
-  client: ServiceClient,
+  client: ContentReviewClient,
   presigned: string,
   content: string,
 ): Promise<unknown[]> {

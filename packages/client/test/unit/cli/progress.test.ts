@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { commandLine } from '../../../src/cli/flags.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { CommandProgress } from '../../../src/cli/progress.ts';
 
@@ -11,7 +9,6 @@ function stage(columns: number | undefined) {
   const clock = { ms: 0 };
   const io: Io = {
     env: {},
-    program: 'crc',
     outIsTerminal: false,
     errColumns: () => columns,
     out: () => {},
@@ -49,32 +46,5 @@ describe('progress', () => {
       'after 45 s\n',
       'after 55 s\n',
     ]);
-  });
-});
-
-describe('the command to continue with', () => {
-  it('has the options of the connection, quoted for a shell, and no key', () => {
-    const { io } = stage(undefined);
-    const flags = { config: "it's.yaml" };
-    assert.equal(
-      commandLine(io, ['batch', 'get', 'id 1', '--wait', undefined], flags),
-      `crc batch get 'id 1' --wait --config 'it'\\''s.yaml'`,
-    );
-    assert.equal(
-      commandLine(io, ['batch', 'get', '$(x)'], { config: 'c' }),
-      "crc batch get '$(x)' --config c",
-    );
-    assert.equal(
-      commandLine(io, ['batch', 'get', '-V1St', '--wait'], { config: 'c' }),
-      'crc batch get --wait --config c -- -V1St',
-    );
-  });
-
-  it('has no control characters, and the same meaning in a shell', () => {
-    const { io } = stage(undefined);
-    const id = `a\u001b]0;b\u0007'\n\\x41 \u202e`;
-    const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], { config: 'c' });
-    assert.match(line, /^[ -~]+$/);
-    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), `${id}--configc`);
   });
 });

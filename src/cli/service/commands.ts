@@ -1,0 +1,150 @@
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import { systemClock } from '../../../packages/client/src/base/clock.ts';
+import { CommandFailed, EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
+import type { Io } from '../../../packages/client/src/cli/io.ts';
+import { standardOutput } from '../../../packages/client/src/cli/output.ts';
+import { bar, size } from '../../../packages/client/src/cli/progress.ts';
+import { ago, printable } from '../../../packages/client/src/cli/text.ts';
+import {
+  BATCH,
+  documentOf,
+  exitCodeOf,
+  type FileResource,
+  type Resource,
+  type ResourceView,
+} from './resources.ts';
+import { failureOf, runSession, type ServiceFlags, type Session } from './session.ts';
+import { submitFile } from './submit.ts';
+
+/** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended. */
+export async function submit(
+  io: Io,
+  resource: FileResource,
+  file: string,
+  flags: ServiceFlags,
+): Promise<void> {
+  if (flags.type?.trim() === '') throw new CommandFailed('--type needs a type of content');
+  await runSession(io, flags, async (session) => {
+    const id = await submitFile(session, resource, file);
+    if (flags.wait !== true) {
+      io.out(`${printable(id)}\n`);
+      return EXIT.ok;
+    }
+    try {
+      return show(session, resource, await follow(session, resource, id));
+    } catch (error) {
+      const { message, code } = failureOf(error);
+      const fate = `${resource.kind} ${printable(id)} has its file: do not submit it again.`;
+      throw new CommandFailed(`${message}\n${fate}`, code === EXIT.usage ? EXIT.failure : code);
+    }
+  });
+}
+
+/** `batch get`, `import get`, `decision get`. */
+export async function get(
+  io: Io,
+  resource: Resource,
+  id: string,
+  flags: ServiceFlags,
+): Promise<void> {
+  await runSession(io, flags, async (session) =>
+    show(session, resource, await viewOf(session, resource, id)),
+  );
+}
+
+/** `batch results`: writes the service's own file to standard output. */
+export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
+  await runSession(io, flags, async (session) => {
+    const batch = await viewOf(session, BATCH, id);
+    const code = exitCodeOf(BATCH, batch);
+    if (batch.downloadUrl === undefined)
+      throw new CommandFailed(
+        code === EXIT.problems
+          ? `There are no results, and there will be none: the batch ended as ${batch.status}.`
+          : 'There are no results yet: --wait waits for them.',
+        code,
+      );
+    await writeFile(session, batch.downloadUrl);
+    return code;
+  });
+}
+
+/** Writes a file of the service to standard output. */
+export async function writeFile(
+  { io, client, progress, signal }: Session,
+  downloadUrl: string,
+): Promise<void> {
+  const write = standardOutput(io);
+  let bytes = 0;
+  let total: number | undefined;
+  const onLength = (length: number) => {
+    total = length;
+  };
+  for await (const chunk of client.download(downloadUrl, { signal, onLength })) {
+    // A reader that stops reading must not delay an interrupt; one that is gone needs no more.
+    if (!(await abortable(write(chunk), signal))) return;
+    bytes += chunk.length;
+    const share = total === undefined ? '' : `${bar(bytes, total)}  `;
+    // A terminal shows the file itself.
+    if (!io.outIsTerminal) progress.show(() => `downloading  ${share}${size(bytes)}`);
+  }
+}
+
+/** Returns the present state; with --wait the final one. */
+function viewOf<View extends ResourceView>(
+  session: Session,
+  resource: Resource<View>,
+  id: string,
+): Promise<View> {
+  const { client, flags, signal } = session;
+  return flags.wait === true ? follow(session, resource, id) : resource.get(client, id, { signal });
+}
+
+function show({ io }: Session, resource: Resource, view: ResourceView): ExitCode {
+  io.out(documentOf(resource, view));
+  return exitCodeOf(resource, view);
+}
+
+/** Soon enough for a small batch. */
+const FIRST_DELAY_MS = 250;
+/** Interval of the displayed time; polls are farther apart. */
+const TICK_MS = 1_000;
+
+/**
+ * Waits until a batch, an import or a decision is finished.
+ * @throws CommandFailed after --timeout and at a signal; ServiceError.
+ */
+export async function follow<View extends ResourceView>(
+  { client, flags: { timeout = Infinity }, progress, signal }: Session,
+  resource: Resource<View>,
+  id: string,
+): Promise<View> {
+  const name = `${resource.kind} ${printable(id)}`;
+  const startMs = performance.now();
+  let state = 'no response yet';
+  const showState = () =>
+    progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
+  const tick = setInterval(showState, TICK_MS);
+  const limit = new AbortController();
+  const cancel = systemClock.after(timeout, () =>
+    limit.abort(
+      new CommandFailed(`${name} is not finished within --timeout: ${state}.`, EXIT.unfinished),
+    ),
+  );
+  try {
+    return await resource.waitFor(client, id, {
+      signal: AbortSignal.any([signal, limit.signal]),
+      firstDelayMs: FIRST_DELAY_MS,
+      onAnswer: (view) => {
+        const { status, rawStatus } = view;
+        const unknown = status === undefined ? ', which this version does not know' : '';
+        state = printable(rawStatus) + unknown + (resource.progress?.(view) ?? '');
+        showState();
+      },
+    });
+  } finally {
+    cancel();
+    clearInterval(tick);
+    progress.clear();
+  }
+}

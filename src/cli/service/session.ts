@@ -1,0 +1,102 @@
+import { dirname } from 'node:path';
+import {
+  CommandFailed,
+  EXIT,
+  type ExitCode,
+  interruptible,
+  systemReason,
+} from '../../../packages/client/src/cli/exit-codes.ts';
+import type { Io } from '../../../packages/client/src/cli/io.ts';
+import { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
+import { sentence } from '../../../packages/client/src/cli/text.ts';
+import {
+  type ContentReviewClient,
+  ServiceError,
+  type ServiceFailure,
+} from '../../../packages/client/src/index.ts';
+import { serviceClient } from '../../app/service-client.ts';
+import { parseDocument, readText } from '../../config/load.ts';
+import { group } from '../../config/option.ts';
+import { serviceOptions } from '../../config/options/service.ts';
+
+/** Options of the commands that call the service; each command has some of them. */
+export interface ServiceFlags {
+  readonly config: string;
+  readonly wait?: true;
+  /** In ms. */
+  readonly timeout?: number;
+  readonly type?: string;
+}
+
+/** Run of a command that calls the service. */
+export interface Session {
+  readonly io: Io;
+  readonly flags: ServiceFlags;
+  readonly client: ContentReviewClient;
+  readonly progress: CommandProgress;
+  /** Aborts with Interrupted. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a command with a client of the service, and reports its exit code.
+ * @throws CommandFailed; ConfigError with every problem at once; unexpected errors
+ */
+export async function runSession(
+  io: Io,
+  flags: ServiceFlags,
+  work: (session: Session) => Promise<ExitCode>,
+): Promise<void> {
+  const progress = new CommandProgress(io);
+  const client = await connect(io, flags, progress);
+  try {
+    await interruptible(async (signal) =>
+      io.finish(await work({ io, flags, client, progress, signal })),
+    );
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    progress.clear();
+    await client.close();
+  }
+}
+
+/** Other sections of a configuration, and the variables that they name, may be missing. */
+const SECTION = group('The section.', { service: serviceOptions });
+
+async function connect(
+  { env }: Io,
+  { config: file }: ServiceFlags,
+  progress: CommandProgress,
+): Promise<ContentReviewClient> {
+  const origin = { file, env, directory: dirname(file) };
+  const section = (document: unknown) => ({ service: Object(document).service ?? {} });
+  const { service } = parseDocument(await readText(file), SECTION, origin, section);
+  const retry = (operation: string, reason: string) =>
+    progress.note(`${operation}: ${reason}, trying again`);
+  try {
+    return serviceClient(service, { observer: { retry } });
+  } catch (error) {
+    throw error instanceof TypeError ? new CommandFailed(error.message) : error;
+  }
+}
+
+const CODES: Readonly<Record<ServiceFailure, ExitCode>> = {
+  rejected: EXIT.usage,
+  not_found: EXIT.usage,
+  too_large: EXIT.usage,
+  unauthorized: EXIT.refused,
+  blocked: EXIT.refused,
+  unavailable: EXIT.unreachable,
+  expired: EXIT.failure,
+  protocol: EXIT.failure,
+};
+
+/** Returns an expected failure in words, with its exit code. @throws any other error */
+export function failureOf(error: unknown): CommandFailed {
+  if (error instanceof CommandFailed) return error;
+  if (error instanceof ServiceError)
+    return new CommandFailed(sentence(error.message), CODES[error.failure]);
+  if (!(error instanceof Error && 'syscall' in error)) throw error;
+  return new CommandFailed(systemReason(error), EXIT.failure);
+}
