@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
 
-/** A new directory that is removed when the test, suite or file that asked for it has ended. Not for hooks: theirs ends with them. */
+/**
+ * Creates a directory that is removed at the end of the calling test, suite or file. Not for hooks, which would
+ * remove it when they end.
+ */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(path.join(tmpdir(), 'test-'));
   after(() => rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));

@@ -1,4 +1,7 @@
-/** The model of the protocol (docs/internals/testing.md): the connector's rules are safe and live in every state that two records can reach. */
+/**
+ * Model of the protocol (docs/internals/testing.md): the connector's rules are safe and live in every state
+ * reachable with two records.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESIGN } from '../../model/configurations.ts';

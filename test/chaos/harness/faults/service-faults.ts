@@ -1,8 +1,8 @@
-/** The sandbox's scripted faults that chaos uses, by what they strike. */
+/** Scripted faults of the sandbox, by kind of pipeline. */
 import type { FaultInput } from '../../../support/service/fault-script.ts';
 import type { Kind } from '../../load/pipelines.ts';
 
-/** By kind of pipeline, and name in the report. Each hits real work: a fault waits for an operation that it fits. */
+/** Faults by kind and by name in the report. Each one hits real work, since it waits for a matching operation. */
 const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
   review: {
     '429 with Retry-After': {
@@ -101,7 +101,8 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
       times: 2,
     },
   },
-  // An id that two creates of two shards get is left out: no answer about an import could reveal it.
+  // Not included: two shards get the same id from two creates. Nothing in the responses about an import could
+  // reveal it.
   import: {
     'imports: 429 with Retry-After': {
       operation: 'create_import',
@@ -144,7 +145,8 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
     'import FAILED': { operation: 'ingest', action: 'import_failed', times: 2 },
     'import stuck IN_PROGRESS': { operation: 'ingest', action: 'stuck', for: '5s' },
   },
-  // A 404 is left out: where every answer is a fault, the same id may get no other for a whole grace. The simulation has it.
+  // 404 is not included: with constant faults an id might get no other response during a whole grace period. The
+  // simulation covers it.
   lookup: {
     'decisions: 503': { operation: 'get_decision', action: 'answer', status: 503, times: 6 },
     'decisions: connection reset': { operation: 'get_decision', action: 'reset_after', times: 4 },
@@ -158,7 +160,7 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
   },
 };
 
-/** Those that can hit pipelines of this kind, by their names in the report. */
+/** Returns the faults for this kind of pipeline by their names in the report. */
 export function serviceFaults(kind: Kind): ReadonlyMap<string, FaultInput> {
   return new Map(Object.entries(FAULTS[kind]).map(([name, fault]) => [`service: ${name}`, fault]));
 }

@@ -1,4 +1,4 @@
-/** Accounts of a balance that the audits of whole worlds do not reach. */
+/** Cases of a balance that the audits of whole worlds do not cover. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OffsetSet } from '../../../../src/core/offset-set.ts';
@@ -13,7 +13,7 @@ const balanceOfOne = () =>
     },
   );
 
-test('a settled record without a terminal record is missing only if no owner may have moved it meanwhile', () => {
+test('a settled record without a terminal record is missing only if no owner can have moved it in the meantime', () => {
   for (const isSuspect of [true, false]) {
     const balance = balanceOfOne();
     balance.take(
@@ -28,7 +28,7 @@ test('a settled record without a terminal record is missing only if no owner may
   }
 });
 
-test('after more resets than are remembered a terminal record still counts, and a second one of the first review is double', () => {
+test('a terminal record still counts after more resets than are stored, and a second one of the first review is double', () => {
   const balance = balanceOfOne();
   for (let replay = 1; replay <= 2_000; replay++) balance.addTerminal('decision', 0, replay);
   for (const _ of [1, 2]) balance.addTerminal('decision', 0, 0);
