@@ -1,17 +1,11 @@
-/**
- * Runs the connector in its own process under a load that exceeds the speed of its service, and reads its memory
- * from the kernel.
- */
+/** Runs the connector in its own process under a load that is too fast for its service, and reads its memory from the kernel. */
 import { eventually } from '../support/eventually.ts';
 import type { NewRecord, TestKafka } from '../support/kafka/kafka.ts';
 import { residentMiBOf } from '../support/process-time.ts';
 import { Sandbox } from '../support/stack/sandbox.ts';
 import { type Replica, type Stack, startStack } from '../support/stack/stack.ts';
 
-/**
- * The built package, started like the first line of src/cli/main.ts. From source, the memory would include Node's
- * TypeScript compiler.
- */
+/** The built package, started like src/cli/main.ts. From source, the memory would include Node's TypeScript compiler. */
 const CONNECTOR = [
   '--max-semi-space-size=8',
   new URL('../../dist/src/cli/main.js', import.meta.url).pathname,

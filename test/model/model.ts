@@ -36,10 +36,7 @@ export class Model {
   readonly #symmetry: boolean;
   #visit: Visit = () => {};
 
-  /**
-   * @param symmetry treats the two instances as interchangeable: half as many states, but instances may change
-   * names in a trace
-   */
+  /** @param symmetry treats the instances as interchangeable. This halves the states, but instances may swap in traces */
   constructor(rules: Rules, scenario: Scenario, symmetry = true) {
     this.rules = rules;
     this.scenario = scenario;

@@ -34,10 +34,7 @@ export interface Rules {
   readonly intakeKnowsWhatItTook: boolean;
   /** An owner that rejoins seeks to its own position; false: it continues from the committed offset. */
   readonly seeksAtJoin: boolean;
-  /**
-   * An instance that learns that its shard has another owner keeps its state for a possible return; false: it drops
-   * the state.
-   */
+  /** An instance whose shard has another owner keeps its state for a possible return; false: it drops the state. */
   readonly keepsStateWithoutShard: boolean;
   /** Records that decode may become dead letters before they are in a job, like those of a type that the service refuses. */
   readonly deadLettersRefusedTypes: boolean;

@@ -1,16 +1,10 @@
-/**
- * Growth of the processor time of work with its size. Unlike a duration, it does not depend on other load of the
- * machine.
- */
+/** Growth of the processor time of work with its size. Unlike a duration, it hardly depends on other load. */
 
 const FACTOR = 32;
 const SMALL_RUNS = 20;
 const LARGE_RUNS = 3;
 
-/**
- * Upper limit for linear work. Linear work measures about 32, up to 150 with garbage collection; quadratic work
- * about 1,000.
- */
+/** Upper limit for linear work, which measures about 32, or up to 150 with garbage collection. Quadratic: about 1,000. */
 export const LINEAR = 350;
 
 /**

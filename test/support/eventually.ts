@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Bounds of the interval between probes, ms. The interval is a tenth of the wait so far: long waits cost little
- * processor time, and short ones end at once.
+ * Bounds of the interval between probes, ms. It is a tenth of the wait so far, so long waits cost little and short
+ * ones end soon.
  */
 const INTERVAL_MS = { min: 20, max: 100 } as const;
 

@@ -352,10 +352,7 @@ function peakOf(pid: number): number {
   }
 }
 
-/**
- * Time in which the main thread of a process was runnable but had no processor, ms. 0 without Linux's statistics,
- * or if the process has ended.
- */
+/** Time in which a process's main thread was runnable but had no processor, ms. 0 if unknown, or if the process has ended. */
 function waitedMs(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;

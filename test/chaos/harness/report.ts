@@ -110,7 +110,7 @@ function figures(
     `memory    at most ${mib(peakBytes)} (limit ${mib(MEMORY_CEILING_BYTES)}) in ${lives.length} replicas (${killed} killed)`,
     `/livez    ${count} responses within ${(slowestMs / 1_000).toFixed(2)} s (limit ${seconds(LIVEZ_BOUND_MS)}); ${unwell} other than 200, ${excused} more late because of this machine`,
     `losses    ${losses.shards} of a shard, ${losses.groups} of a group; unexplained ones are listed below`,
-    `balance   0 in ${fleet.samples} samples; ${counted} terminal records counted, others only by killed replicas`,
+    `balance   0 in ${fleet.samples} samples; ${counted} terminal records counted (killed replicas lost their counters)`,
   ];
 }
 

@@ -35,7 +35,7 @@ export class View {
   readonly #producer: Pick<Producer, 'journal'>;
   /** `performance.now()` when the last terminal record was read. */
   lastTerminalMs = 0;
-  /** Partition → `performance.now()` of its last terminal record, or when it began to owe one. */
+  /** Partition → `performance.now()` of its last terminal record, or of when a record became due. */
   readonly #movedMs = new Map<number, number>();
 
   constructor(

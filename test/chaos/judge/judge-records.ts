@@ -1,7 +1,4 @@
-/**
- * Checks the contents of one terminal record against its event. It uses only the documented formats, no code of the
- * connector.
- */
+/** Checks the contents of one terminal record against its event, by the documented formats and without the connector's code. */
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 import { headerOf, headersAsBytes } from '../../support/records/headers.ts';
@@ -144,7 +141,7 @@ export function judgeDeadLetter(
   const event = events.get(where);
   if (event === undefined) return;
   if (!('deadLetter' in event.fate)) {
-    verdict.add(`is a dead letter (${header('reason')})instead of a decision`, where);
+    verdict.add(`is a dead letter (${header('reason')}) instead of a decision`, where);
     return;
   }
   const wrong = (what: string) => verdict.add(`has a dead letter with the wrong ${what}`, where);

@@ -1,7 +1,4 @@
-/**
- * Ids of decisions to look up. Most decisions are made before the request; the service does not know some ids; some
- * ids are poison.
- */
+/** Ids of decisions to look up. Most decisions are made before the request. Some ids are unknown to the service, or poison. */
 import type { MadeDecision as DecisionToMake } from '../../../packages/sandbox/src/decisions.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { CANARY } from '../../support/stack/canary.ts';

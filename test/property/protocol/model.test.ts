@@ -1,7 +1,4 @@
-/**
- * Model of the protocol (docs/internals/testing.md): the connector's rules are safe and live in every state
- * reachable with two records.
- */
+/** Model of the protocol (docs/internals/testing.md): the rules are safe and live in all states of two records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESIGN } from '../../model/configurations.ts';

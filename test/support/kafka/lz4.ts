@@ -5,10 +5,7 @@ const MIN_MATCH = 4;
 const LAST_LITERALS = 5;
 const MATCH_LIMIT = 12;
 
-/**
- * Magic number, flags (version 1, independent blocks), block size of 64 KiB, and their checksum, as Java's client
- * writes them.
- */
+/** Magic number, flags (version 1, independent blocks), block size (64 KiB) and checksum, as Java's client writes them. */
 const HEADER = Buffer.from('04224d18604082', 'hex');
 const BLOCK_BYTES = 64 * 1024;
 

@@ -1,7 +1,4 @@
-/**
- * Ordered script of faults for the fake service. An operation gets the first matching entry with hits left, and at
- * most one fault.
- */
+/** Ordered script of faults for the fake service. An operation gets the fault of the first matching entry with hits left. */
 import type {
   Faults,
   RequestFault,

@@ -13,10 +13,7 @@ export interface HeldRequest {
   release(): Promise<number | undefined>;
 }
 
-/**
- * True if a fault applies to the connection of this client. The client id is undefined before the first request,
- * and for HTTP.
- */
+/** True if a fault applies to this client's connection. The id is undefined before the first request, and for HTTP. */
 export type Whose = (clientId: string | undefined) => boolean;
 
 interface Silence {
@@ -78,8 +75,8 @@ export class TcpProxy {
   }
 
   /**
-   * Blocks all data of these clients, also on new connections, without closing them, until `heal`. @returns the
-   * number of connections
+   * Blocks all data of these clients without closing connections, also new ones, until `heal`. @returns the number
+   * of connections
    */
   silence(whose: Whose): number {
     this.#silence = { whose, startedMs: performance.now() };
@@ -93,10 +90,7 @@ export class TcpProxy {
     for (const link of this.#links) link.silent = false;
   }
 
-  /**
-   * Closes only the server's side of the connections, so the client has half-open ones. New connections work.
-   * @returns their number
-   */
+  /** Closes only the server's side, so the client has half-open connections. New ones work. @returns the number of connections */
   orphan(whose: Whose): number {
     const hit = this.#of(whose);
     for (const link of hit) link.orphan();

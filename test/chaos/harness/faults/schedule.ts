@@ -135,10 +135,7 @@ export class Schedule {
     return this.#longestWriteMs;
   }
 
-  /**
-   * Runs the faults of processes and networks one after the other. Hostile writes and faults of the service run
-   * concurrently for each pipeline.
-   */
+  /** Runs faults of processes and networks one by one, and for each pipeline concurrently hostile writes and service faults. */
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) =>

@@ -1,7 +1,4 @@
-/**
- * Shards and memberships that replicas lost according to their logs. Only external faults may cause a loss, never a
- * record, file or response.
- */
+/** Shards and memberships that replicas lost, by their logs. Only faults of processes, brokers or networks may cause one. */
 import type { LogLine } from '../../../support/stack/stack.ts';
 
 /** Messages in the connector's log. */

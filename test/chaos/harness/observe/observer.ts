@@ -39,10 +39,7 @@ export class Observer {
     await this.#running;
   }
 
-  /**
-   * For each partition with outstanding records: `performance.now()` of its last terminal record, or when it began
-   * to owe one.
-   */
+  /** `performance.now()` of the last terminal record, or of when a record became due, by partition with outstanding records. */
   owingSinceMs(): number[] {
     return this.#views.flatMap((view) => view.owingSinceMs());
   }

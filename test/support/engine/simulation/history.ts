@@ -260,10 +260,7 @@ function isExplained(
   return reason === 'too_large' && struckTooLarge(struck);
 }
 
-/**
- * True if Kafka refused records for their size. A dead letter that is refused even alone is sent again with only
- * its coordinates.
- */
+/** True if Kafka refused records for their size. A dead letter refused even alone is sent again with only its coordinates. */
 const struckTooLarge = (struck: readonly PlacedStrike[]): boolean =>
   struck.some(({ strike }) => strike.kind === 'commit' && strike.fate === 'too-large');
 

@@ -24,10 +24,7 @@ export type Action =
       readonly unreadable?: Unreadable;
       /** Number of unused offsets before the first record in every partition, as after compaction. */
       readonly gap?: number;
-      /**
-       * Outcome of the producer's transaction around the records. Its markers leave gaps in the offsets; an abort
-       * leaves no records.
-       */
+      /** Outcome of the producer's transaction. Its markers leave gaps in the offsets; an abort leaves no records. */
       readonly transaction?: 'commit' | 'abort';
     }
   | { readonly do: 'start' }
@@ -47,10 +44,7 @@ export type Action =
   | { readonly do: 'add partition' }
   /** Sets the wall clock of everything but the service forward or back. */
   | { readonly do: 'step clock'; readonly byMs: number }
-  /**
-   * Damages a batch of `count` records from this share of the log on. Records that were read before cannot be read
-   * again.
-   */
+  /** Damages a batch of `count` records from this share of the log on. They become unreadable, even if read before. */
   | {
       readonly do: 'damage';
       readonly partition: Which;

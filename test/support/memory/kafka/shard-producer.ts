@@ -1,7 +1,4 @@
-/**
- * ShardProducer, ControlProducer and the producer of replays over MemoryKafka. They send the same requests as a
- * real client, each as a step of its own.
- */
+/** ShardProducer, ControlProducer and ReplayProducer over MemoryKafka. Each request of a real client is a step of its own. */
 
 import { partitionOf } from '../../../../dev/kafka/partitioner.ts';
 import {
@@ -217,10 +214,7 @@ function copyOf({ key, value, headers = [] }: OutgoingRecord): OutgoingRecord {
   };
 }
 
-/**
- * Ignores the broker's refusal of a late commit, whose producer is fenced or whose transaction is over. No caller
- * waits for it.
- */
+/** Ignores the refusal of a late commit, whose producer is fenced or whose transaction is over. No caller waits for it. */
 function ignoreRefusal(apply: () => void): void {
   try {
     apply();

@@ -1,7 +1,4 @@
-/**
- * Kafka's transactions: fencing by epochs, markers, and aborts by the next owner or by timeout. All calls take
- * effect immediately.
- */
+/** Kafka's transactions: fencing by epochs, markers, aborts by the next owner or by timeout. Calls take effect immediately. */
 import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import type { OffsetCommit } from '../../../../src/core/ports/kafka.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';

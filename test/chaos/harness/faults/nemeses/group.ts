@@ -21,8 +21,7 @@ export const addPartition: Nemesis = async (world, random) => {
   const { kafka, pipelines, fleet } = world;
   const wide = pipelines.filter(({ canWiden }) => canWiden);
   const run = wide[random.below(Math.max(1, wide.length))];
-  if (run === undefined)
-    return { hit: true, note: 'the source already has the maximum of partitions' };
+  if (run === undefined) return { hit: true, note: 'no more partitions are allowed' };
   await fleet.someBusy(random);
   const hit = world.inFlight;
   const { producer, ledger, pipeline, kind } = run;
@@ -103,13 +102,9 @@ async function drawMoves(world: World, run: PipelineRun, random: SeededRandom): 
 
 /** Retries, since brokers that were just killed or frozen may need a moment. */
 async function positionsOf({ kafka }: World, { pipeline }: PipelineRun): Promise<GroupPosition[]> {
-  return await eventually(
-    'the group’s positions can be read',
-    () => groupPositions(kafka, pipeline),
-    {
-      deadlineMs: EMPTY_MS,
-    },
-  );
+  return await eventually('the group has positions', () => groupPositions(kafka, pipeline), {
+    deadlineMs: EMPTY_MS,
+  });
 }
 
 async function moveGroups({ cluster, directory }: World, moves: readonly Move[]): Promise<void> {
@@ -125,8 +120,7 @@ async function moveGroups({ cluster, directory }: World, moves: readonly Move[])
   writeFileSync(file, lines.join(''));
   const groups = moves.flatMap(({ run }) => ['--group', run.pipeline.group]);
   const bootstrap = ['--bootstrap-server', cluster.brokers.join(',')];
-  if (cluster.tool === undefined)
-    throw new Error('the tools of Kafka are available only with local Java brokers');
+  if (cluster.tool === undefined) throw new Error('only local Java brokers have Kafka’s tools');
   await cluster.tool(RESET_TOOL, [
     ...bootstrap,
     ...groups,

@@ -64,10 +64,7 @@ export const cutOff: Nemesis = async (world, random) => {
   return { hit: jobs > 0 };
 };
 
-/**
- * Leaves one replica with half-open connections to Kafka. Others take over its shards; it detects the loss by its
- * own timeouts and joins again.
- */
+/** Leaves a replica with half-open connections to Kafka. It loses its shards, detects this by timeouts, and joins again. */
 export const halfOpen: Nemesis = async (world, random) => {
   const { victim, from, taken, jobs, links } = await isolate(world, random, (proxy, whose) =>
     proxy.orphan(whose),

@@ -35,8 +35,8 @@ export const killAll: Nemesis = async (world, random) => {
 };
 
 /**
- * Freezes a replica for longer than its session timeout. Resumes it when another replica has claimed one of its
- * shards, or soon after.
+ * Freezes a replica for longer than its session. Resumes it when another replica has claimed one of its shards, or
+ * soon after.
  */
 export const zombie: Nemesis = async (world, random) => {
   const { fleet } = world;

@@ -13,10 +13,7 @@ interface Said extends SourceCoordinate {
   readonly source?: SourceCoordinate;
 }
 
-/**
- * Returns the source record that a terminal record settles, its generation (number of resets) and the reason of a
- * dead letter.
- */
+/** Returns a terminal record's source record and generation (number of resets), and the reason of a dead letter. */
 export function settledBy({ headers = [], value }: OutgoingRecord): {
   partition: number;
   offset: number;
