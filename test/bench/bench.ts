@@ -2,8 +2,8 @@
  * `npm run bench`: compares the connector with the bare client. Both use the same broker and records, in
  * alternating rounds. Results are ratios and medians, because machines are noisy.
  *
- * npm run bench -- [--records N] [--rounds N]    main load compared with the bare loop, and latency
- * npm run bench -- --table                       other loads
+ *   npm run bench -- [--records N] [--rounds N]    main load compared with the bare loop, and latency
+ *   npm run bench -- --table                       other loads
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

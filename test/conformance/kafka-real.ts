@@ -115,7 +115,7 @@ export async function realWorld(
     },
     deleteRecordsBefore: async (topic, partition, offset) => {
       const byHand = await kafka.admin();
-      // Makes the topic known to kafkajs's admin client, which deleting does not do.
+      // Makes the topic known to kafkajs's admin client. Deleting records does not load its metadata.
       await byHand.fetchTopicOffsets(topic);
       await byHand.deleteTopicRecords({
         topic,

@@ -33,7 +33,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const DECIDED_MS = 30_000;
 const PARTITIONS = 2;
 const MIB = 1024 * 1024;
-/** Memory limit of the chart, MiB. V8 chooses its heap by it. */
+/** Memory limit of the chart, MiB. CONNECTOR sets the heap that V8 chooses for it. */
 const LIMIT_MIB = 512;
 const CONNECTOR = [
   '--max-semi-space-size=8',

@@ -74,7 +74,7 @@ export function brokenPromise(model: Model, state: s.State): string | undefined 
     if (state.batch(c, s.JOURNAL_LEFT) !== 0) return 'drained, but a job is live';
   for (const i of [0, 1])
     if (state.of(i, s.MODE) === s.OWNER && inHand(state, i))
-      return 'drained, but records are in hand';
+      return 'drained, but records are in flight';
   return undefined;
 }
 

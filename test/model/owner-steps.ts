@@ -61,7 +61,7 @@ function intakeSteps(model: Model, i: number): void {
     if (rules.rewinds === 'shared' && (now.of(i, s.WANTED) & record) !== 0) {
       next.setOf(i, s.WANTED, now.of(i, s.WANTED) & ~record);
       next.setOf(i, s.FOUND, now.of(i, s.FOUND) | record);
-      what = 'takes it for the retry';
+      what = 'keeps it for the retry';
     } else {
       const known =
         progress.isClaimed(now.progress(s.memoryProgress(i)), index) ||
@@ -138,7 +138,7 @@ function giveUpSteps(model: Model, i: number, c: number): void {
       if ((left >> index) & 1) next.setOf(i, field, Math.min(next.of(i, field), offset));
     });
   }
-  // Its upload may still arrive, so it is abandoned too early. The grace period makes this rare.
+  // The upload may still arrive, so this abandons the job too early. The grace period makes it rare.
   const early = remote === s.WAITING && now.batch(c, s.UPLOADING) === 1;
   const what =
     remote === s.WAITING ? 'abandons' : remote === s.ERROR ? 'sees ERROR of' : 'misses rows of';

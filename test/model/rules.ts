@@ -26,15 +26,15 @@ export interface Rules {
   /** After a lost response the owner keeps its view and tries again. */
   readonly retriesBlindly: boolean;
   /**
-   * Reader of a retry: `apart`, its own one; `shared`, intake, whose position moves back. Intake then reads records
-   * again that it has already buffered.
+   * Reader of a retry. `apart`: a separate reader. `shared`: intake, which moves its position back and then reads
+   * records again that it has already buffered.
    */
   readonly rewinds: 'apart' | 'shared';
   /** Intake does not buffer records again that it has read but not committed. */
   readonly intakeKnowsWhatItTook: boolean;
   /** An owner that rejoins seeks to its own position; false: it continues from the committed offset. */
   readonly seeksAtJoin: boolean;
-  /** An instance whose shard has another owner keeps its state for a possible return; false: it drops the state. */
+  /** An instance that learns of another owner of its shard keeps its state; false: it drops the state. */
   readonly keepsStateWithoutShard: boolean;
   /** Records that decode may become dead letters before they are in a job, like those of a type that the service refuses. */
   readonly deadLettersRefusedTypes: boolean;
@@ -44,7 +44,7 @@ export interface Rules {
   readonly command: 'none' | 'drain' | 'pause';
   /** A claim reads the newest command before it owns the shard; false: the owner reads it some time later. */
   readonly claimReadsCommand: boolean;
-  /** A drain is acknowledged when no record is in hand; false: when no job is live. */
+  /** A drain is acknowledged when no record is in flight; false: when no job is live. */
   readonly acknowledgesAtRest: boolean;
   /** An acknowledgement contains the revision of its command; false: it applies to any command. */
   readonly acknowledgesRevision: boolean;

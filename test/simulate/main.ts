@@ -1,8 +1,8 @@
 /**
  * Plays histories of the engine in a world in memory (docs/internals/testing.md):
  *
- * npm run simulate -- --seeds 10000 [--from 1] [--jobs 2] [--kind import]
- * npm run simulate -- --seed 4711            one history, with its trace
+ *   npm run simulate -- --seeds 10000 [--from 1] [--jobs 2] [--kind import]
+ *   npm run simulate -- --seed 4711            one history, with its trace
  *
  * Exit code: 0 no violation, 1 a rule was violated, 2 invalid options.
  */

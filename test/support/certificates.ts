@@ -2,8 +2,8 @@
  * Certificates for tests, made in memory (X.509 version 3, P-256). Node creates the keys and signatures; this file
  * writes the few ASN.1 types that certificates need.
  *
- * const ca = certificateAuthority('Test CA');
- * const broker = ca.issue({ name: 'broker', addresses: ['127.0.0.1'] });
+ *   const ca = certificateAuthority('Test CA');
+ *   const broker = ca.issue({ name: 'broker', addresses: ['127.0.0.1'] });
  */
 import {
   createPrivateKey,

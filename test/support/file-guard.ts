@@ -5,9 +5,9 @@
  * - The temporary directory (each file has its own TMPDIR) must be empty at the end.
  * - No child process may be left at the end (checked where /proc exists).
  * - The file must end soon after its last test. Otherwise it fails, with a list of the open sockets, servers and
- * timers.
+ *   timers.
  * - The file must end within TEST_FILE_LIMIT_MS. It also ends when the runner ends, so that no test continues
- * unattended.
+ *   unattended.
  *
  * The guard sets the priority TEST_FILE_NICENESS and writes the processor time in ms to TEST_FILE_TIMES.
  */
@@ -63,7 +63,7 @@ after(() => {
   setTimeout(
     () =>
       giveUp(
-        `this file does not end by itself ${ENDING_MS} ms after its tests; open: ${openResources()}`,
+        `this file was still running ${ENDING_MS} ms after its tests; open: ${openResources()}`,
       ),
     ENDING_MS,
   ).unref();
@@ -103,7 +103,7 @@ function cpuMs(): number {
 process.on('exit', () => {
   for (const [pid, command] of childProcesses()) {
     fail(`this file left a child process: ${pid} ${command.slice(0, 200)}`);
-    // The keeper ends by itself after its cleanup. No one else would end other processes.
+    // The keeper ends by itself after its cleanup. Other processes must be ended here.
     if (!command.includes('/dev/process/keeper.ts')) process.kill(pid, 'SIGKILL');
   }
   const left = readdirSync(directory);

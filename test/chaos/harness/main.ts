@@ -1,7 +1,7 @@
 /**
  * Command line of chaos (docs/internals/testing.md):
  *
- * npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--logs DIR]
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';

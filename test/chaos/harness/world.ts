@@ -222,7 +222,7 @@ const POLICY = {
 
 const CHOICES = {
   resultColumn: 'Sandbox result',
-  // Bounds include the session. Partitions may be added during a fault.
+  // Short, since the bounds of waits after a fault include the session.
   kafka: { sessionTimeout: `${SESSION_MS}ms` },
 };
 /** One in this number of runs shortens the waits of reviews, the others those of imports. */

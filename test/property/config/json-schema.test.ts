@@ -105,7 +105,7 @@ describe('the JSON Schema of the configuration', () => {
     }
   });
 
-  it('requires what the connector requires', () => {
+  it('requires the same options as the connector', () => {
     for (const { path } of options) {
       const document = withValue(MINIMAL, path, undefined);
       const isRequired = findings(document).length > 0;

@@ -12,7 +12,7 @@ export function isAsShown(output: string, shown: string): boolean {
   return new RegExp(`^${pattern(shown)}$`).test(inLines(output));
 }
 
-/** True if the lines of the page occur in `output`, one after the other. */
+/** True if the lines of the page occur in `output` consecutively. */
 export function isShownIn(output: string, shown: string): boolean {
   return new RegExp(`(?:^|\n)${pattern(shown)}`).test(inLines(output));
 }

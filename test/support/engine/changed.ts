@@ -13,7 +13,7 @@ export function changed<T extends object>(port: T, changes: Partial<T>): T {
   });
 }
 
-/** Passes fetched batches of both streams through `deliver`, which passes on what the engine receives. */
+/** Passes fetched batches of both streams through `deliver`, which decides which of them reach the engine. */
 export function fetchedThrough(
   deliver: (batch: FetchedBatch, give: (batch: FetchedBatch) => void, ports: PipelinePorts) => void,
 ): (ports: PipelinePorts) => PipelinePorts {

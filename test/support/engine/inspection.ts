@@ -84,7 +84,7 @@ export function controlOf(world: World, settings: InspectionSettings = {}): Cont
   };
 }
 
-/** Writes a command, then runs the world until the command has taken effect or the timeout is over. */
+/** Writes a command, then runs the world until the command has taken effect or the timeout has passed. */
 export function command(
   world: World,
   what: Command,

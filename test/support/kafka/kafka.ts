@@ -1,10 +1,10 @@
 /**
  * A real Kafka for a test file.
  *
- * const kafka = await testKafka();                 // shared with other files: use topics of your own
- * const topic = await kafka.createTopic('events', { partitions: 6 });
- * await kafka.write(topic, [{ partition: 2, key: 'k', value: 'v' }]);
- * const records = await kafka.readAll(topic);      // read_committed
+ *   const kafka = await testKafka();                 // shared with other files: use topics of your own
+ *   const topic = await kafka.createTopic('events', { partitions: 6 });
+ *   await kafka.write(topic, [{ partition: 2, key: 'k', value: 'v' }]);
+ *   const records = await kafka.readAll(topic);      // read_committed
  */
 import { randomBytes } from 'node:crypto';
 import { after } from 'node:test';

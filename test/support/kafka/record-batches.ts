@@ -23,7 +23,7 @@ export interface RawRecord {
 export interface RawBatch {
   readonly baseOffset?: number;
   readonly records?: readonly RawRecord[];
-  /** These override the values that follow from the records. */
+  /** Override the values computed from the records. */
   readonly lastDelta?: number;
   readonly count?: number;
   readonly codec?: Codec;

@@ -93,8 +93,8 @@ export class VirtualClock implements Clock, Scheduler {
   }
 
   /**
-   * Runs until `predicate` holds; it is checked after every step. Rejects after `maxVirtualMs`, or on a deadlock:
-   * if nothing is left that could make it true.
+   * Runs until `predicate` holds; it is checked after every step. Rejects after `maxVirtualMs`, or on a deadlock, when no
+   * timer or step is left.
    */
   async runUntil(predicate: () => boolean, maxVirtualMs: number): Promise<void> {
     const untilMs = this.#nowMs + maxVirtualMs;

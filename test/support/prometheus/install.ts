@@ -3,7 +3,7 @@
  * cache outside the checkout. The package is not installed, since it would add a service, a user and libraries for
  * a web page.
  *
- * node test/support/prometheus/install.ts        makes them available and prints their paths
+ *   node test/support/prometheus/install.ts        makes them available and prints their paths
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';

@@ -6,7 +6,7 @@ export type SpoiltRows =
   | {
       operation: 'review';
       action: 'rows';
-      /** Number of rows to drop, duplicate, break the reference of, or give another reference, from the first row on. */
+      /** Numbers of rows, from the first one on: dropped, duplicated, with a broken reference, with another reference. */
       missing?: number;
       duplicated?: number;
       malformed?: number;

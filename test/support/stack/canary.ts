@@ -89,7 +89,7 @@ function written(secret: string): string[] {
 }
 
 function encodings(secret: string): string[] {
-  // Base64 depends on the position. Three of them cover all cases.
+  // The base64 form of a secret depends on its position modulo 3.
   const encoded = [0, 1, 2].map((before) =>
     Buffer.from(' '.repeat(before) + secret)
       .toString('base64')

@@ -55,8 +55,7 @@ function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): 
 
 /**
  * Returns the shards that a replica owns, with the number of live jobs in each, from its log (level debug).
- * @param others replicas that may own a shard since, while this one was frozen or cut off and has not logged the
- * loss
+ * @param others replicas that may have taken over shards while this one was frozen or cut off
  */
 export function ownedShards(
   replica: Replica,

@@ -285,7 +285,7 @@ export class TopicReader {
   }
 }
 
-/** Returns the batches that no aborted transaction wrote: per producer, one reaches from its first offset to its marker. */
+/** Returns the batches of no aborted transaction, which reaches from a producer's first offset to its marker. */
 function committed({ messages, abortedTransactions }: FetchedPartition): BatchHeader[] {
   const pending = [...(abortedTransactions ?? [])].sort(
     (a, b) => Number(a.firstOffset) - Number(b.firstOffset),
@@ -307,7 +307,7 @@ function committed({ messages, abortedTransactions }: FetchedPartition): BatchHe
   return visible;
 }
 
-/** kafkajs exposes its cluster connection only to assigners. The consumer for this never runs. */
+/** kafkajs exposes its cluster connection only to assigners. The consumer created for this never runs. */
 function clusterOf(kafka: KafkaClient): Cluster {
   const clusters: Cluster[] = [];
   kafka.consumer({

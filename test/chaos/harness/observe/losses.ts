@@ -1,4 +1,4 @@
-/** Shards and memberships that replicas lost, by their logs. Only faults of processes, brokers or networks may cause one. */
+/** Shards and memberships that replicas lost, by their logs. Only faults of processes, brokers or networks may cause a loss. */
 import type { LogLine } from '../../../support/stack/stack.ts';
 
 /** Messages in the connector's log. */

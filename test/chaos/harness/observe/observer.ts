@@ -54,7 +54,7 @@ export class Observer {
     await this.#reading;
   }
 
-  /** Describes what may block the views, apart from the connector. */
+  /** Describes possible reasons, apart from the connector, why no terminal record is read. */
   async obstacles(): Promise<string> {
     const readMs = Math.round(performance.now() - this.#readSinceMs);
     const stable = await Promise.race([

@@ -26,7 +26,7 @@ export interface Verdict {
   readonly complaints: readonly string[];
 }
 
-/** Pipelines to judge, with their surroundings. */
+/** Pipelines to judge, with their broker and sandbox. */
 export interface Trial {
   readonly kafka: TestKafka;
   readonly sandbox: Sandbox;

@@ -150,7 +150,7 @@ function named(schema: unknown, next = { name: 0 }): unknown {
   return { ...Object.fromEntries(parts), ...name };
 }
 
-test('bytes written by avsc are read with every digit, whatever the schema', () => {
+test('bytes written by avsc are read with every digit, for any schema', () => {
   fc.assert(
     fc.property(sample, ({ schema, value, json }) => {
       const read = readAvro(

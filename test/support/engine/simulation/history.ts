@@ -40,7 +40,7 @@ export interface PlayOptions {
 }
 
 export interface HistoryReport {
-  /** The script with every strike that happened. It replays the same history. */
+  /** Script with every strike that happened. Playing it gives the same history. */
   readonly script: Script;
   readonly violation: Violation | undefined;
   /** Numbers of strikes and actions by kind, and of events that the connector counted. */

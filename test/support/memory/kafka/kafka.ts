@@ -11,9 +11,9 @@ import { TransactionCoordinator, type TransactionSettings } from './transaction-
  * - `commit`: committed.
  * - `reply-lost`: committed, but the caller gets `unknown`.
  * - `lost`: the commit never arrives; the caller gets `unknown`. The transaction stays open until it is fenced or
- * times out.
+ *   times out.
  * - `late`: the caller gets `unknown`; the commit arrives after `lateMs` (unset: when the scheduler runs it),
- * unless its id is fenced first.
+ *   unless its id is fenced first.
  * - `fenced`: the broker timed the transaction out; not committed.
  * - `committed-fenced`: committed; the response is lost, and the client's own retry gets `fenced`.
  * - `aborted`: failed after the sends and before the commit. The transaction stays open.

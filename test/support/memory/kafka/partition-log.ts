@@ -139,7 +139,7 @@ export class PartitionLog {
     };
   }
 
-  /** Makes the entries in [from, to) unreadable, like a damaged batch or a record beyond a limit; undefined: readable. */
+  /** Makes the entries in [from, to) unreadable, like a damaged batch or a record beyond a limit. `undefined` makes them readable. */
   spoil(from: number, to: number, poison: Poison | undefined): void {
     for (const entry of this.#entries)
       if (entry.offset >= from && entry.offset < to) entry.unreadable = poison;

@@ -32,7 +32,7 @@ export function memoryBatch(
           })),
         };
     },
-    // Overwrites the bytes, so that a later read of them shows.
+    // Overwrites the bytes, so that tests detect reads after the release.
     release() {
       for (const part of given) part.fill(0xdd);
     },

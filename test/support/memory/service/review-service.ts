@@ -37,9 +37,9 @@ export interface RemoteBatch {
 export type Operation = 'create' | 'upload' | 'status' | 'results' | 'decision';
 
 /**
- * Fault of one call: - an error, before its effect (default) or `after` it ("done, response lost"); results may
- * fail after `afterRows` rows; - `hangMs`: no response until the client's timeout after this time (`unavailable`)
- * or until the caller aborts. With `after` the effect happens.
+ * Fault of one call. `failure` is an error before the effect (default) or, with `after`, after it ("done, response
+ * lost"); results fail after `afterRows` rows. With `hangMs` there is no response until the client gives up after
+ * this time (`unavailable`) or the caller aborts; the effect happens only with `after`.
  */
 export interface Fault {
   readonly failure?: ServiceFailure;
@@ -51,7 +51,7 @@ export interface Fault {
 
 /** Course of a review, decided when its upload arrives. Default: it finishes at once, with every row once and in order. */
 export interface ReviewPlan {
-  /** Unset: ends at once. `never`: only `finish` and `end` complete it. */
+  /** Duration of the review. Default: 0. With `never` only `finish` and `end` complete it. */
   readonly afterMs?: number | 'never';
   readonly state?: 'finished' | 'failed' | 'cancelled' | 'unknown';
   readonly results?: (rows: readonly ServiceRow[]) => readonly ResultLine[];

@@ -20,14 +20,14 @@ interface Owed {
   readonly reason: string | undefined;
   /** True if it was readable at first and is not any more. */
   damaged: boolean;
-  /** Number of resets of the group when it was last owed. */
+  /** Number of resets of the group when it last became due. */
   generation: number;
   settled: boolean;
   /** Generations for which it has a terminal record. */
   readonly terminal: Set<number>;
   /** Live jobs that contain it. */
   readonly jobs: Set<string>;
-  /** Reason why no more is owed: skipped by a reset forward, or removed from the topic before a job contained it. */
+  /** Reason why no terminal record is owed any more: skipped by a reset forward, or removed from the topic before a job contained it. */
   excuse: 'skipped' | 'removed' | undefined;
 }
 
@@ -81,7 +81,7 @@ export class Obligations {
     });
   }
 
-  /** Records below `start` are no longer in the source. Those that no job contained yet may still be in progress. */
+  /** Excuses unsettled records below `start` that are in no job, since they are no longer in the source. */
   removed(partition: number, start: number): void {
     const state = this.#partition(partition);
     state.logStart = Math.max(state.logStart, start);

@@ -1,6 +1,6 @@
 /**
- * Judge of how owners obey an operator's commands, derived from the committed transactions. After the newest pause
- * is acknowledged, no job begins. When a drain is acknowledged as ended, no job is live either.
+ * Judge of commands: checks by the committed transactions that owners keep their acknowledgements. After that of
+ * the newest pause, no job begins. When a drain is acknowledged as ended, no job is live either.
  */
 import type { Acknowledgement, Control } from '../../../../../src/core/journal/control.ts';
 import { NO_CONTROL } from '../../../../../src/core/journal/control.ts';

@@ -7,11 +7,11 @@ export type Rule =
   | 'I4'
   | 'I5'
   | 'I6'
-  /** The reason of a dead letter has no cause. */
+  /** A dead letter has a reason that nothing in the history caused. */
   | 'reason'
   /** A terminal record contradicts the service. */
   | 'truth'
-  /** A job began in spite of an acknowledged pause or drain. */
+  /** An owner violated its acknowledgement of a pause or drain. */
   | 'command'
   /** A record is not settled after the faults have stopped. */
   | 'settles'
