@@ -53,12 +53,13 @@ const alerts: readonly Alert[] = [
   {
     name: 'ContentReviewEventTooOld',
     severity: 'warning',
-    expr: expr`time() - min by (${PIPELINE}) (content_review_oldest_unsettled_timestamp_seconds) > 3 * ${objectiveOf('age_seconds')}`,
+    expr: expr`time() - min by (${PIPELINE}, lane) (content_review_lane_oldest_timestamp_seconds)
+      > 3 * max by (${PIPELINE}, lane) (last_over_time(content_review_objective_age_seconds[5m]))`,
     for: '10m',
     summary:
-      'Pipeline {{ $labels.pipeline }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
+      'Pipeline {{ $labels.pipeline }}, lane {{ $labels.lane }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
     description:
-      'An event is older than three times `objective.age` and not settled. Late decisions affect the objective; missing ones appear only here.',
+      'An event is older than three times the objective of its lane and not settled. Late decisions affect the objective; missing ones appear only here.',
   },
 ];
 

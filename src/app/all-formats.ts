@@ -42,10 +42,8 @@ export function allFormats(
   const { urls } = config.schemaRegistry;
   // While a pipeline waits for the registry the connector is not ready.
   const registry = schemaRegistry(config, {
-    request(operation, code, seconds) {
-      metrics.count('schema_registry_requests_total', { operation, code });
-      metrics.observe('schema_registry_request_duration_seconds', { operation }, seconds);
-    },
+    request: (operation, code) =>
+      metrics.count('schema_registry_requests_total', { operation, code }),
     unavailable: (reason) => health.notReady('schema_registry', reason),
     available: () => health.ready('schema_registry'),
   });

@@ -38,6 +38,7 @@ export function kindOf(
     headers: output.headers,
     nullValues: source.nullValues,
     filter: source.filter,
+    lanes: pipeline.lanes,
     outputKey: output.key,
   };
   switch (pipeline.kind) {

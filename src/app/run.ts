@@ -13,6 +13,7 @@ import { ResultThread } from '../kinds/review/results/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { describeTopics } from '../pipeline/context/topics.ts';
+import { Lanes } from '../pipeline/limits/lanes.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { Console } from '../telemetry/console/console.ts';
@@ -140,9 +141,10 @@ async function open(
 ) {
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
-  for (const { name: pipeline, objective } of config.pipelines) {
+  for (const { name: pipeline, objective, lanes } of config.pipelines) {
     metrics.startPipeline(pipeline);
-    metrics.set('objective_age_seconds', { pipeline }, objective.ageMs / 1000);
+    for (const { name: lane, ageMs } of new Lanes(lanes, objective.ageMs).all)
+      metrics.set('objective_age_seconds', { pipeline, lane }, ageMs / 1000);
     metrics.set('objective_in_time_ratio', { pipeline }, objective.share);
   }
   const tracer = registeredTracer(VERSION);

@@ -73,6 +73,7 @@ const DEPENDENCIES: readonly OptionDependency[] = [
       ...within('pipelines[].source.mapping', 'content', 'metadata', 'expectedResult'),
       ...within('pipelines[].review', 'resultColumn', 'columns'),
       'pipelines[].output.includeContent',
+      'pipelines[].batch.types',
     ],
   },
   {
@@ -113,7 +114,10 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
     ...kafkaSecrecy(kafka ?? {}),
     ...serviceSecrecy(service ?? {}),
     ...registryLogin(schemaRegistry ?? {}),
-    ...pipelines.flatMap((pipeline, index) => formatFindings(pipeline, ['pipelines', index])),
+    ...pipelines.flatMap((pipeline, index) => [
+      ...formatFindings(pipeline, ['pipelines', index]),
+      ...typeFindings(pipeline, ['pipelines', index]),
+    ]),
     ...nameFindings(pipelines),
   ];
 }
@@ -145,23 +149,53 @@ function dependencyFindings(
 /** An item must fit into a batch, and a batch into intake's share of the memory. */
 function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
   const batch = drafted(draft, 'pipelines[].batch.maxBytes', index);
+  const content = drafted(draft, 'pipelines[].source.maxContent', index);
+  const types = drafted(draft, 'pipelines[].batch.types', index);
+  const share = {
+    most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
+    because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
+  };
+  const fits = (most: number, where: string) => ({
+    most,
+    because: `${where}: an item must fit into a batch`,
+  });
   const limits = [
-    {
-      of: batch,
-      most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
-      because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
-    },
-    {
-      of: drafted(draft, 'pipelines[].source.maxContent', index),
-      most: Number(batch.value),
-      because: 'batch.maxBytes: an item must fit into a batch',
-    },
+    { of: batch, ...share },
+    { of: content, ...fits(Number(batch.value), 'batch.maxBytes') },
+    ...Object.entries(Object(types.value) as PipelineConfig['batch']['types']).flatMap(
+      ([type, { maxBytes }]) => {
+        const of = { ...batch, path: [...types.path, type, 'maxBytes'], value: maxBytes };
+        return [
+          { of, ...share },
+          { of: content, ...fits(Number(maxBytes), `batch.types.${type}.maxBytes`) },
+        ];
+      },
+    ),
   ];
   return limits
     .filter(({ of, most }) => Number(of.value) > most)
     .map(({ of: { path, value, show }, most, because }) => ({
       path,
       message: `${show(value)} is more than ${show(most)}, ${because}`,
+    }));
+}
+
+/** Types that no item has: outside `source.types`, and in lanes of a kind without content types. */
+function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path): Finding[] {
+  const listed = source?.types ?? [];
+  if (kind !== 'review')
+    return Object.entries(lanes ?? {})
+      .filter(([, lane]) => (lane?.types ?? []).length > 0)
+      .map(([name]) => ({
+        path: [...path, 'lanes', name, 'types'],
+        message: `has no effect with kind ${kind}: use when`,
+      }));
+  return Object.keys(batch?.types ?? {})
+    .filter((type) => listed.length > 0 && !listed.includes(type))
+    .map((type) => ({
+      path: [...path, 'batch', 'types', type],
+      message:
+        'has no effect while source.types does not list this type: add it there, or remove it',
     }));
 }
 

@@ -61,7 +61,7 @@ interface Shape {
   readonly [name: string]: Option;
 }
 
-type OutputName<O, K extends string> =
+export type OutputName<O, K extends string> =
   O extends Value<unknown, infer U> ? (K extends `${string}${U}` ? K : `${K}${U}`) : K;
 
 /** Type of the typed configuration that a schema describes. */

@@ -1,7 +1,15 @@
 /** Types of option values. Texts from `${NAME}` may represent numbers, flags and lists. */
 import { isObject } from '../../packages/client/src/base/json/json-values.ts';
-import { type JsonSchema, orVariable, textSchema } from './json-schema.ts';
-import { OptionRefusal, type Origin, type Value, value } from './option.ts';
+import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { type JsonSchema, mappingSchema, orVariable, textSchema } from './json-schema.ts';
+import {
+  OptionRefusal,
+  type Origin,
+  type OutputName,
+  outputName,
+  type Value,
+  value,
+} from './option.ts';
 import {
   DURATIONS,
   formatBytes,
@@ -96,6 +104,10 @@ export function mapOf<T>(
     allowed,
     fallback: {},
     schema: { type: 'object', additionalProperties: orVariable(item.schema) },
+    show: (entries) => {
+      const shown = Object.entries(entries).map(([name, entry]) => `${name}: ${item.show(entry)}`);
+      return `{${shown.join(', ')}}`;
+    },
     parse(raw, origin) {
       const others = new Set<string>();
       return Object.fromEntries(
@@ -118,6 +130,56 @@ export function part<T>(name: string, item: Value<T>, raw: unknown, origin: Orig
     if (!(error instanceof OptionRefusal)) throw error;
     throw new OptionRefusal(`${name}: ${error.message || `expected ${item.allowed}`}`);
   }
+}
+
+type Parts = Readonly<Record<string, Value<unknown>>>;
+
+export const partsSchema = (parts: Parts) =>
+  mappingSchema(
+    Object.fromEntries(Object.entries(parts).map(([name, { schema }]) => [name, schema])),
+  );
+
+export type PartsOf<P extends Parts> = {
+  readonly [K in keyof P & string as OutputName<P[K], K>]?: ReturnType<P[K]['parse']>;
+};
+
+/** Reads the members of a mapping inside an option. A key without a value counts as absent. @throws OptionRefusal */
+export function members<P extends Parts>(raw: unknown, parts: P, origin: Origin): PartsOf<P> {
+  const known = Object.keys(parts);
+  const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
+    const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
+    if (option === undefined) {
+      const close = nearest(key, known);
+      throw new OptionRefusal(
+        `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
+      );
+    }
+    return entry === null || entry === undefined
+      ? []
+      : [[outputName(key, option), part(key, option, entry, origin)]];
+  });
+  return Object.fromEntries(read) as PartsOf<P>;
+}
+
+/** Shows the parts of a mapping that are given, as the user would write them. */
+export function shownParts(parts: Parts, given: object): string {
+  const values = given as Readonly<Record<string, unknown>>;
+  const shown = Object.entries(parts).flatMap(([name, option]) => {
+    const one = values[outputName(name, option)];
+    return one === undefined ? [] : [`${name}: ${option.show(one)}`];
+  });
+  return `{${shown.join(', ')}}`;
+}
+
+/** Some of these options in one mapping. */
+export function someOf<const P extends Parts>(help: string, parts: P): Value<PartsOf<P>, ''> {
+  return value({
+    help,
+    allowed: `a mapping with some of ${Object.keys(parts).join(', ')}`,
+    schema: partsSchema(parts),
+    show: (given) => shownParts(parts, given),
+    parse: (raw, origin) => members(raw, parts, origin),
+  });
 }
 
 /** @throws OptionRefusal for anything but a mapping */

@@ -11,7 +11,7 @@ import type { ContentItem } from './record.ts';
 export const INTAKE_SHARE = 0.7;
 
 /** Number of items between two checks of `maxOffsetBytes`, to which so few items add little. */
-const OFFSET_CHECK_EVERY = 1024;
+export const OFFSET_CHECK_EVERY = 1024;
 
 export interface BatchLimits {
   readonly maxRows: number;
@@ -22,21 +22,22 @@ export interface BatchLimits {
 }
 
 export class ItemBuffers implements Disposable {
-  readonly #limits: BatchLimits;
+  readonly #limitsOf: (type: string) => BatchLimits;
   readonly #open: (type: string, seal: () => void) => ItemBatch;
   readonly #sealed: (batch: ItemBatch) => void;
   readonly #batches = new Map<string, ItemBatch>();
 
   /**
+   * @param limitsOf limits of the batches of a type
    * @param open opens a batch of a type, which can be sealed early with `seal`
    * @param sealed receives each sealed batch
    */
   constructor(
-    limits: BatchLimits,
+    limitsOf: (type: string) => BatchLimits,
     open: (type: string, seal: () => void) => ItemBatch,
     sealed: (batch: ItemBatch) => void,
   ) {
-    this.#limits = limits;
+    this.#limitsOf = limitsOf;
     this.#open = open;
     this.#sealed = sealed;
   }
@@ -57,8 +58,7 @@ export class ItemBuffers implements Disposable {
    */
   get nextDueMs(): number {
     let due = Infinity;
-    for (const { sinceMs } of this.#batches.values())
-      due = Math.min(due, sinceMs + this.#limits.maxAgeMs);
+    for (const batch of this.#batches.values()) due = Math.min(due, this.#dueMs(batch));
     return due;
   }
 
@@ -67,7 +67,7 @@ export class ItemBuffers implements Disposable {
    * type, that batch is sealed. @throws if its row cannot be written; then no batch is sealed
    */
   add(item: ContentItem, sinceMs: number): void {
-    const { maxBytes, maxOffsetBytes, maxRows } = this.#limits;
+    const { maxBytes, maxOffsetBytes, maxRows } = this.#limitsOf(item.type);
     const before = this.#batches.get(item.type);
     const fits = before !== undefined && before.bytes + item.bytes <= maxBytes;
     const batch = fits ? before : this.#begin(item.type);
@@ -90,7 +90,7 @@ export class ItemBuffers implements Disposable {
   /** Seals the batches that have reached their maximum age at `nowMs`. */
   sealAged(nowMs: number): void {
     for (const batch of [...this.#batches.values()])
-      if (nowMs >= batch.sinceMs + this.#limits.maxAgeMs) this.#seal(batch);
+      if (nowMs >= this.#dueMs(batch)) this.#seal(batch);
   }
 
   /** Discards all items. */
@@ -103,6 +103,10 @@ export class ItemBuffers implements Disposable {
   #begin(type: string): ItemBatch {
     const batch: ItemBatch = this.#open(type, () => this.#seal(batch));
     return batch;
+  }
+
+  #dueMs({ type, sinceMs }: ItemBatch): number {
+    return sinceMs + this.#limitsOf(type).maxAgeMs;
   }
 
   #seal(batch: ItemBatch): void {

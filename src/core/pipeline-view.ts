@@ -17,6 +17,10 @@ export interface PipelineView {
   readonly lag: number | null;
   /** Records in flight by stage. `creating`: in sealed or parked batches, or being published. */
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
+  /** Empty for a pipeline without lanes. */
+  readonly lanes: readonly LaneView[];
+  /** Rows that the shards of this instance may still submit, by limit; empty without a quota. */
+  readonly quota: readonly QuotaView[];
   /** K; null until the topics have been checked. Shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;
   readonly assigned: number;
@@ -29,6 +33,19 @@ export interface PipelineView {
   readonly breakers: readonly BreakerView[];
   /** Command in force, as the owned shards have read it; null if the pipeline runs. */
   readonly control: ControlView | null;
+}
+
+/** Records of a lane in flight. */
+export interface LaneView {
+  readonly name: string;
+  readonly records: number;
+  /** null if there is none. */
+  readonly oldestEventMs: number | null;
+}
+
+export interface QuotaView {
+  readonly limit: 'rowsPerMinute' | 'rowsPerDay' | 'rowsUnderReview';
+  readonly left: number;
 }
 
 export interface ShardView {

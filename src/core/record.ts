@@ -75,6 +75,8 @@ export interface ContentItem extends SourceCoordinate {
   readonly headers: RecordHeaders;
   /** Content type of its batch. */
   readonly type: string;
+  /** Name of its lane; undefined for the default lane. */
+  readonly lane?: string | undefined;
   /** A string: the content to review, the type of an imported record, or the id of a decision. */
   readonly content: JsonPart;
   /** An object: the metadata, or the data of an imported record. Its whitespace is unchanged. */

@@ -29,6 +29,8 @@ export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
 export interface DecoderOptions {
   /** Expression that selects the records to process. Default: all records. */
   readonly filter?: string | undefined;
+  /** Lanes by name; the first that matches has the item. Default: none. */
+  readonly lanes?: Readonly<Record<string, LaneRule>> | undefined;
   /** Expression for the key of the terminal record. Default: the key of the source record. */
   readonly outputKey?: string | undefined;
   /** Names of the headers that are copied from the source record to its terminal record. */
@@ -39,6 +41,12 @@ export interface DecoderOptions {
 
 /** Parts of an item that a kind maps from an event. */
 type MappedItem = Pick<ContentItem, 'type' | 'content' | 'metadata' | 'expected'>;
+
+/** Content of a lane: what has one of the types, or what the expression is true for. */
+export interface LaneRule {
+  readonly types?: readonly string[] | undefined;
+  readonly when?: string | undefined;
+}
 
 /** Maps the current event of an input. @param again see `KindSteps.decode` */
 type MapEvent = (again: { readonly type: string } | undefined) => MappedItem;
@@ -54,12 +62,14 @@ const MAX_KEY_BYTES = 64 * 1024;
  * @throws RangeError for an invalid expression
  */
 export function compileDecoder(
-  { filter, outputKey, headers: names, nullValues }: DecoderOptions,
+  { filter, lanes, outputKey, headers: names, nullValues }: DecoderOptions,
   format: Pick<EventFormat, 'read' | 'cost'>,
   mapping: (input: EventInput) => MapEvent,
 ): RecordDecoder {
   const input = new EventInput();
-  const isWanted = filter === undefined ? undefined : compileFilter(filter, input);
+  const isWanted =
+    filter === undefined ? undefined : compileCondition(filter, 'source.filter', input);
+  const laneOf = lanes === undefined ? undefined : compileLanes(lanes, input);
   const map = mapping(input);
   const keyPart =
     outputKey === undefined ? undefined : new MappedPart(outputKey, 'output.key.field', input);
@@ -80,6 +90,8 @@ export function compileDecoder(
       if (isWanted && again === undefined && !isWanted()) return { skip: 'filter' };
       // Members are listed because spreads took 0.5 µs and 300 bytes of garbage per record.
       const { type, content, metadata, expected } = map(again);
+      // Items that are read again keep the lane of their batch.
+      const lane = again === undefined ? laneOf?.(type) : undefined;
       const { partition, offset, timestampMs, key } = record;
       const headers = pickHeaders(record.headers, names);
       const outputKey = keyPart === undefined ? undefined : keyOf(keyPart);
@@ -92,6 +104,7 @@ export function compileDecoder(
         key,
         headers,
         type,
+        lane,
         content,
         metadata,
         expected,
@@ -125,13 +138,29 @@ export function partOf({ bytes, start, end, hasEscapes }: ScannedValue): JsonPar
 }
 
 /**
- * Compiles a filter of records. It accepts true, and rejects false and null. For any other result,
- * and for an expression that fails, it throws MappingFailure: such a record must not be skipped
- * silently.
+ * Compiles the rules of lanes. @returns the lane of the current event, given its type; undefined for
+ * the default lane. @throws RangeError on an invalid expression
+ */
+function compileLanes(
+  lanes: Readonly<Record<string, LaneRule>>,
+  input: EventInput,
+): (type: string) => string | undefined {
+  const rules = Object.entries(lanes).map(([name, { types = [], when }]) => ({
+    name,
+    types: new Set(types),
+    matches: when === undefined ? undefined : compileCondition(when, `lanes.${name}.when`, input),
+  }));
+  return (type) =>
+    rules.find(({ types, matches }) => types.has(type) || matches?.() === true)?.name;
+}
+
+/**
+ * Compiles a condition on records, which holds for true, but not for false and null. For any other
+ * result, and for an expression that fails, it throws MappingFailure, so that mistakes are noticed.
  * @throws RangeError for an invalid expression
  */
-function compileFilter(text: string, input: EventInput): () => boolean {
-  const part = new MappedPart(text, 'source.filter', input);
+function compileCondition(text: string, option: string, input: EventInput): () => boolean {
+  const part = new MappedPart(text, option, input);
   return () => {
     const found = part.find();
     if (isAbsent(found)) return false;

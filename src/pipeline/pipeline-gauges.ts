@@ -8,6 +8,7 @@ import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
 /** Maximum number of unread partitions that a reason names. */
 const MAX_UNREAD = 3;
+const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay', 'rowsUnderReview'] as const;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
 /** Returns the current lag, or undefined if it is unknown. */
@@ -15,6 +16,28 @@ export function lagOf(reports: readonly WorkerReport[], nowMs: number): number |
   const knownMs = earliest(reports.map(({ endsHeardMs }) => endsHeardMs));
   if (nowMs - knownMs > FRESH_MS) return undefined;
   return reports.reduce((sum, { lag }) => sum + lag, 0);
+}
+
+/** Returns the records in flight of each lane, over all shards. */
+export function lanesOf(reports: readonly Pick<WorkerReport, 'lanes'>[]) {
+  const parts = Map.groupBy(
+    reports.flatMap(({ lanes }) => [...lanes]),
+    ([lane]) => lane,
+  );
+  return [...parts].map(([name, some]) => ({
+    name,
+    records: some.reduce((total, [, { records }]) => total + records, 0),
+    oldestEventMs: earliest(some.map(([, { oldestEventMs }]) => oldestEventMs)),
+  }));
+}
+
+/** Returns the rows left of each limit of the quota, over all shards. */
+export function quotaOf(reports: readonly Pick<WorkerReport, 'quota'>[]) {
+  const all = reports.flatMap(({ quota }) => quota ?? []);
+  return QUOTA_LIMITS.flatMap((limit) => {
+    const left = all.reduce((sum, quota) => sum + quota[limit], 0);
+    return all.length === 0 || left === Infinity ? [] : [{ limit, left }];
+  });
 }
 
 /** @param open number of records that came in and were neither settled nor released (`Ledger`) */
@@ -37,6 +60,13 @@ export function publishGauges(
   metrics.set('shards_owned', labels, owned);
   const eventsMs = reports.map(({ oldestEventMs }) => oldestEventMs);
   metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestSeconds(eventsMs));
+  for (const { name: lane, records, oldestEventMs } of lanesOf(reports)) {
+    metrics.set('lane_items_in_flight', { ...labels, lane }, records);
+    const seconds = oldestSeconds([oldestEventMs]);
+    metrics.set('lane_oldest_timestamp_seconds', { ...labels, lane }, seconds);
+  }
+  for (const { limit, left } of quotaOf(reports))
+    metrics.set('quota_rows_left', { ...labels, limit }, Math.floor(left));
   const controls = reports.flatMap(({ control }) => control ?? []);
   for (const state of CONTROL_STATES) {
     const held = controls.filter((control) => control.state === state);

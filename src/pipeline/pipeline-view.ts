@@ -10,6 +10,7 @@ import { FRESH_MS } from './context/end-offsets.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
 import type { ShardControl } from './context/shard-control.ts';
+import { lanesOf, quotaOf } from './pipeline-gauges.ts';
 import type { Losses } from './shard/losses.ts';
 import type { JobReport } from './shard/owned-shard.ts';
 import type { ShardWorker } from './shard/worker.ts';
@@ -63,6 +64,8 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
     instance: context?.instance ?? null,
     lag: lag ?? null,
     records,
+    lanes: context?.lanes.areSeveral ? viewLanes(slots) : [],
+    quota: quotaOf(slots.flatMap(({ worker }) => worker?.report() ?? [])),
     shardCount: context?.topics.shards ?? null,
     assigned: slots.length,
     shards: slots.slice(0, MAX_SHARDS).map((slot) => viewShard(slot, context)),
@@ -84,6 +87,13 @@ function viewControl(controls: readonly ShardControl[]): ControlView | null {
   const { state, by, reason, atMs } = newest.hold;
   const isDrained = controls.every((control) => control.state === 'drained');
   return { state: isDrained ? 'drained' : state, by, reason: reason ?? null, sinceMs: atMs };
+}
+
+function viewLanes(slots: Seen['slots']): PipelineView['lanes'] {
+  return lanesOf(slots.flatMap(({ worker }) => worker?.report() ?? [])).map((lane) => ({
+    ...lane,
+    oldestEventMs: lane.oldestEventMs === Infinity ? null : lane.oldestEventMs,
+  }));
 }
 
 function viewShard(

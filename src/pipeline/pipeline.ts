@@ -14,6 +14,7 @@ import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
 import { ChunkSize } from './context/terminal-writer.ts';
 import { guardedKind } from './guarded-kind.ts';
+import { inTurn, Lanes } from './limits/lanes.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
 import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers, TypeLimit } from './limits/type-breakers.ts';
@@ -96,11 +97,12 @@ export class Pipeline {
       waits,
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
+      lanes: new Lanes(options.lanes, options.objective.ageMs),
       typeLimit: new TypeLimit(options.maxTypes, logger),
       limits: {
         // Encoding uses one thread, so a second body at a time would only take more memory.
-        encodes: pLimit(1),
-        uploads: pLimit(concurrency.transfers),
+        encodes: inTurn(pLimit(1)),
+        uploads: inTurn(pLimit(concurrency.transfers)),
         polls: pLimit(concurrency.requests),
         downloads: pLimit(concurrency.transfers),
         claims: pLimit(options.claims),

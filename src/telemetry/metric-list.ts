@@ -24,6 +24,8 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 /** Source of the values of each label. Each set is small and closed. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
+  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay, rowsUnderReview.',
+  lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
@@ -69,9 +71,6 @@ const STAGE_SECONDS = [
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const TRANSACTION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000];
-const BODY_BYTES = [1, 16, 64, 256, 1_024, 2_048, 4_096, 8_192, 16_384, 65_536].map(
-  (kib) => kib * 1_024,
-);
 
 export const METRICS = {
   // ── Input and output: the two sides of the balance ───────────────────────────────────────────
@@ -94,9 +93,12 @@ export const METRICS = {
     STAGE_SECONDS,
   ),
   decisions_late_total: counter(
-    'Decisions published later than `objective.age` after the oldest source record of their batch.',
+    'Decisions published later than the objective of their lane after the oldest source record of their batch.',
   ),
-  objective_age_seconds: gauge('`objective.age` of the pipeline.'),
+  objective_age_seconds: gauge(
+    '`objective.age` of the pipeline, as the lane default, and of its other lanes.',
+    ['pipeline', 'lane'],
+  ),
   objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
@@ -114,6 +116,18 @@ export const METRICS = {
   ),
   oldest_unsettled_timestamp_seconds: gauge(
     'Timestamp of the oldest source record in flight; absent if there is none.',
+  ),
+  lane_items_in_flight: gauge(
+    'Items in flight by lane; a pipeline without lanes has the lane default.',
+    ['pipeline', 'lane'],
+  ),
+  lane_oldest_timestamp_seconds: gauge(
+    'Timestamp of the oldest source record in flight in a lane; absent when there is none.',
+    ['pipeline', 'lane'],
+  ),
+  quota_rows_left: gauge(
+    'Rows that the owned shards may still submit, by the limit of `quota`; absent without that limit.',
+    ['pipeline', 'limit'],
   ),
   internal_errors_total: counter(
     'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter), one result row or one call.',
@@ -135,7 +149,6 @@ export const METRICS = {
   ),
   batches_created_total: counter('Batches created at the service.'),
   batch_rows: histogram('Rows of a sealed batch.', ROWS),
-  batch_bytes: histogram('Size of the body of a sealed batch.', BODY_BYTES),
   stage_duration_seconds: histogram('Time a batch spent in a stage.', STAGE_SECONDS, [
     'pipeline',
     'stage',
@@ -189,11 +202,6 @@ export const METRICS = {
   schema_registry_requests_total: counter(
     'Requests to the schema registry, by HTTP status or cause of failure.',
     ['operation', 'code'],
-  ),
-  schema_registry_request_duration_seconds: histogram(
-    'Duration of one request to the schema registry.',
-    REQUEST_SECONDS,
-    ['operation'],
   ),
 
   // ── The process ──────────────────────────────────────────────────────────────────────────────

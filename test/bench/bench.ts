@@ -4,6 +4,7 @@
  *
  *   npm run bench -- [--records N] [--rounds N]    main load compared with the bare loop, and latency
  *   npm run bench -- --table                       other loads
+ *   npm run bench -- --lanes SECONDS               delay of 50 live events per second next to an archive of a million
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { startKafka } from '../../dev/kafka/start.ts';
 import { TestKafka } from '../support/kafka/kafka.ts';
 import { median } from '../support/process-time.ts';
 import { realisticEvents } from './events.ts';
+import { measureLanes } from './lanes.ts';
 import { measureLatency } from './latency.ts';
 import { type Load, writeAll } from './load.ts';
 import {
@@ -29,6 +31,7 @@ const { values } = parseArgs({
     records: { type: 'string', default: '800000' },
     rounds: { type: 'string', default: '5' },
     table: { type: 'boolean', default: false },
+    lanes: { type: 'string' },
   },
 });
 const RECORDS = Number(values.records);
@@ -58,6 +61,7 @@ async function withBroker(): Promise<void> {
   print(`Node ${process.version}, ${availableParallelism()} processors`);
   try {
     if (values.table) await measureScenarios(kafka, directory, SETUP.connector, print);
+    else if (values.lanes !== undefined) await compareLanes(kafka, directory, Number(values.lanes));
     else await compareBare(kafka, directory);
   } finally {
     await kafka.close();
@@ -107,6 +111,23 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   print(
     `at 1,000 events per second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
   );
+}
+
+async function compareLanes(kafka: TestKafka, directory: string, seconds: number): Promise<void> {
+  for (const lanes of [{ live: { types: ['live'], share: 0.5 } }, {}]) {
+    const pipeline = { batch: { types: { live: { maxAge: '2s' } } }, lanes, review: {} };
+    const setup = { ...SETUP, reviewMs: 1_000, pipeline };
+    const { medianMs, p99Ms, decided, archivePerSecond } = await measureLanes(
+      kafka,
+      directory,
+      setup,
+      seconds,
+    );
+    const how = Object.keys(lanes).length === 0 ? 'without lanes' : 'with a lane for live events';
+    print(
+      `${how}: live events p50 ${Math.round(medianMs)} ms, p99 ${Math.round(p99Ms)} ms, ${decided} decided; archive ${Math.round(archivePerSecond)}/s`,
+    );
+  }
 }
 
 /** Medians of the ratios of each round, since a disturbance of a round affects both sides. */

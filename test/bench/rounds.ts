@@ -29,6 +29,8 @@ export interface ConnectorSetup {
   readonly partitions: number;
   /** Duration of a review at the service. */
   readonly reviewMs: number;
+  /** Bytes per second that the storage accepts over all uploads. Default: no limit. */
+  readonly uploadBytesPerSecond?: number;
   /** Node arguments that start the connector. */
   readonly connector: readonly string[];
   /** Merged into the pipeline's configuration. */
@@ -120,7 +122,7 @@ export async function withConnector<T>(
   setup: ConnectorSetup,
   run: (stack: Stack, replica: Replica, spawnedAt: number) => Promise<T>,
 ): Promise<T> {
-  const service = await startService(setup.reviewMs);
+  const service = await startService(setup.reviewMs, setup.uploadBytesPerSecond);
   const { source, ...pipeline } = (setup.pipeline ?? {}) as { source?: object };
   const stack = await createStack(
     kafka,
@@ -148,11 +150,18 @@ export async function withConnector<T>(
   }
 }
 
-async function startService(reviewMs: number): Promise<{ process: Kept; url: string }> {
+async function startService(
+  reviewMs: number,
+  uploadBytesPerSecond = Infinity,
+): Promise<{ process: Kept; url: string }> {
   const listening = Promise.withResolvers<string>();
   const service = await spawnKept({
     command: process.execPath,
-    args: [new URL('./service.ts', import.meta.url).pathname, String(reviewMs)],
+    args: [
+      new URL('./service.ts', import.meta.url).pathname,
+      String(reviewMs),
+      String(uploadBytesPerSecond),
+    ],
     onLine: (line) => {
       const url = /listening on (\S+)/.exec(line)?.[1];
       if (url !== undefined) listening.resolve(url);

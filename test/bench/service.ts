@@ -1,16 +1,21 @@
 /**
  * Content Review Service with minimal cost, so that a benchmark measures the connector. It does not check content,
  * keeps uploads in memory, and appends the same columns to each row of a result file. Runs in its own process:
- * `service.ts REVIEW_MS`; prints its address.
+ * `service.ts REVIEW_MS UPLOAD_BYTES_PER_SECOND`; prints its address.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { membersOf, randomOf } from './events.ts';
 import { resultFile } from './result-file.ts';
 
 /** Metadata of every looked-up decision. */
 const METADATA = Object.fromEntries(membersOf(1, randomOf(1)));
 const REVIEW_MS = Number(process.argv[2] ?? 0);
+const UPLOAD_BYTES_PER_SECOND = Number(process.argv[3] ?? Infinity);
+const PIECE_BYTES = 64 * 1024;
+/** Time at which all uploads so far are received at this rate, ms. */
+let receivedMs = 0;
 /** Number of downloaded results to keep, since the successor of a killed process downloads them again. */
 const KEPT_RESULTS = 32;
 interface Job {
@@ -45,6 +50,13 @@ async function answer(
   if (request.method === 'PUT') {
     const job = jobs.get(id) as Job;
     job.body = await bodyOf(request);
+    // Concurrent uploads share the rate, piece by piece.
+    for (let left = job.body.length; left > 0 && UPLOAD_BYTES_PER_SECOND < Infinity; ) {
+      const piece = Math.min(left, PIECE_BYTES);
+      receivedMs = Math.max(receivedMs, Date.now()) + (piece * 1_000) / UPLOAD_BYTES_PER_SECOND;
+      await sleep(receivedMs - Date.now());
+      left -= piece;
+    }
     job.doneMs = Date.now() + REVIEW_MS;
     response.end();
   } else if (request.method === 'POST') {

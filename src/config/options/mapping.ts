@@ -1,9 +1,7 @@
 /** `pipelines[].source.mapping`: where the parts of an event are. */
-import { nearest } from '../../../packages/client/src/base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
-import { mappingSchema } from '../json-schema.ts';
-import { group, OptionRefusal, type Origin, type Value, value, written } from '../option.ts';
-import { mapOf, mapping, optional, part, text } from '../values.ts';
+import { group, OptionRefusal, type Value, value, written } from '../option.ts';
+import { mapOf, members, optional, partsSchema, text } from '../values.ts';
 
 const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (docs/mapping.md)';
 
@@ -23,11 +21,6 @@ const TYPE_PARTS = {
   map: mapOf(TEXT, 'a type for each value'),
   otherwise: TEXT,
 };
-
-const partsSchema = (parts: Readonly<Record<string, Value<unknown>>>) =>
-  mappingSchema(
-    Object.fromEntries(Object.entries(parts).map(([name, { schema }]) => [name, schema])),
-  );
 
 export const mappingOptions = group(
   'Location of each part of an event: expressions in JMESPath (docs/mapping.md).',
@@ -91,35 +84,12 @@ export function fieldOr(word: string, help: string): Value<string | undefined, '
   );
 }
 
-function expression(help: string, fallback?: string): Value<string, ''> {
+/** An expression in JMESPath. */
+export function expression(help: string, fallback?: string): Value<string, ''> {
   return text({
     help,
     allowed: EXPRESSION,
     check: expressionProblem,
     ...(fallback && { fallback }),
   });
-}
-
-type PartsOf<P extends Readonly<Record<string, Value<unknown>>>> = {
-  readonly [K in keyof P]?: ReturnType<P[K]['parse']>;
-};
-
-/** Reads the members of a mapping inside an option. A key without a value counts as absent. @throws OptionRefusal */
-function members<P extends Readonly<Record<string, Value<unknown>>>>(
-  raw: unknown,
-  parts: P,
-  origin: Origin,
-): PartsOf<P> {
-  const known = Object.keys(parts);
-  const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
-    const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
-    if (option === undefined) {
-      const close = nearest(key, known);
-      throw new OptionRefusal(
-        `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
-      );
-    }
-    return entry === null || entry === undefined ? [] : [[key, part(key, option, entry, origin)]];
-  });
-  return Object.fromEntries(read) as PartsOf<P>;
 }

@@ -6,11 +6,14 @@ import {
   duration,
   flag,
   integer,
+  mapOf,
   optional,
   several,
   share,
+  someOf,
   text,
 } from '../values.ts';
+import { lanesOption } from './lanes.ts';
 import { fieldOr } from './mapping.ts';
 import { derived, topic } from './names.ts';
 import { sourceOptions } from './source.ts';
@@ -105,6 +108,17 @@ const review = group('How batches are followed at the service, and how failures 
   ),
 });
 
+const batchLimits = {
+  maxRows: integer(
+    'Maximum number of rows; at most 100 in the first batch after a start.',
+    5_000,
+    1,
+    100_000,
+  ),
+  maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '512MiB'),
+  maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
+};
+
 const kafka = group('Tuning of the Kafka client of this pipeline.', {
   sessionTimeout: duration(
     'Time without heartbeats after which the group reassigns the shards of this instance.',
@@ -138,15 +152,27 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   ),
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
-    maxRows: integer(
-      'Maximum number of rows; at most 100 in the first batch after a start.',
-      5_000,
-      1,
-      100_000,
+    ...batchLimits,
+    types: mapOf(
+      someOf(
+        'Limits of batches of these content types, in place of the general ones.',
+        batchLimits,
+      ),
+      'limits by content type, such as {chat: {maxAge: 2s}}',
     ),
-    maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '512MiB'),
-    maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
   }),
+  lanes: lanesOption,
+  quota: {
+    ...someOf(
+      'Rows that the pipeline may submit, over all replicas, each shard its part: rowsPerMinute (any 60 s), rowsPerDay (in UTC), rowsUnderReview. Used up, intake pauses with the reason quota.',
+      {
+        rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
+        rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),
+        rowsUnderReview: integer('', undefined, 1, 1_000_000_000),
+      },
+    ),
+    fallback: {},
+  },
   journal: group('The compacted topic with the state of the pipeline.', {
     topic: derived(
       topic('Topic of the journal: created if missing, checked otherwise.'),

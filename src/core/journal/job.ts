@@ -21,6 +21,8 @@ export interface JobRecord {
   readonly remoteId: string;
   readonly kind: string;
   readonly type: string;
+  /** Name of its lane. Missing for the default lane. */
+  readonly lane?: string;
   /** 1 for the first submission of these items. Submissions without a review do not count. */
   readonly attempt: number;
   /** Number of times that a failing batch was halved to produce this one. */

@@ -8,6 +8,7 @@
  * | `progress/<p>`  | seq; W, claimed offsets ≥ W, replay count, position, last, start  |
  * | `job/<id>`      | JobRecord                                                         |
  * | `job/<id>/left` | offsets still to be settled; whether their job was uploaded       |
+ * | `quota`         | rows submitted in the last minute and day                         |
  * | `control`       | whether the pipeline is paused or drained: an operator's command  |
  * | `control/ack`   | the acknowledgement of the command by the shard's owner           |
  *
@@ -26,6 +27,7 @@ import {
   MAX_REASON_CHARACTERS,
 } from './control.ts';
 import { CoordinateSet, type JobRecord } from './job.ts';
+import type { QuotaRecord } from './quota.ts';
 
 /** The format that this version writes, and the newest that it reads. */
 export const JOURNAL_FORMAT = 1;
@@ -77,9 +79,13 @@ export type JournalEntry =
       readonly value: CoordinateSet | null;
       readonly isUploaded?: boolean;
     }
+  | { readonly entry: 'quota'; readonly value: QuotaRecord }
   /** undefined if malformed. It is then ignored, since a command must not stop a shard. */
   | { readonly entry: 'control'; readonly value: Control | undefined }
   | { readonly entry: 'control/ack'; readonly value: Acknowledgement | undefined };
+
+/** Seconds of a quota record: those of a minute, with room for clocks that differ. */
+const MAX_SECONDS = 100;
 
 /** The journal has a record that this version cannot read. Nothing may be fenced or written. */
 export class JournalFormatError extends Error {
@@ -107,6 +113,7 @@ export const writeJobEnd = (id: string): [JournalWrite, JournalWrite] => [
 export const writeProgress = (partition: number, progress: PartitionProgress): JournalWrite =>
   write(`progress/${partition}`, { ...progress, claimed: progress.claimed.encode() });
 
+export const writeQuota = (spent: QuotaRecord): JournalWrite => write('quota', spent);
 export const writeControl = (control: Control): JournalWrite => write(CONTROL_KEY, control);
 export const writeAcknowledgement = (answer: Acknowledgement): JournalWrite =>
   write('control/ack', answer);
@@ -114,7 +121,7 @@ export const writeAcknowledgement = (answer: Acknowledgement): JournalWrite =>
 /** Key of commands. An owner looks for it in every record written to its journal partition. */
 export const CONTROL_KEY = 'control';
 
-const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
+const KEY = /^(?:(meta|owner|quota)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
 
 /**
  * Reads one record of the journal.
@@ -141,6 +148,7 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
   }
   const value = parsed(key, text);
   if (single === 'meta') return { entry: single, value: read(META, key, value) };
+  if (single === 'quota') return { entry: single, value: read(QUOTA, key, value) };
   if (single === 'owner') return { entry: single, value: read(OWNER, key, value) };
   if (partition !== undefined) {
     const progress = read(PROGRESS, key, value) as PartitionProgress;
@@ -227,6 +235,8 @@ const flag = v.fallback(v.optional(v.literal(true)), undefined);
 
 const VERSION = v.object({ v: count });
 const META = v.object({ format: count, group: text, source: text, shards: count, kind: text });
+const rowsAt = v.strictTuple([count, count]);
+const QUOTA = v.object({ seconds: v.pipe(v.array(rowsAt), v.maxLength(MAX_SECONDS)), day: rowsAt });
 const OWNER = v.object({ instance: text, claim: text, atMs: count });
 const PROGRESS = v.object({
   seq: count,
@@ -242,6 +252,7 @@ const JOB = v.object({
   remoteId: text,
   kind: text,
   type: text,
+  lane: v.optional(text),
   attempt: count,
   depth: count,
   spent: count,

@@ -12,6 +12,7 @@ import {
   type PartitionProgress,
   readJournalRecord,
 } from './journal-records.ts';
+import type { QuotaRecord } from './quota.ts';
 
 export interface JournalState {
   readonly meta: JournalMeta | undefined;
@@ -21,6 +22,8 @@ export interface JournalState {
   readonly jobs: ReadonlyMap<string, LiveJob>;
   /** The highest progress sequence. */
   readonly seq: number;
+  /** undefined if the pipeline never had a quota. */
+  readonly quota: QuotaRecord | undefined;
   readonly control: Control;
   /** True if the newest record with key `control` is invalid. Owners may obey another command. */
   readonly isControlSpoilt: boolean;
@@ -38,6 +41,7 @@ export class JournalView {
   readonly #left = new Map<string, CoordinateSet>();
   /** Ids of uploaded jobs. */
   readonly #uploaded = new Set<string>();
+  #quota: QuotaRecord | undefined;
   #seq = 0;
 
   /** Folds the next record, which replaces earlier ones with its key. @throws JournalFormatError */
@@ -53,6 +57,9 @@ export class JournalView {
       case 'progress':
         this.#progress.set(record.partition, record.value);
         this.#seq = Math.max(this.#seq, record.value.seq);
+        break;
+      case 'quota':
+        this.#quota = record.value;
         break;
       case 'job':
         set(this.#jobs, record.id, record.value);
@@ -98,7 +105,7 @@ export class JournalView {
     const { progress, seq } = { progress: this.#progress, seq: this.#seq };
     const isControlSpoilt = this.#isControlSpoilt;
     const commands = { control: stateOf(control), isControlSpoilt, acknowledged };
-    return { meta, owner, progress, jobs, seq, ...commands };
+    return { meta, owner, progress, jobs, seq, quota: this.#quota, ...commands };
   }
 
   /** Checks I1: no record is in two live jobs, or in one although intake would read it again. */

@@ -11,6 +11,7 @@ import type { SourceCoordinate } from '../record.ts';
 import { type BatchRecords, CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import { writeJob, writeJobEnd, writeLeft, writeProgress } from './journal-records.ts';
 import type { PartitionState } from './partition-state.ts';
+import type { QuotaRecord } from './quota.ts';
 
 export interface Step {
   readonly journal: Transaction['journal'];
@@ -29,6 +30,8 @@ export const isOwnCommit = (metadata: string): boolean => /^v\d+:\d+$/.test(meta
 
 export class ShardState {
   readonly partitions: ReadonlyMap<number, PartitionState>;
+  /** Rows that earlier owners submitted. */
+  readonly quota: QuotaRecord | undefined;
   readonly #jobs: Map<string, LiveJob>;
   /** Number of unsettled records in live jobs, by partition. */
   readonly #live = new Map<number, number>();
@@ -42,10 +45,12 @@ export class ShardState {
     partitions: ReadonlyMap<number, PartitionState>,
     jobs: ReadonlyMap<string, LiveJob>,
     seq: number,
+    quota?: QuotaRecord,
   ) {
     this.partitions = partitions;
     this.#jobs = new Map(jobs);
     this.#seq = seq;
+    this.quota = quota;
     for (const { record, left } of jobs.values()) {
       this.#sequence = Math.max(this.#sequence, record.sequence);
       for (const [partition, { size }] of left.entries()) this.#count(partition, size);

@@ -63,9 +63,7 @@ export class RegistryHttp {
   async #askOne(url: string, request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
     const { observer, timeoutMs } = this.#settings;
-    const startedMs = performance.now();
-    const report = (code: string) =>
-      observer?.request(request.operation, code, (performance.now() - startedMs) / 1_000);
+    const report = (code: string) => observer?.request(request.operation, code);
     try {
       const { status, text } = await this.#exchange(url, request, signal);
       report(String(status));

@@ -63,7 +63,7 @@ type RegistryCredentials =
  */
 export interface RegistryObserver {
   /** Called after each exchange. `code` is the HTTP status or RegistryUnavailable.code. */
-  request(operation: RegistryOperation, code: string, seconds: number): void;
+  request(operation: RegistryOperation, code: string): void;
   /** Called each time that a schema is needed and the registry is unavailable. */
   unavailable(reason: string): void;
   /** Called when the registry responds again, or the schema is no longer needed. */

@@ -1,7 +1,6 @@
 /**
- * One session of a kafkajs consumer in the pipeline's group, from its connection to its crash or
- * close. shard-group.ts starts the next one. All callbacks into the engine are called here, and
- * their errors are caught here: none reaches kafkajs.
+ * One session of a kafkajs consumer in the pipeline's group. It catches the errors of callbacks into
+ * the engine, so that none reaches kafkajs.
  */
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
@@ -328,8 +327,7 @@ export class ConsumerSession {
   }
 
   /**
-   * Runs a callback of kafkajs. An error ends the session, and the next session starts from the
-   * journal.
+   * Runs a callback of kafkajs. An error ends the session; the next one starts from the journal.
    * @param place subject of the callback, for the log
    */
   #guard(run: () => void, place: object = {}): void {

@@ -1,6 +1,10 @@
 /** Options of the engine, under the names of the configuration. Times are in ms, sizes in bytes. */
 import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
+import type { LaneOptions } from '../limits/lanes.ts';
+import type { QuotaOptions } from '../limits/quota-gate.ts';
+
+type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 
 /** Part of a pipeline's configuration. docs/configuration.md explains each option. */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
@@ -20,7 +24,13 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   };
   readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };
-  readonly batch: Omit<BatchLimits, 'maxOffsetBytes'>;
+  readonly batch: SealingLimits & {
+    /** Limits that replace the general ones, by content type. */
+    readonly types: Readonly<Record<string, Partial<SealingLimits>>>;
+  };
+  readonly lanes: LaneOptions;
+  /** Limits of the pipeline as a whole. */
+  readonly quota: QuotaOptions;
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
     /** Maximum wait between two polls. */
     readonly pollMs: number;

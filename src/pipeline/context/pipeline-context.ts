@@ -1,5 +1,4 @@
 /** Context of a pipeline: ports, options, and limits that all its shards share. */
-import type { LimitFunction } from 'p-limit';
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { Tracer } from '../../../packages/client/src/base/tracing.ts';
 import type {
@@ -10,8 +9,9 @@ import type {
 } from '../../core/ports/kafka.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
+import type { Lanes } from '../limits/lanes.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
-import type { LimitName } from '../limits/shard-waits.ts';
+import type { Limits } from '../limits/shard-waits.ts';
 import type { TypeBreakers, TypeLimit } from '../limits/type-breakers.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
 import type { EndOffsets } from './end-offsets.ts';
@@ -44,7 +44,8 @@ export interface PipelineContext extends PipelinePorts {
   readonly typeLimit: TypeLimit;
   readonly ends: EndOffsets;
   readonly waits: WaitReasons;
-  readonly limits: Readonly<Record<LimitName, LimitFunction>>;
+  readonly lanes: Lanes;
+  readonly limits: Limits;
   /** Properties of the topics at the start. */
   readonly topics: TopicFacts;
 }

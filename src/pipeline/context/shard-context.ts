@@ -1,14 +1,16 @@
 /** What the stages of an owned shard share, from its claim to its loss. */
 import { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
+import type { QuotaLimits } from '../../core/journal/quota.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { Labels, Logger } from '../../core/ports/telemetry.ts';
 import { InFlight } from '../limits/in-flight.ts';
+import { QuotaGate, type QuotaOptions } from '../limits/quota-gate.ts';
 import type { ShardWaits } from '../limits/shard-waits.ts';
 import { BatchSpans, batchLinks, spanFields } from './batch-spans.ts';
-import type { InternalErrors } from './errors.ts';
+import { type InternalErrors, RefusedError } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { ShardControl } from './shard-control.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
@@ -69,6 +71,8 @@ export interface ShardContext extends Omit<PipelineContext, 'waits'> {
   /** Records in flight that are in no job of `state`. */
   readonly inFlight: InFlight;
   readonly control: ShardControl;
+  /** undefined without a quota. */
+  readonly quota: QuotaGate | undefined;
   /** Runs a task; if it fails, the shard is given up and claimed again. */
   readonly spawn: (what: string, run: () => Promise<void>) => void;
   /** Returns a function that starts `run` and repeats it while there is work, one run at a time. */
@@ -91,13 +95,16 @@ type ShardParts = Pick<
 > & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
-  const { budget, kind, tracer } = context;
+  const { budget, clock, kind, options, topics, tracer } = context;
   const { shard, spawn } = parts;
+  const limits = shareOf(options.quota, topics.shards);
+  const isLimited = Object.values(limits).some((limit) => limit !== Infinity);
   return {
     ...context,
     ...parts,
     report: new ShardReport(context, shard),
     inFlight: new InFlight(),
+    quota: isLimited ? new QuotaGate(limits, { clock, ...parts }) : undefined,
 
     repeating(what, hasWork, run) {
       let running = false;
@@ -118,6 +125,25 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
       const rows = kind.rows(budget.pool, randomKey());
       return new ItemBatch(type, rows, batchLinks(tracer, from), lease);
     },
+  };
+}
+
+/**
+ * Part of one of `shards` shards in the quota of its pipeline.
+ * @throws RefusedError if that is less than a row
+ */
+function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
+  const share = (name: keyof QuotaLimits) => {
+    const part = (quota[name] ?? Infinity) / shards;
+    if (part >= 1) return part;
+    throw new RefusedError(
+      `quota.${name} ${quota[name]} is less than one row for each of the ${shards} shards: raise it`,
+    );
+  };
+  return {
+    rowsPerMinute: share('rowsPerMinute'),
+    rowsPerDay: share('rowsPerDay'),
+    rowsUnderReview: share('rowsUnderReview'),
   };
 }
 

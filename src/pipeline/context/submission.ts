@@ -2,10 +2,12 @@
 import type { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 
 /** Fields of a batch that are kept while it is parked. */
 export interface BatchPlan {
+  readonly lane: Lane;
   readonly type: string;
   /** Total size of the items, bytes. */
   readonly bytes: number;

@@ -1,9 +1,15 @@
 /** Counts of records in flight: consumed or recovered, but without a terminal record yet. */
 
+import type { Lane } from './lanes.ts';
+
 /** Group of records that are counted together until the last one is in a job or published. */
 export interface InFlightRecords {
   /** Timestamp of the oldest record, ms, even if that one was dropped. */
   readonly oldestEventMs: number;
+  /** Lane of their batch; undefined for dead letters and terminal records. */
+  readonly lane: Lane | undefined;
+  /** Number of records that are left. */
+  readonly left: number;
   /** Removes records that are now in a job or published. */
   drop(records: number): void;
 }
@@ -22,14 +28,20 @@ export class InFlightCount {
     return earliest(Array.from(this.#all, ({ oldestEventMs }) => oldestEventMs));
   }
 
-  add(records: number, oldestEventMs: number): InFlightRecords {
-    let left = records;
+  /** Records of a lane. */
+  of(lane: Lane): readonly InFlightRecords[] {
+    return [...this.#all].filter((one) => one.lane === lane);
+  }
+
+  add(records: number, oldestEventMs: number, lane?: Lane): InFlightRecords {
     const added = {
       oldestEventMs,
+      lane,
+      left: records,
       drop: (gone: number) => {
         this.#records -= gone;
-        left -= gone;
-        if (left <= 0) this.#all.delete(added);
+        added.left -= gone;
+        if (added.left <= 0) this.#all.delete(added);
       },
     };
     this.#records += records;
@@ -41,13 +53,15 @@ export class InFlightCount {
 export class InFlight {
   /** Number of records in open buffers; `ItemBuffers` has their age. */
   buffered = 0;
+  /** Records that intake has passed over; `Deferrals` has their age. */
+  deferred = 0;
   /** Records in sealed and parked batches, and those that will be dead letters. */
   readonly unassigned = new InFlightCount();
   /** Terminal records in the running transaction. */
   readonly committing = new InFlightCount();
 
   get records(): number {
-    return this.buffered + this.unassigned.records + this.committing.records;
+    return this.buffered + this.deferred + this.unassigned.records + this.committing.records;
   }
 }
 

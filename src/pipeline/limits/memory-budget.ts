@@ -3,11 +3,13 @@
  * 70 %; the rest is kept for settling and rereading, so that they can always finish.
  */
 
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { INTAKE_SHARE } from '../../core/batch-buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { KindSteps } from '../../core/ports/pipeline-kind.ts';
 import type { SourceRecord } from '../../core/record.ts';
+import type { Lane } from './lanes.ts';
 
 // Limits of decoding, in intake and rereads.
 
@@ -59,6 +61,8 @@ export class MemoryBudget {
   /** Leases of open batches, with the functions that seal the batches. */
   readonly #open = new Map<Lease, () => void>();
   readonly #line = new Set<Reservation>();
+  /** Functions that are called when intake may have room again. */
+  readonly #forRoom = new Set<() => void>();
 
   constructor(totalBytes: number) {
     this.totalBytes = totalBytes;
@@ -80,6 +84,22 @@ export class MemoryBudget {
     return !this.intakeFull && ![...this.#line].some(({ share }) => share === 'intake');
   }
 
+  /** True if a lane may have another batch: within its share, or while half of intake's memory is free. */
+  hasRoomFor({ heldBytes, share }: Lane): boolean {
+    const intake = this.totalBytes * INTAKE_SHARE;
+    return heldBytes < share * intake || this.#intakeBytes < intake / 2;
+  }
+
+  /** Waits until the lane may have another batch. @throws the signal's reason */
+  async reserveFor(lane: Lane, bytes: number, signal: AbortSignal): Promise<Lease> {
+    while (!this.hasRoomFor(lane)) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#forRoom.add(resolve);
+      await abortable(promise, signal).finally(() => this.#forRoom.delete(resolve));
+    }
+    return this.lease('intake', bytes, undefined, lane);
+  }
+
   /** Memory that one run over the source should not exceed. */
   get rereadBytes(): number {
     return this.totalBytes * REREAD_SHARE;
@@ -88,8 +108,9 @@ export class MemoryBudget {
   /**
    * Returns a lease of memory that is already in use or grows with its owner.
    * @param seal called if intake needs memory and this is the largest lease with a `seal`
+   * @param lane lane of the batch that has the lease, which is charged with it
    */
-  lease(share: Share, bytes = 0, seal?: () => void): Lease {
+  lease(share: Share, bytes = 0, seal?: () => void, lane?: Lane): Lease {
     let held = 0;
     const lease: Lease = {
       get bytes() {
@@ -100,6 +121,7 @@ export class MemoryBudget {
         const change = Math.ceil(wanted) - held;
         held += change;
         this.#held[share] += change;
+        if (lane !== undefined) lane.heldBytes += change;
         if (change < 0) this.#serve();
       },
       seal: () => this.#open.delete(lease),
@@ -155,6 +177,7 @@ export class MemoryBudget {
         stuck.add('work').add('reread');
       else grant();
     }
+    for (const look of this.#forRoom) look();
     if (stuck.has('intake')) this.#relieve();
   }
 

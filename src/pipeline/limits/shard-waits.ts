@@ -1,10 +1,13 @@
 /** Waits of one shard and their reasons (I8). */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
+import type { Rank } from './lanes.ts';
 import { LONG_MS, type WaitReason, type WaitReasons } from './wait-reasons.ts';
 
-/** Limits on the concurrency of a pipeline. */
+/** Limits on concurrent tasks of a pipeline. Batches to encode and to upload have a rank. */
 export type LimitName = 'encodes' | 'uploads' | 'polls' | 'downloads' | 'claims';
-type Limits = Readonly<Record<LimitName, <T>(run: () => Promise<T>) => Promise<T>>>;
+export type Limits = Readonly<
+  Record<LimitName, <T>(run: () => Promise<T>, rank?: Rank) => Promise<T>>
+>;
 
 interface ShardWaitsDeps {
   readonly waits: WaitReasons;
@@ -67,7 +70,7 @@ export class ShardWaits {
    * Runs `run` within a limit of the pipeline. A long wait for its turn is reported for a part of
    * the shard. @throws the signal's reason if it was aborted before the turn came
    */
-  async permitted<T>(limit: LimitName, run: () => Promise<T>): Promise<T> {
+  async permitted<T>(limit: LimitName, run: () => Promise<T>, rank?: Rank): Promise<T> {
     const signal = this.#signal;
     const started = Promise.withResolvers<void>();
     const start = () => started.resolve();
@@ -79,7 +82,7 @@ export class ShardWaits {
         start();
         signal.throwIfAborted();
         return run();
-      });
+      }, rank);
     } finally {
       signal.removeEventListener('abort', start);
     }

@@ -26,6 +26,8 @@ export type WaitReason =
    * yet confirmed the owner.
    */
   | 'kafka'
+  /** The rows that `quota` allows are submitted. */
+  | 'quota'
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';
 

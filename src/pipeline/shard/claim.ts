@@ -61,7 +61,7 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
     );
 
   const starts = await startPositions(context, state);
-  const shardState = new ShardState(starts, state.jobs, state.seq);
+  const shardState = new ShardState(starts, state.jobs, state.seq, state.quota);
   const step = shardState.progressOnly();
   const { journal: progress = [], offsets = [] } = step ?? {};
   if (state.meta === undefined) {

@@ -11,6 +11,8 @@ import type { JobPhase } from '../../core/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { type ChunkSize, TerminalWriter } from '../context/terminal-writer.ts';
+import { earliest } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -35,12 +37,12 @@ const OBJECT_BYTES = 1024;
  * @param submit receives the batch, which again has its items
  */
 function parkedBatch(
-  { type, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
+  { type, lane, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,
 ): RereadRequest {
   // Copies only the plan: a submission also has rows and memory.
-  const plan = { type, bytes, from, inFlight, attempt, depth, spent };
+  const plan = { type, lane, bytes, from, inFlight, attempt, depth, spent };
   return {
     ...{ type, records, from, inFlight },
     written: writtenBetween(from ?? records),
@@ -53,6 +55,13 @@ function parkedBatch(
       if (batch !== undefined) submit({ ...plan, permit, batch });
     },
   };
+}
+
+/** Records of a lane in flight. */
+export interface LaneReport {
+  readonly records: number;
+  /** Timestamp of the oldest, ms; Infinity if there is none. */
+  readonly oldestEventMs: number;
 }
 
 /** A live job and its phase. */
@@ -73,6 +82,7 @@ export class OwnedShard implements ShardStages {
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;
+  readonly #passedOver: ReadonlyMap<Lane, RereadQueue>;
   readonly intake: Intake;
   readonly #submitter: Submitter;
   readonly #tracker: Tracker;
@@ -85,9 +95,15 @@ export class OwnedShard implements ShardStages {
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
-    this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
+    this.writer = new TerminalWriter(shard, size, () => {
+      shard.quota?.look();
+      this.intake.flow();
+    });
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
+    this.#passedOver = new Map(
+      shard.lanes.all.map((lane) => [lane, new RereadQueue(shard, this.deadLetters, lane)]),
+    );
     this.intake = new Intake(shard, this);
     this.#submitter = new Submitter(shard, this);
     this.#retrier = new Retrier(shard, this);
@@ -97,6 +113,7 @@ export class OwnedShard implements ShardStages {
         : new PerItemSettler(shard, this.writer, kind, job),
     );
     shard.control.listen(() => this.#obey());
+    shard.quota?.listen(() => this.intake.flow());
   }
 
   /** Follows the live jobs of the journal and starts intake. */
@@ -115,6 +132,25 @@ export class OwnedShard implements ShardStages {
   /** Number of records that were taken in and have no terminal record yet. */
   get unsettled(): number {
     return this.shard.inFlight.records + this.shard.state.unsettled;
+  }
+
+  /** Records in flight by lane. */
+  get lanes(): ReadonlyMap<string, LaneReport> {
+    const { inFlight, lanes, state } = this.shard;
+    const jobs = Map.groupBy(state.jobs.values(), ({ record }) => lanes.named(record.lane));
+    return new Map(
+      lanes.all.map((lane) => {
+        const all = [
+          ...this.intake.recordsOf(lane).map(({ size, oldestMs }) => [size, oldestMs] as const),
+          ...inFlight.unassigned.of(lane).map((one) => [one.left, one.oldestEventMs] as const),
+          ...(jobs.get(lane) ?? []).map(
+            (job) => [job.left.size, job.record.oldestEventMs] as const,
+          ),
+        ];
+        const records = all.reduce((sum, [size]) => sum + size, 0);
+        return [lane.name, { records, oldestEventMs: earliest(all.map(([, ms]) => ms)) }];
+      }),
+    );
   }
 
   /** Live jobs, in the order of their submission. */
@@ -166,6 +202,16 @@ export class OwnedShard implements ShardStages {
 
   park(plan: BatchPlan, records: BatchRecords): void {
     this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again)));
+  }
+
+  submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const request = parkedBatch(plan, records, (again) => this.submit(again));
+    this.#passedOver.get(plan.lane)?.add({
+      ...request,
+      found: (...found) => request.found(...found).finally(resolve),
+    });
+    return promise;
   }
 
   journaled(): void {

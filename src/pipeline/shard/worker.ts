@@ -5,6 +5,7 @@
  *   new ──start──► claiming ──► owner ──► over
  *                     └──────────────────► over   (lost, released, refused)
  */
+import type { QuotaLimits } from '../../core/journal/quota.ts';
 import { crashOf } from '../../core/outcome/internal-error.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -19,7 +20,7 @@ import { earliest, type InFlightCount } from '../limits/in-flight.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
-import { type JobReport, OwnedShard } from './owned-shard.ts';
+import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
 
 /** Interval of an owner's checks: progress, ownership, health. */
 const TICK_MS = 1000;
@@ -37,6 +38,9 @@ export interface WorkerReport {
   readonly endsHeardMs: number;
   /** Timestamp of the oldest record in flight, ms; Infinity if there is none. */
   readonly oldestEventMs: number;
+  readonly lanes: ReadonlyMap<string, LaneReport>;
+  /** Rows left; undefined without a quota. */
+  readonly quota?: QuotaLimits | undefined;
   readonly jobs: readonly JobReport[];
   /** undefined while the worker is not the owner. */
   readonly control?: ShardControl;
@@ -145,13 +149,11 @@ export class ShardWorker {
       // The lag of a shard is unknown until it is claimed. After a loss, the next owner reports it.
       const endsHeardMs = this.#over ? Infinity : -Infinity;
       const { records: inFlight = 0, oldestEventMs = Infinity } = this.#committing ?? {};
-      const none = { buffered: 0, lag: 0, jobs: [] };
+      const none = { buffered: 0, lag: 0, lanes: new Map(), jobs: [] };
       return { owner: false, inFlight, oldestEventMs, endsHeardMs, ...none };
     }
-    const { shard, intake } = this.#owned;
-    const { jobs, unsettled } = this.#owned;
+    const { shard, intake, jobs, lanes, unsettled } = this.#owned;
     const { buffered, unassigned, committing } = shard.inFlight;
-    const inJobs = jobs.map(({ job }) => job.record.oldestEventMs);
     return {
       owner: true,
       inFlight: unsettled,
@@ -159,11 +161,12 @@ export class ShardWorker {
       lag: intake.lag,
       endsHeardMs: intake.endsHeardMs,
       oldestEventMs: earliest([
-        intake.oldestEventMs,
+        ...[...lanes.values()].map(({ oldestEventMs }) => oldestEventMs),
         unassigned.oldestEventMs,
         committing.oldestEventMs,
-        ...inJobs,
       ]),
+      lanes,
+      quota: shard.quota?.left,
       jobs,
       control: shard.control,
     };

@@ -24,9 +24,11 @@ export class DeadLetterRereads {
   readonly #runs: RereadRuns<DeadLetterBatch & RereadWork>;
 
   constructor(shard: ShardContext, writer: TerminalWriter) {
-    const { maxBytes } = shard.options.chunk;
+    const { budget, options, signal } = shard;
+    const { maxBytes } = options.chunk;
     this.#runs = new RereadRuns(shard, {
-      ...{ what: 'dead letters', share: 'work' },
+      what: 'dead letters',
+      reserve: (bytes) => budget.reserve('work', bytes, signal),
       ...{ ownBytes: maxBytes, maxBytes: maxBytes + MAX_BYTES },
       serve: (batches) => publishOnce(shard, writer, batches),
     });

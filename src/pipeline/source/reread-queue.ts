@@ -11,6 +11,7 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { DECODING_SLICE_MS } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
@@ -49,13 +50,23 @@ type Reading = ItemsRead & { readonly wanted: Ready };
 export class RereadQueue {
   readonly #shard: ShardContext;
   readonly #deadLetters: DeadLetterRereads;
+  /** Memory of batches. */
+  readonly #lease: () => Lease;
   readonly #runs: RereadRuns<Ready>;
 
-  constructor(shard: ShardContext, deadLetters: DeadLetterRereads) {
+  /** @param lane lane whose memory is used for the records and their batches. Default: memory for rereading */
+  constructor(shard: ShardContext, deadLetters: DeadLetterRereads, lane?: Lane) {
+    const { budget, signal } = shard;
     this.#shard = shard;
     this.#deadLetters = deadLetters;
+    this.#lease = () =>
+      lane === undefined ? budget.lease('reread') : budget.lease('intake', 0, undefined, lane);
     this.#runs = new RereadRuns(shard, {
-      ...{ what: 'reread', share: 'reread', maxBytes: shard.budget.rereadBytes },
+      ...{ what: 'reread', maxBytes: budget.rereadBytes },
+      reserve: (bytes) =>
+        lane === undefined
+          ? budget.reserve('reread', bytes, signal)
+          : budget.reserveFor(lane, bytes, signal),
       isReady: ({ type, submits, permit }) =>
         !submits || (shard.control.submits && (permit === 'probe' || shard.breakers.isFree(type))),
       serve: async (requests, lease, patienceMs) => {
@@ -108,8 +119,8 @@ export class RereadQueue {
 
   /** Creates a batch of items, which stay in memory until it is complete. */
   async #batchOf(request: Ready, items: readonly ContentItem[]) {
-    const { budget, clock, signal } = this.#shard;
-    const batch = this.#shard.openBatch(request.type, budget.lease('reread'), request.from);
+    const { clock, signal } = this.#shard;
+    const batch = this.#shard.openBatch(request.type, this.#lease(), request.from);
     let whole = false;
     try {
       const sinceMs = clock.monotonic();

@@ -6,7 +6,6 @@ import type { CoordinateSet } from '../../core/journal/job.ts';
 import { UnreadPartitionError } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { Share } from '../limits/memory-budget.ts';
 import { PATIENCE_MS, UnpreparedError, untilReadable } from './reread.ts';
 
 export interface RereadWork {
@@ -22,7 +21,7 @@ const MAX_SERVED = 256;
 interface Runs<W> {
   /** Name of the task. */
   readonly what: string;
-  readonly share: Share;
+  readonly reserve: (bytes: number) => Promise<Lease>;
   /** Maximum memory of a run with several pieces of work, and memory in addition to its work. */
   readonly maxBytes: number;
   readonly ownBytes?: number;
@@ -62,12 +61,12 @@ export class RereadRuns<W extends RereadWork> {
   }
 
   async #run(): Promise<void> {
-    const { budget, signal, spawn, waits } = this.#shard;
-    const { what, share, ownBytes = 0, serve } = this.#runs;
+    const { spawn, waits } = this.#shard;
+    const { what, reserve, ownBytes = 0, serve } = this.#runs;
     const { isReady = () => true, again = (work) => this.add(...work) } = this.#runs;
     const next = this.#next();
     const bytes = next.reduce((sum, work) => sum + work.bytes, ownBytes);
-    using lease = await waits.during('memory', budget.reserve(share, bytes, signal));
+    using lease = await waits.during('memory', reserve(bytes));
     const { served = [], late = [] } = Object.groupBy(next, (one) =>
       isReady(one) ? 'served' : 'late',
     );

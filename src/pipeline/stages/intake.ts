@@ -2,10 +2,12 @@
  * Inbox of a shard. It keeps fetched batches until they are taken and the position of each
  * partition, and pauses partitions for which there is no room.
  */
+import type { BatchRecords } from '../../core/journal/job.ts';
 import type { FetchedBatch } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
 import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { BatchTaker } from './batch-taker.ts';
 import { OpenBatches } from './open-batches.ts';
@@ -119,9 +121,9 @@ export class Intake {
     return { partition, offset: position };
   }
 
-  /** Timestamp of the oldest buffered item, ms; Infinity if there is none. */
-  get oldestEventMs(): number {
-    return this.#open.oldestEventMs;
+  /** Records of a lane that were taken and are in no sealed batch yet. */
+  recordsOf(lane: Lane): readonly BatchRecords[] {
+    return this.#open.recordsOf(lane);
   }
 
   /** Queries the range of a partition, and moves a position outside the log into it. */
@@ -165,11 +167,14 @@ export class Intake {
    * Called whenever one of them changes.
    */
   flow(): void {
-    const { control, group, options, signal, state } = this.#shard;
+    const { control, group, lanes, options, quota, signal, state } = this.#shard;
     if (signal.aborted) return;
     // A shard with an empty inbox still fetches: only with a batch can it queue for memory.
     const inboxBytes = this.#inbox.reduce((sum, { bytes }) => sum + bytes, 0);
-    const full = !control.takesIn || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
+    // With lanes, urgent records are looked for beyond those that wait.
+    const isUsedUp = quota?.isWaiting === true && !lanes.areSeveral;
+    const full =
+      !control.takesIn || isUsedUp || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
     for (const partition of this.#expected.keys()) {
       const many = state.unsettledIn(partition) > options.source.maxInFlight;
       this.#reportFull(partition, many);

@@ -1,16 +1,21 @@
 /** Open batches of a shard, which intake fills. Sealed batches are submitted. */
-import { ItemBuffers } from '../../core/batch-buffer.ts';
+import { type BatchLimits, ItemBuffers } from '../../core/batch-buffer.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
+import type { BatchRecords } from '../../core/journal/job.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
+import type { Lane } from '../limits/lanes.ts';
+import { Deferrals } from '../source/deferrals.ts';
 import type { ShardStages } from './shard-stages.ts';
 
 export class OpenBatches implements Disposable {
   readonly #shard: ShardContext;
   readonly #stages: ShardStages;
-  readonly #buffers: ItemBuffers;
+  /** Open batches by lane. */
+  readonly #buffers: ReadonlyMap<Lane, ItemBuffers>;
+  readonly #deferrals: Deferrals;
   #cancelTimer: (() => void) | undefined;
   /**
    * The first batch is small. With a backlog, all shards fill their first batch at the same time
@@ -22,27 +27,45 @@ export class OpenBatches implements Disposable {
   constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
-    const { budget, options, state, typeLimit } = shard;
+    const { budget, lanes, options, state, typeLimit } = shard;
     typeLimit.recovered(state);
     const { batch, firstBatchRows, maxOffsetBytes } = options;
-    const maxRows = () => (this.#isFirst ? Math.min(firstBatchRows, batch.maxRows) : batch.maxRows);
-    const limits = {
-      ...batch,
-      maxOffsetBytes,
-      get maxRows() {
-        return maxRows();
-      },
+    const maxRows = (usual: number) =>
+      Math.min(usual, shard.quota?.maxRows ?? usual, this.#isFirst ? firstBatchRows : usual);
+    const limitsWith = (own: Partial<typeof batch>): BatchLimits => {
+      const limits = { ...batch, ...own };
+      return {
+        ...limits,
+        maxOffsetBytes,
+        get maxRows() {
+          return maxRows(limits.maxRows);
+        },
+      };
     };
-    this.#buffers = new ItemBuffers(
-      limits,
-      (type, seal) => shard.openBatch(type, budget.lease('intake', 0, seal)),
-      (sealed) => this.#submit(sealed),
+    const general = limitsWith({});
+    const byType = new Map(
+      Object.entries(batch.types).map(([type, own]) => [type, limitsWith(own)]),
+    );
+    const limitsOf = (type: string) => byType.get(type) ?? general;
+    this.#buffers = new Map(
+      lanes.all.map((lane) => [
+        lane,
+        new ItemBuffers(
+          limitsOf,
+          (type, seal) => shard.openBatch(type, budget.lease('intake', 0, seal, lane)),
+          (sealed) => this.#submit(lane, sealed),
+        ),
+      ]),
+    );
+    this.#deferrals = new Deferrals(shard, limitsOf, (plan, records) =>
+      stages.submitPassedOver(plan, records),
     );
   }
 
-  /** Timestamp of the oldest item, ms; Infinity if there is none. */
-  get oldestEventMs(): number {
-    return earliest(Array.from(this.#buffers.batches, ({ records }) => records.oldestMs));
+  /** Records of a lane that are in no sealed batch yet. */
+  recordsOf(lane: Lane): readonly BatchRecords[] {
+    const open = Array.from(this.#buffers.get(lane)?.batches ?? [], ({ records }) => records);
+    return [...open, ...this.#deferrals.of(lane)];
   }
 
   /**
@@ -50,14 +73,20 @@ export class OpenBatches implements Disposable {
    * @returns the poison of an item whose type is refused or whose row cannot be written
    */
   add(item: ContentItem, sinceMs: number): Poison | undefined {
-    const { inFlight, typeLimit } = this.#shard;
-    if (!this.#buffers.has(item.type)) {
+    const { inFlight, lanes, typeLimit } = this.#shard;
+    const lane = lanes.named(item.lane);
+    const buffers = this.#buffers.get(lane) as ItemBuffers;
+    if (!buffers.has(item.type)) {
       const refusal = typeLimit.refusal(item.type);
       if (refusal !== undefined) return refusal;
     }
+    if (this.#deferrals.defers(lane, item.type)) {
+      this.#deferrals.add(lane, item);
+      return undefined;
+    }
     inFlight.buffered++;
     try {
-      this.#buffers.add(item, sinceMs);
+      buffers.add(item, sinceMs);
       return undefined;
     } catch (error) {
       inFlight.buffered--;
@@ -68,36 +97,42 @@ export class OpenBatches implements Disposable {
   /** Sets the timer that seals batches by age. Called after items were added. */
   schedule(): void {
     this.#cancelTimer?.();
-    const dueMs = this.#buffers.nextDueMs;
+    const dueMs = earliest(this.#all.map(({ nextDueMs }) => nextDueMs));
     if (dueMs === Infinity) return;
     const { clock } = this.#shard;
     this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonic()), () => {
-      this.#buffers.sealAged(clock.monotonic());
+      for (const buffers of this.#all) buffers.sealAged(clock.monotonic());
       this.schedule();
     });
   }
 
   sealAll(): void {
-    this.#buffers.sealAged(Infinity);
+    for (const buffers of this.#all) buffers.sealAged(Infinity);
     this.schedule();
   }
 
   /** Discards the items. The next owner reads their records again. */
   [Symbol.dispose](): void {
     this.#cancelTimer?.();
-    this.#buffers[Symbol.dispose]();
+    for (const buffers of this.#all) buffers[Symbol.dispose]();
+    this.#deferrals[Symbol.dispose]();
   }
 
-  #submit(batch: ItemBatch): void {
+  get #all(): readonly ItemBuffers[] {
+    return [...this.#buffers.values()];
+  }
+
+  #submit(lane: Lane, batch: ItemBatch): void {
     const { inFlight } = this.#shard;
     const { type, bytes, length, records } = batch;
     this.#isFirst = false;
     inFlight.buffered -= length;
     this.#stages.submit({
       type,
+      lane,
       bytes,
       batch,
-      inFlight: inFlight.unassigned.add(length, records.oldestMs),
+      inFlight: inFlight.unassigned.add(length, records.oldestMs, lane),
       attempt: 1,
       depth: 0,
       spent: 1,

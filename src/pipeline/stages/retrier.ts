@@ -147,9 +147,10 @@ export class Retrier {
   }
 
   #plan({ job, counted, action }: Retry, items: readonly ContentItem[]): BatchPlan {
-    const { type, attempt, depth } = job.record;
+    const { type, lane, attempt, depth } = job.record;
     return {
       type,
+      lane: this.#shard.lanes.named(lane),
       bytes: shareOf(job, items.length),
       from: job,
       attempt: attempt + (counted ? 1 : 0),

@@ -103,14 +103,14 @@ export class Settlement implements Disposable {
   async #flush(): Promise<void> {
     const decisions = this.#chunk.length;
     if (decisions > 0) {
-      const { clock, ledger, options, report } = this.#shard;
+      const { clock, lanes, ledger, options, report } = this.#shard;
       const startedMs = clock.monotonic();
       await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
       this.publishingMs += clock.monotonic() - startedMs;
       ledger.published(decisions, this.#errors, this.#results);
-      const { oldestEventMs } = this.#job.record;
+      const { lane, oldestEventMs } = this.#job.record;
       const ageMs = Math.max(0, clock.now() - oldestEventMs);
-      const isLate = ageMs > options.objective.ageMs;
+      const isLate = ageMs > lanes.named(lane).ageMs;
       report.observe('event_to_decision_seconds', ageMs / 1000, decisions);
       if (isLate) report.count('decisions_late_total', {}, decisions);
       this.#chunk.clear();

@@ -47,6 +47,11 @@ export interface ShardStages {
   fail(failed: FailedJob): void;
   /** Parks a batch whose type is blocked. The caller discards its rows. */
   park(plan: BatchPlan, records: BatchRecords): void;
+  /**
+   * Submits a batch whose records intake has passed over. Resolves when they were read again.
+   * @throws never; a lost shard leaves it pending
+   */
+  submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void>;
   /** Called after a new job and its progress are committed. */
   journaled(): void;
   /** Schedules a commit of W. */

@@ -14,6 +14,7 @@ import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
+import { DEFAULT_LANE } from '../limits/lanes.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -64,13 +65,16 @@ export class Submitter {
   }
 
   async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
-    const { breakers, control, signal, waits } = this.#shard;
-    const { type, from } = submission;
-    const body = await waits.permitted('encodes', () => this.#encode(submission, span));
+    const { breakers, control, quota, signal, waits } = this.#shard;
+    const { type, lane, from } = submission;
+    const rank = { lane, isRetry: from !== undefined };
+    const body = await waits.permitted('encodes', () => this.#encode(submission, span), rank);
     const encoded = { ...submission, body, span };
     for (let { permit } = submission; ; permit = undefined) {
       if (permit === undefined) await breakers.ready(type, signal);
-      const sent = await waits.permitted('uploads', () => this.#send(encoded, permit));
+      const send = () => waits.permitted('uploads', () => this.#send(encoded, permit), rank);
+      const rows = submission.batch.length;
+      const sent = await (quota === undefined ? send() : quota.admit(rank, rows, send));
       if (sent.ok || sent.error !== 'unavailable') return sent;
       // Bodies of one type must not occupy memory that other types need.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
@@ -110,7 +114,6 @@ export class Submitter {
     if (from === undefined) report.since('buffer', batch.sinceMs);
     const body = await waits.during('transfer', batch.encode());
     report.observe('batch_rows', body.rows);
-    report.observe('batch_bytes', body.body.length);
     span.set({
       'content_review.rows': body.rows,
       'content_review.bytes': body.body.length,
@@ -158,10 +161,11 @@ export class Submitter {
 
   /** Commits the job, unless the pipeline was paused or another live job has the remote id. */
   async #journal(
-    { from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
+    { lane, from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
   ): Promise<Result<LiveJob, NotSubmitted>> {
-    const { breakers, clock, control, kind, logger, queue, random, report, state } = this.#shard;
+    const { breakers, clock, control, kind, logger, queue, quota, random, report, state } =
+      this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
     const { remoteId } = created;
@@ -182,6 +186,7 @@ export class Submitter {
       oldestEventMs: records.oldestMs,
       newestEventMs: records.newestMs,
       sources: sourcesOf(records, (one) => from?.replayOf(one) ?? state.partition(one).replay),
+      ...(lane.name !== DEFAULT_LANE && { lane: lane.name }),
       ...(sink.rowKey === undefined ? {} : { rowKey: sink.rowKey }),
     };
     const startedMs = clock.monotonic();
@@ -193,7 +198,8 @@ export class Submitter {
         const step =
           from === undefined ? state.submit(record, records) : state.move(from, record, records);
         inFlight?.drop(records.size);
-        return step;
+        if (quota === undefined) return step;
+        return { ...step, journal: [...step.journal, quota.spend(records.size)] };
       });
     await (from === undefined ? committed() : report.spans.shrinking(from, committed));
 

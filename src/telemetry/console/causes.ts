@@ -5,7 +5,7 @@
 import type { PipelineView } from '../../core/pipeline-view.ts';
 
 /** Waits that are part of normal operation. */
-export const NORMAL: ReadonlySet<string> = new Set(['memory', 'transfer']);
+export const NORMAL: ReadonlySet<string> = new Set(['memory', 'transfer', 'quota']);
 /** Shorter waits are not shown. */
 const LASTING_MS = 5_000;
 /** Silence of all brokers that counts as an outage. Fetches return within a second. */

@@ -68,6 +68,14 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     assert.equal(await text(page, '#oldest'), '41 s');
     assert.equal(await text(page, '#balance'), '0');
     assert.equal(await text(page, '#lag'), '90');
+    assert.deepEqual(
+      [
+        await text(page, '#lane-live'),
+        await text(page, '#lane-default'),
+        await text(page, '#quota-rowsPerDay'),
+      ],
+      ['2 s', '–', '120,000'],
+    );
     assert.equal(await page.locator('#batches tbody tr').count(), 15);
     assert.match(
       await text(page, '#batches tbody tr:nth-child(2)'),
@@ -116,6 +124,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     await close();
     await page.locator('#verdict', { hasText: /No response since \d\d:\d\d:\d\d/ }).waitFor();
     assert.match(await text(page, 'main'), /The state below is (now|\d+ s) old/);
+    assert.equal(await text(page, '#pipelines a:first-child'), '○comments , state unknown');
     assert.equal(await page.locator('#batches tbody tr').count(), 15);
     for (const part of ['nav', '.tiles', '#batches'])
       assert.equal(

@@ -26,7 +26,7 @@ const AT_P = ['pipeline="p"'];
 
 /** Objective of the pipeline in every history that does not have another. */
 export const OBJECTIVE: Case['series'] = {
-  [`objective_age_seconds${P}`]: '3600x9000',
+  'objective_age_seconds{pipeline="p",lane="default"}': '3600x9000',
   [`objective_in_time_ratio${P}`]: '0.99x9000',
 };
 
@@ -47,7 +47,7 @@ const lateForFiveHours = (inTime: number) => ({
 });
 /** A second pipeline, of reviews by people. */
 const people = (part: string, value: number) => ({
-  [`objective_${part}{pipeline="people"}`]: `${value}x9000`,
+  [`objective_${part}{pipeline="people"${part === 'age_seconds' ? ',lane="default"' : ''}}`]: `${value}x9000`,
 });
 const paused = (reason: string, values: string, at: Case['at']) => ({
   series: { [`shards_paused{pipeline="p",reason="${reason}"}`]: values },
@@ -160,14 +160,20 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewEventTooOld: {
     fires: {
       series: {
-        [`oldest_unsettled_timestamp_seconds${P}`]: '0x400',
-        'oldest_unsettled_timestamp_seconds{pipeline="people"}': '0x400',
+        'lane_oldest_timestamp_seconds{pipeline="p",lane="default"}': '0x400',
+        // Reviews by people, and an archive, have objectives of their own.
+        'lane_oldest_timestamp_seconds{pipeline="people",lane="default"}': '0x400',
         ...people('age_seconds', 86_400),
+        'lane_oldest_timestamp_seconds{pipeline="p",lane="archive"}': '0x400',
+        'objective_age_seconds{pipeline="p",lane="archive"}': '86400x9000',
       },
       at: '3h15m',
-      labels: AT_P,
+      labels: [...AT_P, 'lane="default"'],
     },
-    quiet: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0+40x400' }, at: '6h15m' },
+    quiet: {
+      series: { 'lane_oldest_timestamp_seconds{pipeline="p",lane="default"}': '0+40x400' },
+      at: '6h15m',
+    },
   },
   ContentReviewStalled: {
     fires: [

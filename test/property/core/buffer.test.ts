@@ -50,7 +50,10 @@ function leaseOf(): Lease {
 }
 
 /** Buffers whose rows have the size of their items. @param fails true for items whose row cannot be encoded */
-function buffersOf(limits: BatchLimits, fails: (item: ContentItem) => boolean = () => false) {
+function buffersOf(
+  limitsOf: (type: string) => BatchLimits,
+  fails: (item: ContentItem) => boolean = () => false,
+) {
   const sinks = new Set<RowSink>();
   const seals = new Map<ItemBatch, () => void>();
   const open = (type: string, seal: () => void): ItemBatch => {
@@ -69,7 +72,7 @@ function buffersOf(limits: BatchLimits, fails: (item: ContentItem) => boolean = 
     return batch;
   };
   const sealed: ItemBatch[] = [];
-  const buffers = new ItemBuffers(limits, open, (batch) => sealed.push(batch));
+  const buffers = new ItemBuffers(limitsOf, open, (batch) => sealed.push(batch));
   return { buffers, seals, sealed, sinks };
 }
 
@@ -111,18 +114,23 @@ test('no item is lost or duplicated and batches keep their limits, for any items
     maxAgeMs: fc.integer({ min: 1, max: 1000 }),
     maxOffsetBytes: fc.constant(1_000_000),
   });
+  const byType = fc.record({ a: limits, b: limits, c: limits });
   fc.assert(
-    fc.property(limits, fc.array(step, { maxLength: 120, size: 'max' }), (bounds, steps) => {
+    fc.property(byType, fc.array(step, { maxLength: 120, size: 'max' }), (bounds, steps) => {
+      const limitsOf = (type: string) => bounds[type as keyof typeof bounds];
       const { buffers, seals, sealed, sinks } = buffersOf(
-        bounds,
+        limitsOf,
         ({ content }) => content === BROKEN,
       );
       /** Waiting items by type, with the start of their age. */
       const waiting = new Map<string, { item: ContentItem; sinceMs: number }[]>();
       const bytesOf = (type: string) =>
         (waiting.get(type) ?? []).reduce((sum, one) => sum + one.item.bytes, 0);
+      const dueMs = ([type, items]: [string, { sinceMs: number }[]]) =>
+        Math.min(...items.map(({ sinceMs }) => sinceMs)) + limitsOf(type).maxAgeMs;
       const take = (batch: ItemBatch) => {
         const expected = waiting.get(batch.type) ?? [];
+        const { maxBytes, maxRows } = limitsOf(batch.type);
         const items = expected.map((one) => one.item);
         waiting.delete(batch.type);
         assert.deepEqual([...batch.records].map(idOf).sort(), items.map(idOf).sort());
@@ -137,9 +145,9 @@ test('no item is lost or duplicated and batches keep their limits, for any items
           [batch.records.oldestMs, batch.records.newestMs],
           [Math.min(...times), Math.max(...times)],
         );
-        assert.ok(batch.length > 0 && batch.length <= bounds.maxRows);
+        assert.ok(batch.length > 0 && batch.length <= maxRows);
         assert.ok(
-          batch.bytes <= bounds.maxBytes || batch.length === 1,
+          batch.bytes <= maxBytes || batch.length === 1,
           'only a single item may exceed the limit',
         );
         batch[Symbol.dispose]();
@@ -150,7 +158,7 @@ test('no item is lost or duplicated and batches keep their limits, for any items
         if (one.do === 'add') {
           const { type, bytes, partition } = one;
           const added = item(offset++, { type, bytes, partition });
-          const overflows = waiting.has(type) && bytesOf(type) + bytes > bounds.maxBytes;
+          const overflows = waiting.has(type) && bytesOf(type) + bytes > limitsOf(type).maxBytes;
           if (one.broken) {
             assert.throws(
               () => buffers.add({ ...added, content: BROKEN }, nowMs - one.agoMs),
@@ -165,13 +173,11 @@ test('no item is lost or duplicated and batches keep their limits, for any items
             take(sealed.shift() as ItemBatch);
             waiting.set(type, [entry]);
           } else waiting.set(type, [...(waiting.get(type) ?? []), entry]);
-          if (waiting.get(type)?.length === bounds.maxRows) take(sealed.shift() as ItemBatch);
+          if (waiting.get(type)?.length === limitsOf(type).maxRows)
+            take(sealed.shift() as ItemBatch);
         } else if (one.do === 'age') {
           nowMs += one.ms;
-          const due = [...waiting].filter(
-            ([, items]) =>
-              nowMs >= Math.min(...items.map(({ sinceMs }) => sinceMs)) + bounds.maxAgeMs,
-          );
+          const due = [...waiting].filter((one) => nowMs >= dueMs(one));
           buffers.sealAged(nowMs);
           assert.deepEqual(sealed.map(({ type }) => type).sort(), due.map(([type]) => type).sort());
           for (const batch of sealed.splice(0)) take(batch);
@@ -190,10 +196,7 @@ test('no item is lost or duplicated and batches keep their limits, for any items
           0,
         );
         assert.equal(heldBytes(buffers), bytes + coordinates + waiting.size * EMPTY_BYTES);
-        assert.equal(
-          buffers.nextDueMs,
-          Math.min(...all.map(({ sinceMs }) => sinceMs)) + bounds.maxAgeMs,
-        );
+        assert.equal(buffers.nextDueMs, Math.min(...[...waiting].map(dueMs)));
         const oldest = Math.min(
           ...[...waiting.values()].map(
             ([first]) => first?.item.timestampMs ?? Number.POSITIVE_INFINITY,
@@ -211,7 +214,7 @@ test('no item is lost or duplicated and batches keep their limits, for any items
 
 test('a batch of widely spread offsets is sealed before their encoding exceeds its limit', () => {
   const limit = 16 * 1024;
-  const { buffers, sealed } = buffersOf({ ...WIDE, maxOffsetBytes: limit });
+  const { buffers, sealed } = buffersOf(() => ({ ...WIDE, maxOffsetBytes: limit }));
   for (let added = 0; sealed.length === 0 && added < 100_000; added++)
     buffers.add(item(added * 1_003), 0);
   // The size is estimated every 1,024 items; the estimate is an upper bound.

@@ -12,6 +12,7 @@ import {
   writeMeta,
   writeOwner,
   writeProgress,
+  writeQuota,
 } from '../../../src/core/journal/journal-records.ts';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
@@ -25,6 +26,8 @@ const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });
 const plainly = { noNullPrototype: true };
 
 const meta = fc.record({ group: text, source: text, shards: count, kind: text }, plainly);
+const rowsAt = fc.tuple(count, count);
+const quota = fc.record({ seconds: fc.array(rowsAt, { maxLength: 62 }), day: rowsAt }, plainly);
 const owner = fc.record({ instance: text, claim: text, atMs: count }, plainly);
 const progress = fc.record(
   {
@@ -92,6 +95,11 @@ test('every record of the journal is read as it was written', () => {
     ),
   );
   fc.assert(
+    fc.property(quota, (one) =>
+      assert.deepEqual(read(writeQuota(one)), { entry: 'quota', value: one }),
+    ),
+  );
+  fc.assert(
     fc.property(job, (one) =>
       assert.deepEqual(read(writeJob(one)), { entry: 'job', id: one.id, value: one }),
     ),
@@ -127,7 +135,7 @@ test('every record of the journal is read as it was written', () => {
 
 test('reading any record returns an entry or throws a JournalFormatError', () => {
   const key = fc.oneof(
-    fc.constantFrom('meta', 'owner', 'progress/0', 'job/a', 'job/a/left'),
+    fc.constantFrom('meta', 'owner', 'quota', 'progress/0', 'job/a', 'job/a/left'),
     fc
       .array(fc.constantFrom('meta', 'owner', 'progress', 'job', 'left', '', '0', 'x'), {
         maxLength: 4,

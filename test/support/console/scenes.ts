@@ -78,6 +78,8 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     shardCount: 8,
     lag: 0,
     records: { buffered: 0, creating: 0, uploading: 0, reviewing: 0, settling: 0, retrying: 0 },
+    lanes: [],
+    quota: [],
     assigned: changes.shards?.length ?? 0,
     shards: [],
     jobCount: jobs.length,
@@ -183,7 +185,15 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
   const shards = [0, 1, 2, 3].map((shard) => shardView(nowMs, shard));
   const made = scene(
     [
-      pipelineView({ shards, jobs: [settling, ...jobs.slice(1), uploading] }),
+      pipelineView({
+        shards,
+        jobs: [settling, ...jobs.slice(1), uploading],
+        quota: [{ limit: 'rowsPerDay', left: 120_000 }],
+        lanes: [
+          { name: 'live', records: 120, oldestEventMs: nowMs - 2_000 },
+          { name: 'default', records: 0, oldestEventMs: null },
+        ],
+      }),
       pipelineView({
         name: 'profile-import',
         kind: 'import',

@@ -54,7 +54,9 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     journal: { topic: TOPICS.journal, partitions: undefined, replicationFactor: undefined },
     output: { topic: 'decisions' },
     deadLetters: { topic: 'dead' },
-    batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000 },
+    batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, types: {} },
+    lanes: {},
+    quota: {},
     review: {
       pollMs: 5_000,
       maxReviewTimeMs: 86_400_000,

@@ -33,6 +33,7 @@ describe('a configuration that is right', () => {
       maxRows: 5_000,
       maxBytes: 8 * 2 ** 20,
       maxAgeMs: 30_000,
+      types: {},
     });
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });
@@ -384,6 +385,46 @@ pipelines: [${first}, ${second}]
       problemsOf(`${wrong}memory: {budget: 10MiB}\n`).map((line) => line.split(':')[0]),
       ['pipelines[0].source.maxContent', 'pipelines[0].batch.maxBytes'],
     );
+  });
+
+  it('refuse limits of types that contradict others, or have no effect', () => {
+    const withTypes = (types: string) =>
+      MINIMAL.replace('topic: events}', `topic: events, types: [chat]}, batch: {types: ${types}}`);
+    assert.deepEqual(
+      parse(withTypes('{chat: {maxAge: 2s, maxRows: 10}}')).pipelines[0]?.batch.types,
+      {
+        chat: { maxAgeMs: 2_000, maxRows: 10 },
+      },
+    );
+    const path = 'pipelines[0].batch.types';
+    assert.deepEqual(problemsOf(withTypes('{chat: {maxBytes: 100MiB}, post: {maxAge: 1s}}')), [
+      `${path}.chat.maxBytes: 100MiB is more than 46976204B, 70 % of memory.budget: the share of intake`,
+      `${path}.post: has no effect while source.types does not list this type: add it there, or remove it`,
+    ]);
+    assert.match(
+      problemsOf(withTypes('{chat: {maxAge: never}}'))[0] ?? '',
+      /chat: maxAge: expected a duration/,
+    );
+  });
+
+  it('refuse lanes without content, without a share, or whose shares leave nothing', () => {
+    const withLanes = (lanes: string) =>
+      MINIMAL.replace('topic: events}', `topic: events}, lanes: ${lanes}`);
+    const live = '{live: {types: [chat], when: urgent, share: 0.5, age: 5s}}';
+    assert.deepEqual(parse(withLanes(live)).pipelines[0]?.lanes, {
+      live: { types: ['chat'], when: 'urgent', share: 0.5, ageMs: 5_000 },
+    });
+    for (const [lanes, problem] of [
+      ['{live: {share: 0.5}}', /live: types or when is required/],
+      ['{live: {types: chat}}', /live: share is required/],
+      ['{a: {types: x, share: 0.6}, b: {types: y, share: 0.4}}', /the shares add up to 1: leave/],
+      ['{default: {types: x, share: 0.5}}', /default: this is the lane of the content/],
+      ['{Live: {types: x, share: 0.5}}', /Live: a name has 1 to 32/],
+      ['{live: {when: "a ==", share: 0.5}}', /live: when: /],
+    ] as const)
+      assert.match(problemsOf(withLanes(lanes))[0] ?? '', problem);
+    const lookup = withLanes(live).replace('source:', 'kind: lookup, source:');
+    assert.match(problemsOf(lookup)[0] ?? '', /lanes\.live\.types: has no effect with kind lookup/);
   });
 
   it('are made even when other options are wrong, and not on the wrong ones', () => {

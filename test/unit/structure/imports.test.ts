@@ -43,8 +43,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
   kafka: ['client/base', 'core', 'kafkajs', 'p-limit', 'node:*'],
-  'pipeline/limits': ['client/base', 'core'],
-  'pipeline/context': ['client/base', 'core', 'pipeline/limits', 'p-limit'],
+  'pipeline/limits': ['client/base', 'core', 'p-limit'],
+  'pipeline/context': ['client/base', 'core', 'pipeline/limits'],
   'pipeline/source': ['client/base', 'core', 'pipeline/limits', 'pipeline/context'],
   'pipeline/stages': [
     'client/base',

@@ -24,6 +24,11 @@ const PHASES = {
   settling: 'settling',
   retrying: 'to be retried',
 };
+const QUOTA = {
+  rowsPerMinute: 'in this minute',
+  rowsPerDay: 'until midnight UTC',
+  rowsUnderReview: 'under review',
+};
 const SHARD_STATES = { owner: 'owned', claiming: 'claiming', lost: 'lost, to be reclaimed' };
 /** Maximum length of a list of shards that is open at first. */
 const OPEN_SHARDS = 12;
@@ -128,7 +133,7 @@ function attention({ level, title, text, sinceMs, runbook }, state) {
 }
 
 /** @param {Detail} detail @param {number | undefined} perSecond @param {number} nowMs */
-function tiles({ oldestEventMs, balance, lag, inFlight, records }, perSecond, nowMs) {
+function tiles({ oldestEventMs, balance, lag, inFlight, records, lanes, quota }, perSecond, nowMs) {
   /** @param {string} id @param {string} name @param {Children} value @param {Children} note @param {string} [tone] */
   const tile = (id, name, value, note, tone) =>
     h('div', {}, [
@@ -153,6 +158,17 @@ function tiles({ oldestEventMs, balance, lag, inFlight, records }, perSecond, no
     tile('throughput', 'Throughput', rate(perSecond), 'records decided or dead-lettered'),
     tile('lag', 'Lag', lag === null ? 'unknown' : count(lag), 'records not read yet'),
     tile('flight', 'In flight', count(inFlight), phases(records) || 'nothing in flight'),
+    ...quota.map(({ limit, left }) =>
+      tile(`quota-${limit}`, 'Quota left', count(left), `rows ${QUOTA[limit]}`),
+    ),
+    ...lanes.map(({ name, records, oldestEventMs }) =>
+      tile(
+        `lane-${name}`,
+        `Lane ${name}`,
+        oldestEventMs === null ? '–' : age(nowMs - oldestEventMs),
+        `${count(records)} in flight`,
+      ),
+    ),
   ]);
 }
 

@@ -75,7 +75,8 @@ const rendered: fc.Arbitrary<Rendered> = fc
           {
             topic: hostileText,
             partition: fc.nat(),
-            offset: fc.oneof(fc.maxSafeNat(), fc.constantFrom(2 ** 31, 2 ** 53 - 2)),
+            // The Avro library refuses 2 ** 53 - 1.
+            offset: fc.oneof(fc.nat(), fc.constantFrom(2 ** 31, 2 ** 53 - 2)),
             key: fc.option(hostileText),
             key_encoding: fc.constant('base64'),
             timestamp: fc.option(instant),

@@ -119,7 +119,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   try {
     await trouble(stage, script, judge, (action) => addTo(faults, { [action]: 1 }));
     strikes.on = false;
-    settledMs = await peace(stage, judge, () => {
+    settledMs = await peace(stage, judge, script.shape, () => {
       theWorld().service.finishAll();
       decisions.finishAll(theWorld().clock.monotonic());
     });
@@ -210,6 +210,7 @@ function oddityOf({
 async function peace(
   { world, cast, operator, obligations, note }: Stage,
   judge: Judge,
+  shape: Shape,
   finishAll: () => void,
 ): Promise<number> {
   note('faults stop');
@@ -246,6 +247,7 @@ async function peace(
   judge.check();
   assertNothingLeft(world, cast);
   judge.checkSilence(world);
+  judge.checkQuota(world, shape);
   return settledMs;
 }
 
@@ -283,7 +285,13 @@ function settingsOf({ seed, shape }: Script): WorldSettings {
 function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
   return {
     source: { maxInFlight: shape.maxInFlight },
-    batch: { maxRows: shape.batchRows, maxAgeMs: shape.batchAgeMs },
+    batch: {
+      maxRows: shape.batchRows,
+      maxAgeMs: shape.batchAgeMs,
+      types: shape.hasLane ? { a: { maxAgeMs: 200 } } : {},
+    },
+    quota: { rowsPerMinute: shape.quotaPerMinute },
+    lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {

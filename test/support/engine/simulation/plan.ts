@@ -154,6 +154,8 @@ function drawShape(random: SeededRandom): Shape {
     latencyMs: pick(0, 5, 20, 20, 200),
     rejectedToDeadLetters: random.next() < 0.3,
     ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
+    hasLane: random.next() < 0.5,
+    ...(random.next() < 0.3 ? { quotaPerMinute: pick(8, 20, 60) } : {}),
   };
 }
 

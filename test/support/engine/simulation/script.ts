@@ -125,6 +125,10 @@ export interface Shape {
   readonly rejectedToDeadLetters: boolean;
   /** Limit after which reviews end as ERROR decisions. Unset: no limit. */
   readonly maxReviewTimeMs?: number;
+  /** True if type `a` has its own lane and limits. */
+  readonly hasLane?: boolean;
+  /** Number of rows that the pipeline may submit per minute. Unset: no limit. */
+  readonly quotaPerMinute?: number;
 }
 
 export interface Script {

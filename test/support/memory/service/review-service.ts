@@ -86,6 +86,8 @@ export class ReviewService {
     results: 0,
     decision: 0,
   };
+  /** Stored bodies: monotonic time in ms, and number of rows. */
+  readonly uploads: { readonly atMs: number; readonly rows: number }[] = [];
   /** Slices of the result files. */
   readonly slices = new LentSlices();
   script: ServiceScript;
@@ -130,6 +132,8 @@ export class ReviewService {
   put(id: string, rows: readonly ServiceRow[]): void {
     const batch = this.batch(id);
     this.script.onUpload?.(id);
+    if (!this.#stored.has(id))
+      this.uploads.push({ atMs: this.#clock.monotonic(), rows: rows.length });
     this.#stored.set(id, rows);
     if (batch.state !== 'waiting_for_upload') return;
     const lateMs = this.script.arrivalMs?.(id) ?? 0;

@@ -88,6 +88,8 @@ export class ScriptedKind implements ResultFileKind {
       key,
       headers,
       type,
+      // Lanes in tests have the name of their type.
+      lane: type,
       content: jsonTextOf(content),
       replay,
       bytes: value?.length ?? 0,

@@ -32,6 +32,7 @@ test('a content event becomes an item with all its parts', () => {
     key: Buffer.from('user-1'),
     headers: [],
     type: 'post',
+    lane: undefined,
     content: 'hi',
     metadata: { a: 1 },
     expected: 'ham',

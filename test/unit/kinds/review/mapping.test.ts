@@ -94,6 +94,26 @@ test('metadata has limits of bytes and keys, also where an expression makes much
   );
 });
 
+test('the first lane that matches has an item, by its type or an expression', () => {
+  const lanes = {
+    live: { types: ['chat'], when: 'urgent' },
+    archive: { when: "origin == 'archive'" },
+  };
+  const laneOf = (more: object, again?: { type: string }) => {
+    const result = decoded({ ...EVENT, ...more }, { lanes }, {}, again);
+    return 'item' in result ? result.item.lane : fateOf({ ...EVENT, ...more }, { lanes });
+  };
+  assert.equal(laneOf({ type: 'chat', origin: 'archive' }), 'live');
+  assert.equal(laneOf({ urgent: true }), 'live');
+  assert.equal(laneOf({ origin: 'archive' }), 'archive');
+  assert.equal(laneOf({}), undefined);
+  assert.equal(
+    laneOf({ urgent: 1 }),
+    'mapping_failed: "urgent" must be true or false, but is a number (lanes.live.when)',
+  );
+  assert.equal(laneOf({ urgent: 1 }, { type: 'post' }), undefined, 'its batch has a lane');
+});
+
 test('a filter takes what it is true for and skips what it is false or null for; everything else is a dead letter', () => {
   const fate = (filter: string, more = {}, again?: { type: string }) =>
     fateOf({ ...EVENT, ...more }, { filter }, {}, again);

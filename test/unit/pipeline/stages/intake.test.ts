@@ -31,6 +31,27 @@ test('a buffer seals by the wall clock also when no record comes', async () => {
   world.assertExactlyOnce();
 });
 
+test('a type with limits of its own is sealed by them, and the others by the general ones', async () => {
+  const types = { a: { maxAgeMs: 2_000 }, b: { maxRows: 2 } };
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1_000, maxAgeMs: 30_000, types } },
+  });
+  world.start();
+  await world.clock.advance(5_000);
+  const fromMs = world.clock.now();
+  const put = (...sent: readonly string[]) => {
+    for (const type of sent) world.put(0, sourceValue({ type, content: 'x' }));
+  };
+  put('a', 'b', 'c', 'constructor');
+  await world.clock.advance(10_000);
+  put('b');
+  await world.clock.advance(25_000);
+  assert.deepEqual(creations(world, fromMs), [2_000, 10_000, 30_000, 30_000]);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
 test('the first batch of a shard after a start is small, and the others are not', async () => {
   const world = new World({
     partitions: 2,

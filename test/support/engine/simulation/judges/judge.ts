@@ -105,6 +105,18 @@ export class Judge {
       );
   }
 
+  /** Checks that no minute has more rows than the quota plus one batch per shard. */
+  checkQuota({ service: { uploads } }: World, { quotaPerMinute, shards }: Shape): void {
+    if (quotaPerMinute === undefined) return;
+    const largest = Math.max(0, ...uploads.map(({ rows }) => rows));
+    for (const { atMs: endMs } of uploads) {
+      const within = uploads.filter(({ atMs }) => atMs > endMs - 60_000 && atMs <= endMs);
+      const rows = within.reduce((sum, upload) => sum + upload.rows, 0);
+      if (rows > quotaPerMinute + shards * largest)
+        throw new Violation('quota', `${rows} rows in the minute up to ${endMs}`);
+    }
+  }
+
   /** Checks I6: no log contains content or the query of a signed address. */
   checkSilence({ instances }: World): void {
     for (const { logger, process } of instances) {

@@ -21,6 +21,8 @@ export type Rule =
   | 'age'
   /** An instance does not account for every record that it consumed. */
   | 'balance'
+  /** The service received more rows than the quota allows. */
+  | 'quota'
   /** A connector refused to run with a valid journal and source. */
   | 'refused'
   /** A loop neither progressed nor reported a wait reason, although all of its requests got responses. */

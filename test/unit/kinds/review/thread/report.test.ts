@@ -17,7 +17,7 @@ const READING = `
     yield Buffer.from('Status,Spam result,connector_ref\\nSUCCESS,spam,${REFERENCE}\\n'.padEnd(200, 'more of the file'));
     await new Promise(() => {});
   };
-  const reports = [];
+  const reports = [process.report.getReport()];
   const taking = setInterval(() => reports.push(process.report.getReport()), 50);
   for await (const rows of read(source(), { job: () => job, expectedRows: 1 })) if (rows.length > 0) break;
   reports.push(process.report.getReport());

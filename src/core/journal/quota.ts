@@ -1,0 +1,127 @@
+/**
+ * Quota of one shard: rows that it may submit per minute and per day, and rows under review. What a
+ * shard has submitted is part of its journal, so that a restart or another owner does not start
+ * anew. Time is an input.
+ *
+ * A minute is any interval of 60 s; submissions are kept by second. A day is a day in UTC.
+ */
+
+/** Rows of one shard; Infinity where there is no limit. */
+export interface QuotaLimits {
+  readonly rowsPerMinute: number;
+  readonly rowsPerDay: number;
+  readonly rowsUnderReview: number;
+}
+
+/** Rows that a shard has submitted, as the journal has them. */
+export interface QuotaRecord {
+  /** Rows by second since the epoch, ascending. */
+  readonly seconds: readonly (readonly [second: number, rows: number])[];
+  /** Day since the epoch, and its rows. */
+  readonly day: readonly [day: number, rows: number];
+}
+
+/** Part of a quota from which batches are not larger: several fill it better than one. */
+const BATCH_PART = 4;
+/** Longest takeover of a shard after which the minute of the earlier owner continues, s. */
+const LONGEST_TAKEOVER_S = 90;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export class Quota {
+  readonly limits: QuotaLimits;
+  #seconds: readonly (readonly [second: number, rows: number])[];
+  #day: readonly [day: number, rows: number];
+
+  /**
+   * @param nowMs wall clock
+   * @param spent record of an earlier owner. If its last submission is in the future, or too long ago
+   *   for a takeover, the clocks may differ: its submissions count as of now
+   */
+  constructor(limits: QuotaLimits, nowMs: number, spent?: QuotaRecord) {
+    this.limits = limits;
+    const second = Math.floor(nowMs / SECOND_MS);
+    const { seconds = [], day = [0, 0] } = spent ?? {};
+    const age = second - (seconds.at(-1)?.[0] ?? second);
+    const isPlausible = age >= 0 && age <= LONGEST_TAKEOVER_S;
+    this.#seconds = seconds.map(([at, rows]) => [isPlausible ? at : second, rows]);
+    this.#day = [Math.min(day[0], Math.floor(nowMs / DAY_MS)), day[1]];
+  }
+
+  /** Largest batch that the quota is used up with well, rows. */
+  get maxRows(): number {
+    const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
+    const least = Math.min(rowsPerMinute, rowsPerDay, rowsUnderReview);
+    return Math.max(1, Math.floor(least / BATCH_PART));
+  }
+
+  /**
+   * Returns the time until a batch may be submitted, ms: 0 if it may be now, Infinity if rows under
+   * review have to end first. A batch above a limit is admitted alone.
+   */
+  waitMs(rows: number, underReview: number, nowMs: number): number {
+    if (!fits(rows, underReview, this.limits.rowsUnderReview)) return Infinity;
+    const dayMs = fits(rows, this.#rowsOfDay(nowMs), this.limits.rowsPerDay)
+      ? 0
+      : this.dayEndsMs(nowMs) - nowMs;
+    return Math.max(dayMs, this.#minuteWaitMs(rows, nowMs));
+  }
+
+  /** Counts a batch that is submitted now. @returns the record for the journal */
+  spend(rows: number, nowMs: number): QuotaRecord {
+    const second = Math.floor(nowMs / SECOND_MS);
+    const kept = this.#inMinute(nowMs);
+    const last = kept.at(-1);
+    this.#seconds =
+      last?.[0] === second
+        ? [...kept.slice(0, -1), [second, last[1] + rows]]
+        : [...kept, [second, rows]];
+    this.#day = [Math.floor(nowMs / DAY_MS), this.#rowsOfDay(nowMs) + rows];
+    return { seconds: this.#seconds, day: this.#day };
+  }
+
+  /** Rows that may still be submitted; Infinity where there is no limit. */
+  left(underReview: number, nowMs: number): QuotaLimits {
+    const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
+    const rest = (limit: number, used: number) => Math.max(0, limit - used);
+    return {
+      rowsPerMinute: rest(rowsPerMinute, sumOf(this.#inMinute(nowMs))),
+      rowsPerDay: rest(rowsPerDay, this.#rowsOfDay(nowMs)),
+      rowsUnderReview: rest(rowsUnderReview, underReview),
+    };
+  }
+
+  /** End of the day, ms. */
+  dayEndsMs(nowMs: number): number {
+    return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+  }
+
+  #rowsOfDay(nowMs: number): number {
+    const [day, rows] = this.#day;
+    return day === Math.floor(nowMs / DAY_MS) ? rows : 0;
+  }
+
+  #minuteWaitMs(rows: number, nowMs: number): number {
+    let waitMs = 0;
+    const waiting = [...this.#inMinute(nowMs)];
+    while (!fits(rows, sumOf(waiting), this.limits.rowsPerMinute)) {
+      const [second] = waiting.shift() as readonly [number, number];
+      waitMs = endMs(second) - nowMs;
+    }
+    return waitMs;
+  }
+
+  #inMinute(nowMs: number) {
+    return this.#seconds.filter(([second]) => endMs(second) > nowMs);
+  }
+}
+
+/** Time at which rows of a second no longer count, ms. */
+const endMs = (second: number): number => (second + 1) * SECOND_MS + MINUTE_MS;
+
+const fits = (rows: number, used: number, limit: number): boolean =>
+  used === 0 || used + rows <= limit;
+
+const sumOf = (seconds: readonly (readonly [number, number])[]): number =>
+  seconds.reduce((sum, [, rows]) => sum + rows, 0);

@@ -1,0 +1,120 @@
+/**
+ * Records that intake passes over because their lane has no memory left. Only their coordinates are
+ * kept; their batches are read from the source again, one at a time for each type of a lane, as soon
+ * as the lane has room. The records of other lanes are not held up meanwhile.
+ */
+import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import { type BatchLimits, OFFSET_CHECK_EVERY } from '../../core/batch-buffer.ts';
+import { BatchRecords } from '../../core/journal/job.ts';
+import type { Lease } from '../../core/ports/memory.ts';
+import type { ContentItem } from '../../core/record.ts';
+import type { ShardContext } from '../context/shard-context.ts';
+import type { BatchPlan } from '../context/submission.ts';
+import type { Lane } from '../limits/lanes.ts';
+
+/** Records that will be one batch. */
+interface Deferred {
+  readonly records: BatchRecords;
+  /** Sum of the items' bytes. */
+  bytes: number;
+}
+
+interface Queue {
+  readonly lane: Lane;
+  readonly type: string;
+  /** The last one is still open. */
+  readonly deferred: Deferred[];
+  readonly start: () => void;
+}
+
+export class Deferrals implements Disposable {
+  readonly #shard: ShardContext;
+  readonly #limitsOf: (type: string) => BatchLimits;
+  readonly #reread: (plan: BatchPlan, records: BatchRecords) => Promise<void>;
+  /** Memory of the coordinates. */
+  readonly #coordinates: Lease;
+  readonly #queues = new Map<Lane, Map<string, Queue>>();
+
+  /** @param reread submits a batch whose records are read again; resolves when they are in memory */
+  constructor(
+    shard: ShardContext,
+    limitsOf: (type: string) => BatchLimits,
+    reread: (plan: BatchPlan, records: BatchRecords) => Promise<void>,
+  ) {
+    this.#shard = shard;
+    this.#limitsOf = limitsOf;
+    this.#reread = reread;
+    this.#coordinates = shard.budget.lease('intake');
+  }
+
+  /** Returns true if an item must be passed over now. Later items of a type do not overtake earlier ones. */
+  defers(lane: Lane, type: string): boolean {
+    const { budget, lanes } = this.#shard;
+    if (!lanes.areSeveral) return false;
+    return this.#hasDeferred(lane, type) || !budget.hasRoomFor(lane);
+  }
+
+  add(lane: Lane, item: ContentItem): void {
+    const { maxBytes, maxOffsetBytes, maxRows } = this.#limitsOf(item.type);
+    const queue = this.#queueOf(lane, item.type);
+    let last = queue.deferred.at(-1);
+    const isFull =
+      last === undefined ||
+      last.records.size >= maxRows ||
+      last.bytes + item.bytes > maxBytes ||
+      (last.records.size % OFFSET_CHECK_EVERY === 0 && last.records.encodedBytes > maxOffsetBytes);
+    if (last === undefined || isFull) {
+      last = { records: new BatchRecords(), bytes: 0 };
+      queue.deferred.push(last);
+    }
+    const before = last.records.heldBytes;
+    last.records.take(item);
+    last.bytes += item.bytes;
+    this.#coordinates.resize(this.#coordinates.bytes + last.records.heldBytes - before);
+    this.#shard.inFlight.deferred++;
+    queue.start();
+  }
+
+  /** Batches of a lane that wait. */
+  of(lane: Lane): readonly BatchRecords[] {
+    const queues = [...(this.#queues.get(lane)?.values() ?? [])];
+    return queues.flatMap(({ deferred }) => deferred.map(({ records }) => records));
+  }
+
+  /** Gives the memory back: the next owner reads the records again. */
+  [Symbol.dispose](): void {
+    this.#coordinates[Symbol.dispose]();
+  }
+
+  #hasDeferred(lane: Lane, type: string): boolean {
+    return (this.#queues.get(lane)?.get(type)?.deferred.length ?? 0) > 0;
+  }
+
+  #queueOf(lane: Lane, type: string): Queue {
+    const byType = this.#queues.get(lane) ?? new Map<string, Queue>();
+    this.#queues.set(lane, byType);
+    let queue = byType.get(type);
+    if (queue === undefined) {
+      const deferred: Deferred[] = [];
+      const hasWork = () => deferred.length > 0;
+      const start = this.#shard.repeating('deferred', hasWork, () => this.#submitNext(made));
+      const made: Queue = { lane, type, deferred, start };
+      queue = made;
+      byType.set(type, queue);
+    }
+    return queue;
+  }
+
+  async #submitNext({ lane, type, deferred }: Queue): Promise<void> {
+    const { inFlight, signal } = this.#shard;
+    const { records, bytes } = deferred.shift() as Deferred;
+    inFlight.deferred -= records.size;
+    // The queue counts the coordinates from here on.
+    this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes);
+    const plan = {
+      ...{ lane, type, bytes, attempt: 1, depth: 0, spent: 1 },
+      inFlight: inFlight.unassigned.add(records.size, records.oldestMs, lane),
+    };
+    await abortable(this.#reread(plan, records), signal);
+  }
+}

@@ -1,0 +1,66 @@
+/** Lanes. Tested with the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changed } from '../../../support/engine/changed.ts';
+import { World } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+
+const SECOND = 1_000;
+const CONTENT = 'x'.repeat(300);
+const ARCHIVE = 4_000;
+
+/** World whose uploads take a second each, four at a time. */
+function slowWorld(options: object): World {
+  const world: World = new World({
+    partitions: 2,
+    budgetBytes: 400_000,
+    options: {
+      batch: { maxRows: 50, maxAgeMs: 2 * SECOND },
+      review: { pollMs: SECOND },
+      ...options,
+    },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        upload: async (job, body, signal) => {
+          await world.clock.sleep(SECOND, signal);
+          return ports.kind.upload(job, body, signal);
+        },
+      }),
+    }),
+  });
+  return world;
+}
+
+/** Writes a backlog, then a live event every second. @returns the greatest delay of its decision, s */
+async function delayOfLive(world: World, seconds: number): Promise<number> {
+  world.start();
+  for (let n = 0; n < ARCHIVE; n++)
+    world.put(n % 2, sourceValue({ type: 'archive', content: CONTENT }));
+  const waiting = new Map<string, number>();
+  let longest = 0;
+  for (let second = 0; second < seconds || waiting.size > 0; second++) {
+    if (second < seconds) {
+      const offset = world.put(second % 2, sourceValue({ type: 'live', content: CONTENT }));
+      waiting.set(`${second % 2}:${offset}`, second);
+    }
+    await world.clock.advance(SECOND);
+    for (const { partition, offset, type } of world.decisions()) {
+      const place = `${partition}:${offset}`;
+      if (type !== 'live' || !waiting.has(place)) continue;
+      longest = Math.max(longest, second + 1 - (waiting.get(place) as number));
+      waiting.delete(place);
+    }
+  }
+  return longest;
+}
+
+test('live items do not wait for a backlog in another lane, and do without lanes', async () => {
+  const lanes = slowWorld({ lanes: { live: { share: 0.5 } } });
+  const withLanes = await delayOfLive(lanes, 15);
+  const withoutLanes = await delayOfLive(slowWorld({}), 2);
+  assert.ok(withLanes <= 7, `${withLanes} s with lanes`);
+  assert.ok(withoutLanes > 15, `${withoutLanes} s without lanes`);
+  await lanes.untilSettled(600 * SECOND);
+  lanes.assertExactlyOnce();
+});
