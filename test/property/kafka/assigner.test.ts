@@ -40,7 +40,7 @@ function ownerBefore(all: readonly Member[], shard: number): string | undefined 
 }
 
 describe('assignShards', () => {
-  it('gives every shard to exactly one memberof the group', () => {
+  it('gives every shard to exactly one member of the group', () => {
     fc.assert(
       fc.property(members, shardCount, (all, count) => {
         const given = [...assignShards(all, count).values()].flat().sort((a, b) => a - b);

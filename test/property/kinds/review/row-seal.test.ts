@@ -35,7 +35,7 @@ async function rowsOf(reference: string, job = JOB) {
   return (await collectRows(kindWithFile(file), undefined, job)).rows;
 }
 
-test('a changed reference decides nothing, or the same as before', async () => {
+test('a changed reference gives no decision, or the unchanged one', async () => {
   const change = fc.record({ at: fc.nat(), character: fc.constantFrom('0', '"', '{', 'A', 'é') });
   await fc.assert(
     fc.asyncProperty(item, change, async (of, { at, character }) => {
