@@ -88,7 +88,7 @@ export class Model {
     return this.scenario.records[index] as SourceRecord;
   }
 
-  /** True if the instance may commit, since it is not fenced. */
+  /** True if the instance is not fenced, so that it may commit. */
   isNewest(i: number): boolean {
     return !this.rules.fences || this.now.get(s.FENCED_BY) === i + 1;
   }

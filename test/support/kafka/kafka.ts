@@ -161,7 +161,7 @@ export async function testKafka(): Promise<KafkaWithCluster> {
   return kafka;
 }
 
-/** Cluster of this test file only: to restart brokers, use three of them, or set broker properties. Stops with the file. */
+/** Cluster of one test file that restarts brokers, needs three of them or sets broker properties. Stops with the file. */
 export async function exclusiveKafka(options: KafkaOptions = {}): Promise<KafkaWithCluster> {
   const cluster = await startKafka(options);
   const kafka = Object.assign(new TestKafka(cluster.brokers), { cluster });
