@@ -3,15 +3,15 @@
  *
  *   npm test                               everything
  *   npm test -- unit property              these suites
- *   npm test -- memory                     minutes under load; not part of everything
- *   npm test -- test/unit/core             the files below a folder, or one file
+ *   npm test -- memory                     minutes under load, not included in everything
+ *   npm test -- test/unit/core             the files in a folder, or one file
  *
- * Files run beside each other as test/runner/plan.ts says, small ones of the same suite in one process; each prints when it
- * ends. At the end come the totals of each suite and the slowest files, with their time and the processor time of all that
- * they started (of the shared broker nothing).
+ * Files run in parallel as planned in test/runner/plan.ts, small ones of a suite in one process. Each prints its output when
+ * it ends. The summary lists the totals of each suite and the slowest files, with their duration and the CPU time of the
+ * processes that they started, without the shared broker.
  *
- * One broker is started for all files that need Kafka (unless KAFKA_BROKERS names a cluster) and ends with the run,
- * however that ends. The last line is always `N passed, N failed`; a skipped test counts as failed, since it proves nothing.
+ * One broker is started for all files that need Kafka, unless KAFKA_BROKERS names a cluster. It always ends with the run.
+ * The last line is always `N passed, N failed`. A skipped test counts as failed, because it proves nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -26,13 +26,13 @@ import { runPlanned } from './runner/schedule.ts';
 import { ROOT, selectFiles } from './runner/suites.ts';
 import { slowestFiles, suiteTotals, timesOf } from './runner/totals.ts';
 
-/** Processors that tests use at most: more would only run into what files share. */
+/** Maximum number of processors for tests. More would only wait for what files share. */
 const MOST_PROCESSORS = 4;
 
-/** A run of so many files starts so many brokers that the class archive pays. */
+/** Number of files with brokers from which on the class archive saves time. */
 const MANY_FILES = 20;
 
-/** True if a file uses the shared broker. One that needs a cluster of its own starts it itself. */
+/** Returns true if a file uses the shared broker. Files that need their own cluster start it themselves. */
 function needsBroker({ file, bundle = [file] }: Plan): boolean {
   return bundle.some((one) => /\btestKafka\b/.test(readFileSync(path.join(ROOT, one), 'utf8')));
 }
@@ -40,7 +40,7 @@ function needsBroker({ file, bundle = [file] }: Plan): boolean {
 const print = (text: string) => process.stdout.write(text);
 
 async function startSharedBroker(interrupt: AbortSignal, many: boolean): Promise<LocalKafka> {
-  // Where it cannot be made everything works without it.
+  // The archive is optional.
   if (many) await makeClassArchive(interrupt).catch(() => undefined);
   const startedMs = performance.now();
   const kafka = await startKafka({
@@ -53,24 +53,24 @@ async function startSharedBroker(interrupt: AbortSignal, many: boolean): Promise
   return kafka;
 }
 
-/** Adds to `outcomes` what has ended. */
+/** Runs the selected files and adds their results to `outcomes`. */
 async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<void> {
   const plans = planOf(selectFiles(process.argv.slice(2)));
-  // The temporary files of every test are below this directory, which vanishes with the runner.
+  // All tests create temporary files in this directory, which is removed when the runner ends.
   const temporary = await keepDirectory(path.join(tmpdir(), `test-run-${randomUUID()}`));
   process.env.TMPDIR = temporary.path;
-  // What programs print must not depend on the terminal of the run.
+  // Output of programs must not depend on the terminal of the run.
   for (const name of ['FORCE_COLOR', 'NO_COLOR', 'TERM']) delete process.env[name];
-  // Half of the processor time of a short process is the compilation of what the one before it has compiled.
+  // Compiling the same modules again would take half of the CPU time of a short process.
   process.env.NODE_COMPILE_CACHE ??= path.join(temporary.path, 'compiled');
-  // While it starts, what needs no broker runs.
+  // Files that do not need the broker run while it starts.
   const ours = plans.filter(needsBroker);
   const kafka =
     ours.length === 0 ? undefined : startSharedBroker(interrupt, ours.length > MANY_FILES);
   kafka?.catch(() => undefined);
   const troubles: unknown[] = [];
   const runOne = async (plan: Plan) => {
-    // What runs alone may be watched; what runs beside others tells all at its end.
+    // A single file prints immediately. Parallel files print their output at the end.
     const text: string[] = [];
     const write = plans.length === 1 ? print : (piece: string) => text.push(piece);
     try {
@@ -97,7 +97,7 @@ async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<vo
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // A second one ends the runner at once; the keeper and the files' own guards clean up.
+    // A second signal ends the runner at once. The keeper and the guards of the files clean up.
     if (interrupted.signal.aborted) process.exit(130);
     interrupted.abort(new Error(`interrupted by ${signal}`));
   });

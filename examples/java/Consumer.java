@@ -40,7 +40,7 @@ public final class Consumer {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final HttpClient HTTP = HttpClient.newHttpClient();
   private static final Map<Integer, Schema> SCHEMAS = new HashMap<>();
-  /** Stands for a unique column, written in the database transaction of the effects. */
+  /** Represents a unique column that your database transaction writes with the effects. */
   private static final Set<String> SEEN = new HashSet<>();
 
   public static void main(String[] args) {
@@ -65,7 +65,7 @@ public final class Consumer {
         consumer.commitSync();
       }
     } catch (WakeupException end) {
-      // The consumer is closed, and has left its group.
+      // The consumer is closed and has left its group.
     }
   }
 
@@ -92,7 +92,7 @@ public final class Consumer {
         System.out.println(eventId + ": " + outcome(decision(message.value())));
       }
     } catch (IOException | RuntimeException | InterruptedException error) {
-      // Written by another application: it must not stop this one.
+      // A record of another application must not stop this one.
       System.out.printf(
           "%s-%d %d: unreadable, %s%n",
           message.topic(), message.partition(), message.offset(), error.getClass().getSimpleName());
@@ -111,7 +111,7 @@ public final class Consumer {
     return value[0] == 0 ? fromAvro(value) : JSON.readTree(value);
   }
 
-  /** A zero byte, the id of the schema in four bytes, then the Avro data. */
+  /** Decodes a zero byte, the schema id in four bytes, and the Avro data. */
   private static JsonNode fromAvro(byte[] value) throws IOException, InterruptedException {
     var id = ByteBuffer.wrap(value).getInt(1);
     var schema = SCHEMAS.get(id);

@@ -21,7 +21,7 @@ public final class Producer {
     var topic = env.getOrDefault("TOPIC", "content-events");
     var properties = new Properties();
     properties.put("bootstrap.servers", env.getOrDefault("KAFKA_BROKERS", "127.0.0.1:9092"));
-    // The default; explicit because retries must write nothing twice: every record is reviewed.
+    // The default, but explicit: retries must not write duplicates, which would be reviewed too.
     properties.put("enable.idempotence", "true");
 
     var json = new ObjectMapper();

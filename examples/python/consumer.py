@@ -18,7 +18,7 @@ DEAD_LETTERS = os.environ.get("DEAD_LETTERS", "content-events.dead-letters")
 # Only for output.format avro.
 REGISTRY = os.environ.get("SCHEMA_REGISTRY", "http://127.0.0.1:8081")
 
-# Stands for a unique column, written in the database transaction of the effects.
+# Represents a unique column that your database transaction writes with the effects.
 seen = set()
 
 
@@ -31,7 +31,7 @@ def schema(schema_id):
 def decision_of(value):
     if value[:1] != b"\0":
         return json.loads(value)
-    # A zero byte, the id of the schema in four bytes, then the Avro data.
+    # A zero byte, the schema id in four bytes, then the Avro data.
     schema_id = int.from_bytes(value[1:5], "big")
     decision = fastavro.schemaless_reader(io.BytesIO(value[5:]), schema(schema_id))
     # In Avro, metadata is JSON text.
@@ -57,7 +57,7 @@ def process(message):
                 # This event gets no decision. More codes may be added.
                 print(f"{event_id}: no decision, {decision['error']['code']}", flush=True)
     except Exception as error:
-        # Written by another application: it must not stop this one.
+        # A record of another application must not stop this one.
         where = f"{message.topic()}-{message.partition()} {message.offset()}"
         print(f"{where}: unreadable, {type(error).__name__}", flush=True)
     seen.add(event_id)
@@ -72,7 +72,7 @@ consumer = Consumer(
     {
         "bootstrap.servers": os.environ.get("KAFKA_BROKERS", "127.0.0.1:9092"),
         "group.id": os.environ.get("GROUP", "moderation-python"),
-        # The default of librdkafka; explicit because everything depends on it.
+        # The default of librdkafka, but explicit because correctness depends on it.
         "isolation.level": "read_committed",
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,

@@ -19,9 +19,9 @@ topic = os.environ.get("TOPIC", "content-events")
 producer = Producer(
     {
         "bootstrap.servers": os.environ.get("KAFKA_BROKERS", "127.0.0.1:9092"),
-        # Retries write nothing twice: every record is reviewed, even a repeated text.
+        # Retries must not write duplicates, because the connector reviews every record.
         "enable.idempotence": True,
-        # As Java's clients choose partitions; librdkafka's default differs.
+        # Chooses partitions as Java clients do, unlike the default of librdkafka.
         "partitioner": "murmur2_random",
     }
 )

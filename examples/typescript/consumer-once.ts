@@ -1,6 +1,6 @@
 /**
- * Reads decisions and dead letters, and stores each exactly once, whatever crashes: positions are
- * stored in the transaction of the effects. Requires Node 22.13 or later for node:sqlite.
+ * Reads decisions and dead letters, and stores each exactly once even after a crash, because one
+ * transaction stores effects and positions. Requires Node 22.13 or later for node:sqlite.
  *
  *   KAFKA_BROKERS=127.0.0.1:9092 DATABASE=decisions.db node examples/typescript/consumer-once.ts
  */

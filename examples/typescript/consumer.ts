@@ -3,8 +3,8 @@
  *
  *   KAFKA_BROKERS=127.0.0.1:9092 node examples/typescript/consumer.ts
  *
- * Records are delivered at least once: after a crash, some come again. `seen` stands for a unique
- * column of your database. consumer-once.ts stores effects and positions together instead.
+ * Records are delivered at least once: some are repeated after a crash. `seen` represents a unique
+ * column in your database. consumer-once.ts stores effects and positions together instead.
  */
 import { consumeDecisions, type DeadLetterHeaders, type Decision } from 'content-review-consumer';
 
@@ -25,16 +25,16 @@ function onDecision(decision: Decision): void {
       console.log(`${decision.id}: ${decision.result}, about ${JSON.stringify(decision.metadata)}`);
       return;
     case 'ERROR':
-      // This event gets no decision: let a person look at it, or send it again. More codes may be added.
+      // This event gets no decision: let a person check it, or send it again. More codes may be added.
       console.log(`${decision.id}: no decision, ${decision.error.code}: ${decision.error.message}`);
       return;
     default:
-      // v1 has no other status: the compiler reports an error if a later version has one.
+      // v1 has no other status. The compiler reports an error if a later version adds one.
       decision satisfies never;
   }
 }
 
-/** The record has the key and value of the source record, to be corrected and replayed. */
+/** The record contains the key and value of the source record, so that you can correct and replay it. */
 function onDeadLetter(headers: DeadLetterHeaders): void {
   console.log(
     `${headers['event-id']}: dead letter, ${headers['dead-letter-reason']}: ${headers['dead-letter-message']}`,
@@ -51,7 +51,7 @@ const consumer = await consumeDecisions({
   process({ records }) {
     for (const record of records) {
       if (record.kind === 'unreadable') {
-        // Written by another application, or damaged.
+        // The record is damaged or from another application.
         console.log(
           `${record.topic}-${record.partition} ${record.offset}: unreadable, ${record.problem}`,
         );

@@ -1,4 +1,4 @@
-/** Effects of decisions and the positions of a consumer, in one database: each effect happens once. */
+/** Stores effects of decisions and positions of a consumer in one database, so each effect happens once. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReceivedBatch } from 'content-review-consumer';
 
@@ -23,7 +23,7 @@ export function decisionStore(db: DatabaseSync) {
       db.exec('BEGIN IMMEDIATE');
       try {
         begin.run(topic, partition);
-        // Another member has stored these records: it owns the partition now.
+        // Another member, the new owner of the partition, has stored these records.
         if (move.run(to, topic, partition, from).changes === 0)
           throw new Error(`${topic}-${partition} is no longer at ${from}`);
         for (const record of records) {

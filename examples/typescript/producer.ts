@@ -32,7 +32,7 @@ const kafka = new Kafka({
 });
 const producer = kafka.producer({
   allowAutoTopicCreation: false,
-  // Retries write nothing twice: the connector reviews every record, even a repeated text.
+  // Retries must not write duplicates, because the connector reviews every record.
   idempotent: true,
   createPartitioner: Partitioners.DefaultPartitioner,
 });
@@ -43,7 +43,7 @@ try {
     topic: TOPIC,
     acks: -1,
     messages: COMMENTS.map((comment) => ({
-      // The decision has the same key, so it selects the partition. Any bytes, or none.
+      // Any bytes or null. The decision has the same key, which also selects its partition.
       key: comment.author,
       value: JSON.stringify(eventOf(comment)),
       // Copied to the decision if output.headers lists them. event-id is reserved.

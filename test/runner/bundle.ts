@@ -1,4 +1,4 @@
-/** Test files that share a process (TEST_BUNDLE), each a suite: its hooks run for its own tests. */
+/** Runs test files in one process (TEST_BUNDLE), each as a suite, so that its hooks apply only to its tests. */
 import { describe } from 'node:test';
 
 for (const file of JSON.parse(process.env.TEST_BUNDLE ?? '[]') as string[])

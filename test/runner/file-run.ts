@@ -1,4 +1,4 @@
-/** One test file, or a bundle of them, in a process of its own. */
+/** Runs a test file or a bundle of files in its own process. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -9,35 +9,35 @@ import { ROOT } from './suites.ts';
 
 const GUARD = fileURLToPath(new URL('../support/file-guard.ts', import.meta.url));
 const BUNDLE = fileURLToPath(new URL('./bundle.ts', import.meta.url));
-/** After the file should have given up by itself: ends one that is stuck in a loop. */
+/** Time in milliseconds after the file's own limit, after which a file that is stuck in a loop is ended. */
 const STUCK_MS = 30_000;
-/** The reporter's totals of one file: the run has its own. */
+/** Matches the reporter's totals of one file, which the run replaces with its own. */
 const REPORTER_TOTALS =
   /^\u2139 (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
-/** Characters of an error in the summary. */
+/** Maximum number of characters of an error in the summary. */
 const MAX_MESSAGE = 2_000;
-/** Niceness of files that only compute: files that wait for a clock take precedence. */
+/** Niceness of files that only compute, so that files with timers take precedence. */
 const COMPUTE_NICENESS = 10;
 
 export interface FileOutcome {
   readonly plan: Plan;
   readonly passed: number;
   readonly failed: number;
-  /** Each failed test with its file and its error, without the stack. */
+  /** Failed tests with their file and error message. */
   readonly failures: readonly string[];
   readonly tookMs: number;
-  /** Processor time of the file and all that it started and saw end; undefined when it was killed. */
+  /** CPU time of the file and of its processes that have ended. Undefined if the file was killed. */
   readonly cpuMs: number | undefined;
 }
 
 export interface FileRunOptions {
-  /** Report channel of the file. */
+  /** Directory through which the file reports its times. */
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly write: (text: string) => void;
 }
 
-/** @throws Error when the file cannot be run at all. */
+/** Runs a file. @throws Error if it cannot be run at all */
 export async function runFile(
   plan: Plan,
   { directory, signal, write }: FileRunOptions,
@@ -66,7 +66,7 @@ export async function runFile(
     passed = counts.passed;
     failed = counts.tests - counts.passed;
   });
-  // The totals leave suites out: one that fails by itself is a bundled file that cannot be imported.
+  // The totals do not include suites. A suite that fails by itself is a file that cannot be imported.
   let brokenSuites = 0;
   const failures: string[] = [];
   events.on('test:fail', ({ name, file: of, details: { type, error } }) => {

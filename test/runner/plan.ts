@@ -1,55 +1,55 @@
 /**
- * Concurrency plan of test files. Most files wait most of the time: for brokers, sessions, timers,
- * processes. Those that only compute have no clock but their own, and fill what the others leave of
- * the processors, at a lower priority.
+ * Concurrency plan of test files. Most files wait most of the time, for brokers, sessions, timers or
+ * processes. Files that only compute do not depend on real time, so they run at a lower priority on
+ * processors that are idle.
  */
 import { SUITES, suiteOf } from './suites.ts';
 
-/** `compute`: at a lower priority, and not counted among the others. `alone`: it measures. */
+/** Files in `compute` run at a lower priority and without counting as load of others. Files in `alone` measure. */
 export type Lane = 'usual' | 'compute' | 'alone';
 
 export interface Plan {
-  /** Its path, or the name of a bundle. */
+  /** Path of the file, or name of the bundle. */
   readonly file: string;
-  /** Paths of the files of a bundle, which share a process. */
+  /** Paths of the files in a bundle, which share a process. */
   readonly bundle?: readonly string[];
   readonly lane: Lane;
   /**
-   * Load while it runs, waits included, in hundredths of a processor. Files run in parallel while
-   * their sum fits.
+   * Average load of the file, including waits, in hundredths of a processor. Files run in parallel
+   * while the sum of their loads is within the capacity.
    */
   readonly load: number;
 }
 
 /**
- * Longest run of one file, ms. It ends only a file that hangs: on a slow machine, a file of the `compute` lane may
- * wait many minutes for a processor.
+ * Maximum duration of one file in milliseconds. Only a file that hangs should reach it: on a slow machine, a file in the
+ * `compute` lane may wait many minutes for a processor.
  */
 export const LIMIT_MS = 1_800_000;
 
 /** Load of a file that starts processes and waits for them. */
 const USUAL_LOAD = 40;
-/** More than there is: nothing else of the lane runs beside the file. */
+/** More than the capacity, so that no other file of the lane runs at the same time. */
 const ALL = 1_000;
-/** Measured: processor time by time, a little more where a file suffers from its neighbours. */
+/** Measured CPU time per time, slightly increased for files that others would disturb. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
   ['packages/client/test/unit/', 66],
   ['test/integration/upgrade/', 75],
-  // It waits: for sessions that end, for backoffs.
+  // Waits for sessions to end and for backoffs.
   ['test/integration/kafka/group-failures', 25],
-  // These hold the connector to seconds that it promises: only files that compute beside them.
+  // These check documented time limits of the connector, so only files in `compute` may run in parallel.
   ['test/integration/connector/shutdown', ALL],
   ['test/chaos/kills', ALL],
 ];
-/** Files that begin before the rest of the usual lane, in this order. */
+/** Files that start before the rest of the usual lane, in this order. */
 const FIRST = [
-  // Later they would hold others back until nothing is left to compute beside them. Shutdown waits for the shared broker.
+  // Must run while files in `compute` remain, the only ones that run in parallel. Shutdown waits for the shared broker.
   'test/chaos/kills',
   'test/integration/connector/shutdown',
   // Unit tests report most mistakes within a minute.
   'test/unit/',
-  // The longest: otherwise one runs alone at the end.
+  // The longest files, of which otherwise one would run alone at the end.
   'test/integration/upgrade/',
   'test/integration/docs/',
   'test/integration/kafka/group-failures',
@@ -66,8 +66,8 @@ const rankIn = (starts: readonly string[], file: string) =>
   starts.findIndex((start) => file.startsWith(start));
 
 /**
- * Files in one process, at most so many, of folders whose files leave each other alone: to start a
- * process, and to compile in it, takes half of their processor time.
+ * Folders whose files do not affect each other, with the maximum number of files per process.
+ * Starting a process and compiling in it would take half of their CPU time.
  */
 const BUNDLED: readonly (readonly [folder: string, most: number])[] = [
   ['test/unit', 32],
@@ -80,7 +80,7 @@ const BUNDLED: readonly (readonly [folder: string, most: number])[] = [
   ['packages/sandbox/test/unit', 16],
   ['packages/sandbox/test/integration', 8],
 ];
-/** By themselves: they take as long as a bundle, or replace members of classes of kafkajs. */
+/** Files that are not bundled, because they take as long as a bundle or replace members of kafkajs classes. */
 const UNBUNDLED = [
   'test/property/protocol/',
   'test/property/pipeline/',
@@ -89,7 +89,7 @@ const UNBUNDLED = [
   'test/unit/kafka/producer/batch-producer.test.ts',
 ];
 
-/** In the order in which they should begin. */
+/** Returns the plans in the order in which they should start. */
 export function planOf(files: readonly string[]): Plan[] {
   const order = (file: string) => {
     const first = rankIn(FIRST, file);
@@ -118,7 +118,7 @@ function bundled(files: readonly string[]): Pick<Plan, 'file' | 'bundle'>[] {
     if (folder === undefined || together.length === 1) return together.map((file) => ({ file }));
     const [name, most] = folder;
     const bundles = Math.ceil(together.length / most);
-    // Neighbours, which are alike, go to different bundles.
+    // Neighbouring files are similar, so they are distributed over the bundles.
     return Array.from({ length: bundles }, (_, at) => ({
       file: `${name}/* (${at + 1} of ${bundles})`,
       bundle: together.filter((_, n) => n % bundles === at),

@@ -1,15 +1,15 @@
-/** Starts files as soon as there is room for them, in the order of the plan. */
+/** Starts files in the order of the plan, as soon as capacity is available. */
 import type { Plan } from './plan.ts';
 
 export interface ScheduleOptions {
-  /** Hundredths of processors that a lane may fill. */
+  /** Capacity of a lane in hundredths of a processor. */
   readonly capacity: number;
   readonly signal: AbortSignal;
-  /** Must not reject. */
+  /** Runs a file. Must not reject. */
   readonly start: (plan: Plan) => Promise<void>;
 }
 
-/** Resolves when all have ended; once aborted nothing more begins. */
+/** Resolves when all files have ended. After an abort no more files are started. */
 export async function runPlanned(
   plans: readonly Plan[],
   { capacity, signal, start }: ScheduleOptions,
@@ -19,7 +19,7 @@ export async function runPlanned(
     const running = new Set<Promise<void>>();
     let load = 0;
     while (waiting.length > 0 || running.size > 0) {
-      // What is too large now does not hold up what follows it.
+      // A file that does not fit now does not block the files after it.
       const next = signal.aborted
         ? -1
         : waiting.findIndex((plan) => running.size === 0 || load + plan.load <= capacity);

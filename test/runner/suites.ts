@@ -1,11 +1,11 @@
-/** The suites, and which files a command line means. */
+/** Suites, and selection of files by the command line. */
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** In the order in which they begin: what fails soonest comes first. */
+/** Suites in the order in which they start: those that fail soonest come first. */
 export const SUITES = [
   'unit',
   'property',
@@ -17,11 +17,11 @@ export const SUITES = [
 export type Suite = (typeof SUITES)[number];
 const EVERYTHING = SUITES.filter((suite) => suite !== 'memory');
 
-/** @param file as `selectFiles` gives it, or a bundle's name: below `test/` of the root or of a package */
+/** @param file path from `selectFiles` or name of a bundle, in `test/` of the root or of a package */
 export const suiteOf = (file: string): Suite =>
   file.replace(/^packages\/\w+\//, '').split('/')[1] as Suite;
 
-/** The files to run. @throws Error when a name matches nothing. */
+/** Returns the files to run. @throws Error if a name matches no file */
 export function selectFiles(names: readonly string[]): string[] {
   const all = globSync(`{test,packages/*/test}/{${SUITES.join(',')}}/**/*.test.ts`, { cwd: ROOT });
   const wanted = new Set<string>();
@@ -32,7 +32,7 @@ export function selectFiles(names: readonly string[]): string[] {
         ? suiteOf(file) === name
         : file === given || file.startsWith(`${given}/`),
     );
-    // A whole run is complete also while a suite has no tests yet; a name from the command line must match.
+    // Without names, a suite may have no tests yet. A name from the command line must match.
     if (matches.length === 0 && names.length > 0)
       throw new Error(`no tests in "${name}": give ${SUITES.join(', ')}, a folder or a file`);
     for (const file of matches) wanted.add(file);

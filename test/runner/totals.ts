@@ -10,7 +10,7 @@ const inAll = (
   of: (outcome: FileOutcome) => number | undefined,
 ) => outcomes.reduce((sum, outcome) => sum + (of(outcome) ?? 0), 0);
 
-/** Tests of each suite and the time of its files, which run in parallel. */
+/** Returns the totals of each suite, with the summed times of its files, which run in parallel. */
 export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
   const bySuite = Map.groupBy(outcomes, ({ plan }): Suite => suiteOf(plan.file));
   return SUITES.flatMap((suite) => {
@@ -25,7 +25,7 @@ export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
   });
 }
 
-/** Times of one file, with the processes that it started as far as known. */
+/** Returns the times of one file, with the CPU time of its processes if known. */
 export function timesOf({ tookMs, cpuMs }: FileOutcome): string {
   return cpuMs === undefined
     ? inSeconds(tookMs)

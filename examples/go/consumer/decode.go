@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// decision has the members that this program uses; metadata keeps all of its digits.
+// decision has the members that this program uses. Metadata keeps all digits of numbers.
 type decision struct {
 	Status   string          `json:"status"`
 	Result   string          `json:"result"`
@@ -28,7 +28,7 @@ type decision struct {
 	MetadataJSON string `json:"metadata_json"`
 }
 
-// decoder reads JSON, and Protobuf (output.format: protobuf) by the schema that the registry has.
+// decoder reads JSON and, with output.format: protobuf, Protobuf with the schema in the registry.
 type decoder struct {
 	registry *sr.Client
 	messages map[int]protoreflect.MessageDescriptor
@@ -63,8 +63,8 @@ func (d *decoder) decision(ctx context.Context, value []byte) (decision, error) 
 	return decoded, nil
 }
 
-// fromProtobuf returns the JSON of a message. In front of it stand a zero byte, the id of the
-// schema in four bytes, and a zero byte for the first message of the file.
+// fromProtobuf returns the JSON of a message. The value starts with a zero byte, the schema id in
+// four bytes, and a zero byte for the first message of the file.
 func (d *decoder) fromProtobuf(ctx context.Context, value []byte) ([]byte, error) {
 	var frame sr.ConfluentHeader
 	id, rest, err := frame.DecodeID(value)

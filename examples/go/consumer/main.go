@@ -21,7 +21,7 @@ var (
 	deadLetters = cmp.Or(os.Getenv("DEAD_LETTERS"), "content-events.dead-letters")
 )
 
-// seen stands for a unique column, written in the database transaction of the effects.
+// seen represents a unique column that your database transaction writes with the effects.
 var seen = map[string]bool{}
 
 func main() {
@@ -56,7 +56,7 @@ func main() {
 			log.Printf("%s-%d: %v", topic, partition, err)
 		})
 		fetches.EachRecord(func(record *kgo.Record) { process(ctx, decoder, record) })
-		// An interrupted commit is no error: the records are read again, and skipped by their event id.
+		// An interrupted commit is not an error: the records are read again and skipped by event id.
 		if err := client.CommitUncommittedOffsets(ctx); err != nil && ctx.Err() == nil {
 			log.Printf("offsets were not committed: %v", err)
 		}
@@ -77,7 +77,7 @@ func process(ctx context.Context, decoder *decoder, record *kgo.Record) {
 	decision, err := decoder.decision(ctx, record.Value)
 	switch {
 	case err != nil:
-		// Written by another application: it must not stop this one.
+		// A record of another application must not stop this one.
 		fmt.Printf("%s-%d %d: unreadable\n", record.Topic, record.Partition, record.Offset)
 	case decision.Status == "SUCCESS":
 		fmt.Printf("%s: %s, about %s\n", eventID, decision.Result, decision.Metadata)

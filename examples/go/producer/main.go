@@ -31,7 +31,7 @@ var comments = []struct{ id, author, text string }{
 func main() {
 	topic := cmp.Or(os.Getenv("TOPIC"), "content-events")
 	brokers := cmp.Or(os.Getenv("KAFKA_BROKERS"), "127.0.0.1:9092")
-	// Idempotent by default: retries write nothing twice. Partitions are chosen as Java does.
+	// Idempotent by default: retries write nothing twice. Partitions are the same as in Java.
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...))
 	if err != nil {
 		log.Fatal(err)

@@ -1,4 +1,4 @@
-/** `batch get` and `batch results` against the sandbox: states as exit codes, and results. */
+/** `batch get` and `batch results` with the sandbox: exit codes of states, and results. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';

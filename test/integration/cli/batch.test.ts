@@ -1,4 +1,4 @@
-/** `batch submit` against the sandbox: uploads, output and exit codes. */
+/** `batch submit` with the sandbox: uploads, output and exit codes. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -49,7 +49,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assertNothingSent(service);
   });
 
-  it('ends with 5 when rows have no decision, or the batch failed, with the counts', async (t) => {
+  it('exits with 5 and the counts if rows have no decision or the batch failed', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const file = service.file('posts.csv', 'Content\nfail this row\nfine\n');
     const args = ['batch', 'submit', file, '-t', 'post', '--wait'];
@@ -72,7 +72,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     }
   });
 
-  it('ends with 6 at --timeout, with the command to continue with', async (t) => {
+  it('exits with 6 after --timeout, and prints the command to continue', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'review', action: 'stuck' });
     const { code, err } = await service.run(
@@ -125,7 +125,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.equal(service.sandbox.batches().length, 2);
   });
 
-  it('ends with 2 for a type that the service rejects, with 4 for a wrong key, with 3 for an unreachable service', async (t) => {
+  it('exits with 2 for a rejected type, with 4 for a wrong key, and with 3 for an unreachable service', async (t) => {
     const service = await bench(t, nextDirectory(), { service: { types: ['comment'] } });
     const file = service.file('posts.csv', CSV);
     const type = await service.run('batch', 'submit', file, '-t', 'post');

@@ -33,7 +33,7 @@ type Run = (
   args: readonly string[],
 ) => Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
 
-/** The command line in this process: starting one takes half a second. */
+/** Runs the command line in this process, because starting a process takes half a second. */
 const here: Run = async (args) => {
   const said = { out: '', err: '' };
   const hear = (name: 'out' | 'err') => (text: string) => {
@@ -60,7 +60,7 @@ const checked = (pipeline: string | undefined, value: unknown, ...more: string[]
   checkedBy(here, pipeline, value, ...more);
 
 describe('check --sample, without Kafka, a service or its key', { timeout: 600_000 }, () => {
-  it('ends with 5 when the record would be skipped or become a dead letter', async () => {
+  it('exits with 5 if the record would be skipped or become a dead letter', async () => {
     const skipped = await checkedBy(runCliProcess, 'posts', { visibility: 'private' });
     assert.deepEqual([skipped.code, skipped.err], [EXIT.problems, '']);
     assert.match(skipped.out, /it would be skipped \(filter\), with no terminal record/);

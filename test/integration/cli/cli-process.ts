@@ -13,8 +13,8 @@ export interface Ended {
 }
 
 /**
- * Starts the command line as a user would: a process of its own, in the repository, with nothing but
- * `env` and the cache of compiled modules.
+ * Starts the command line as a user would: in its own process, in the repository, with only `env`
+ * and the cache of compiled modules in its environment.
  */
 export function startCli(
   args: readonly string[],
@@ -44,16 +44,16 @@ export function startCli(
       };
       child[stream]?.on('data', look);
       look();
-      ended.then(() => reject(new Error(`ended before it said ${pattern}: ${out}${err}`)), reject);
+      ended.then(() => reject(new Error(`ended before ${pattern}: ${out}${err}`)), reject);
     });
-  /** Resolves with what `pattern` matched on standard output; rejects when the process ends before. */
+  /** Resolves with the match of `pattern` in standard output. Rejects if the process ends before. */
   const said = (pattern: RegExp) => seen('stdout', pattern);
-  /** The same on standard error. */
+  /** Does the same for standard error. */
   const told = (pattern: RegExp) => seen('stderr', pattern);
   return { child, ended, said, told };
 }
 
-/** Runs it to its end. */
+/** Runs the command line until it ends. */
 export function runCliProcess(
   args: readonly string[],
   env?: Readonly<Record<string, string>>,

@@ -21,7 +21,7 @@ async function file(name: string, text: string): Promise<string> {
 }
 
 describe('the command line as a process', TIMEOUT, () => {
-  it('lists with --help every command, the first steps, and every exit code', async () => {
+  it('lists every command, the first steps and every exit code with --help', async () => {
     const { code, out, err } = await runCliProcess(['--help']);
     assert.equal(code, EXIT.ok);
     assert.equal(err, '');
@@ -44,7 +44,7 @@ describe('the command line as a process', TIMEOUT, () => {
       assert.match(out, new RegExp(`^ {2}${EXIT[name as keyof typeof EXIT]} +${meaning}`, 'm'));
   });
 
-  it('ends with 2 and the usage for missing or invalid arguments', async () => {
+  it('exits with 2 and the usage for missing or invalid arguments', async () => {
     for (const [args, pattern] of [
       [[], /Usage: content-review-connector/],
       [['chekc'], /unknown command 'chekc'\n\(Did you mean check\?\)/],
@@ -64,7 +64,7 @@ describe('the command line as a process', TIMEOUT, () => {
 });
 
 describe('check as a process', TIMEOUT, () => {
-  it('ends with 2 and every problem at once on standard error', async () => {
+  it('exits with 2 and all problems on standard error', async () => {
     const path = await file(
       'bad.yaml',
       'kafka: {broker: a}\nservice: {baseUrl: 7, apiKey: {env: NONE}}\npipelines: [{name: X, batch: {maxAge: 30}}]\n',
@@ -88,7 +88,7 @@ describe('check as a process', TIMEOUT, () => {
 });
 
 describe('run as a process', TIMEOUT, () => {
-  it('ends with 2 and the problems of an invalid configuration before it connects', async () => {
+  it('exits with 2 and the problems of an invalid configuration before it connects', async () => {
     const { code, out, err } = await runCliProcess(['run', '-c', await file('empty.yaml', '')]);
     assert.equal(code, EXIT.usage);
     assert.equal(out, '');
@@ -97,7 +97,7 @@ describe('run as a process', TIMEOUT, () => {
 });
 
 describe('sandbox as a process', TIMEOUT, () => {
-  it('ends with 2 for an invalid or missing policy, and with 1 for a port in use', async () => {
+  it('exits with 2 for an invalid or missing policy, and with 1 for a port in use', async () => {
     const missing = await runCliProcess([
       'sandbox',
       '--port',

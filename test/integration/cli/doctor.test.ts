@@ -1,4 +1,4 @@
-/** doctor against a real broker and a sandbox: no problem beside a running connector, and one line for each defect. */
+/** The doctor with a real broker and a sandbox: no problems for a running connector, and one line for each defect. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => stack?.stop());
 
-/** The configuration with some of its text replaced. */
+/** Writes the configuration with some of its text replaced. Returns the path of the file. */
 function changed(...replacements: readonly (readonly [string, string])[]): string {
   let text = readFileSync(stack.configFile, 'utf8');
   for (const [from, to] of replacements) {
@@ -86,7 +86,7 @@ test('before the first start all checks pass, and the journal is not created', a
   assert.ok(!topics.some(({ name }) => name === stack.topics.journal));
 });
 
-test('beside a running connector all checks pass, and the connector is not affected', async () => {
+test('all checks pass while a connector is running, and do not affect it', async () => {
   const replica = await stack.startReplica();
   const decided = async () => (await kafka.readAll(stack.topics.decisions)).length === 20;
   await eventually('20 decisions', decided, { deadlineMs: 60_000 });
@@ -115,7 +115,7 @@ test('beside a running connector all checks pass, and the connector is not affec
   assert.match(lines.get('journal')?.found ?? '', /^0 live jobs in 2 shards$/);
   assert.equal(lines.get('transactions')?.status, 'ok');
   assert.deepEqual(await state(), before);
-  // A producer that was fenced would notice with its next transaction.
+  // The next transaction of a fenced producer would fail.
   const more = [0, 1].map((partition) => ({
     partition,
     value: JSON.stringify({ type: 'post', content: SECRET }),
@@ -133,7 +133,7 @@ test('beside a running connector all checks pass, and the connector is not affec
   );
 });
 
-test('an unreachable Kafka has one line, and the service is still checked', async () => {
+test('an unreachable Kafka is reported in one line, and the service is still checked', async () => {
   const { code, out } = await tool(
     'doctor',
     '--config',

@@ -1,4 +1,4 @@
-/** `import` and `decision` against the sandbox. */
+/** `import` and `decision` with the sandbox. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 const JSONL = '{"type":"user","data":{"id":1}}\n{"type":"order","data":{"total":1.50}}\n';
 
 describe('import', { timeout: 600_000 }, () => {
-  it('sends the file unchanged, and waits until it is processed', async (t) => {
+  it('sends the file unchanged and waits until it is processed', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     const submitted = await service.run('import', 'submit', file);
@@ -32,7 +32,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.match(waited.out, /^import {3}\S{36}\nstatus {3}COMPLETE\n$/);
   });
 
-  it('ends with 8 when it failed, with 10 while it is not finished, with 2 for an unknown id', async (t) => {
+  it('exits with 5 if it failed, with 6 while it is unfinished, and with 2 for an unknown id', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     service.faults(
@@ -48,7 +48,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.match(unknown.err, /There is no import with this id/);
   });
 
-  it('warns against a second submission when the state of a sent file is unavailable, and waits out an outage', async (t) => {
+  it('warns against a second submission if the state is unavailable, and retries during an outage', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     const elsewhere = service.file(
@@ -83,7 +83,7 @@ describe('import', { timeout: 600_000 }, () => {
 });
 
 describe('decision get', { timeout: 600_000 }, () => {
-  it('shows the decision as text and JSON, and ends with the exit code of its state', async (t) => {
+  it('shows the decision as text and JSON, and exits with the code of its state', async (t) => {
     const service = await bench(t, nextDirectory());
     const labels = [{ name: 'prize', applied: true, explanation: 'Speaks of\u001b[2J a prize.' }];
     service.sandbox.makeDecisions([

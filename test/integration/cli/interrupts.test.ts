@@ -1,4 +1,4 @@
-/** Signals and pipes: the commands as processes of their own. */
+/** Signals and pipes, with each command in its own process. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, exec } from 'node:child_process';
 import path from 'node:path';
@@ -22,14 +22,14 @@ async function stage(t: TestContext) {
   return { service, start };
 }
 
-/** Runs the command that a message ends with, in a shell. */
+/** Runs the command at the end of a message in a shell. */
 async function runPrinted(err: string): Promise<{ stdout: string; stderr: string }> {
   const command = err.trimEnd().split('\n').at(-1) ?? '';
   return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH } });
 }
 
 describe('SIGUSR1', { timeout: 600_000 }, () => {
-  it('opens no inspector, in which the key could be read, whatever the command', async (t) => {
+  it('does not open an inspector, which could read the key', async (t) => {
     const { service, start } = await stage(t);
     const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
     await written(child);
@@ -43,7 +43,7 @@ describe('SIGUSR1', { timeout: 600_000 }, () => {
 });
 
 describe('Ctrl-C', { timeout: 600_000 }, () => {
-  it('while waiting prints a command that continues, and that works', async (t) => {
+  it('during a wait prints a working command to continue', async (t) => {
     const { service, start } = await stage(t);
     service.faults({ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' });
     const { child, ended, told } = start([
@@ -84,11 +84,11 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
       interrupted('SIGINT', 'SIGINT'),
       interrupted('SIGTERM'),
     ]);
-    // A terminal that is closed.
+    // SIGHUP is the signal of a closed terminal.
     await interrupted('SIGHUP');
   });
 });
 
-/** Resolves once the command reads: more is written than a pipe holds. */
+/** Resolves when the command reads, because more is written than a pipe can buffer. */
 const written = ({ stdin }: ChildProcess): Promise<unknown> =>
   new Promise((resolve) => stdin?.write(`${CSV}${'Good evening,u-9\n'.repeat(60_000)}`, resolve));

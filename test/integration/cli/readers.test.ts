@@ -1,4 +1,4 @@
-/** Standard output that is read late, or not at all. */
+/** Standard output that is read late or not at all. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,9 +12,9 @@ import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
-/** Beyond what a pipe and a socket hold. */
+/** Number of pipelines whose output is larger than the buffers of a pipe and a socket. */
 const MANY = 100;
-/** The process would have ended by then, if it did not wait for its reader. */
+/** Time in milliseconds after which the process would have ended if it did not wait for its reader. */
 const LATE_MS = 1_500;
 
 const file = path.join(temporaryDirectory(), 'many.yaml');
@@ -35,12 +35,12 @@ function check(): ReturnType<typeof spawn> {
   });
 }
 
-/** Resolves when the process has written, so that its output waits for a reader. */
+/** Resolves when the process has written output, which then waits for a reader. */
 async function written({ stdout }: ReturnType<typeof spawn>): Promise<void> {
   await once(stdout as NodeJS.ReadableStream, 'readable');
 }
 
-test('a slow reader receives the whole of a long answer', { timeout: 600_000 }, async () => {
+test('a slow reader receives all of a long output', { timeout: 600_000 }, async () => {
   const child = check();
   const closed = once(child, 'close');
   await written(child);
@@ -52,7 +52,7 @@ test('a slow reader receives the whole of a long answer', { timeout: 600_000 }, 
   assert.ok(out.endsWith('\n'));
 });
 
-test('a reader that goes away causes no error, and does not change the exit code', {
+test('a reader that closes the pipe causes no error and does not change the exit code', {
   timeout: 600_000,
 }, async () => {
   const child = check();

@@ -1,4 +1,4 @@
-/** The commands that talk to the service, in this process, against a sandbox that behaves as a test tells it. */
+/** Runs commands that call the service in this process, with a sandbox that tests control. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
@@ -18,7 +18,7 @@ export interface Ran {
   readonly err: string;
 }
 
-/** Runs a command line with nothing but this environment. @param onErr called with each text on standard error as it is written */
+/** Runs a command line with only this environment. @param onErr called with each text written to standard error */
 export async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -49,7 +49,6 @@ export class Bench {
   constructor(sandbox: FakeService, directory: string) {
     this.sandbox = sandbox;
     this.#directory = directory;
-    // As few retries as can be: tests do not wait.
     this.config = this.file(
       'service.yaml',
       `service: {baseUrl: "${sandbox.baseUrl}", apiKey: ${KEY}}\n`,
@@ -65,7 +64,7 @@ export class Bench {
     return this.path(name);
   }
 
-  /** With the connection of the configuration file. */
+  /** Runs a command with the connection of the configuration file. */
   run(...args: readonly string[]): Promise<Ran> {
     return this.watch(args, () => {});
   }
@@ -79,7 +78,7 @@ export class Bench {
   }
 }
 
-/** A sandbox that ends with the test. @param directory a new one for each */
+/** Starts a sandbox that ends with the test. @param directory a new directory */
 export async function bench(
   t: TestContext,
   directory: string,

@@ -1,4 +1,4 @@
-/** Remains of a process that dies of an error: standard error and Node's diagnostic report (I6). */
+/** Output of a process that crashes: standard error and Node's diagnostic report (I6). */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,12 +8,12 @@ import { assertSilent, CANARY } from '../../support/stack/canary.ts';
 import { startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-test('a connector that dies while it uploads shows nothing of the content and the signed address that it holds', async () => {
+test('a connector that crashes during an upload does not reveal the content or the signed address', async () => {
   const kafka = await testKafka();
   const directory = temporaryDirectory();
   const reports = temporaryDirectory();
   const preload = path.join(directory, 'fail.mjs');
-  // Thrown while undici has body and address in hand, and uncaught.
+  // Throws an uncaught error while undici holds body and address.
   writeFileSync(
     preload,
     `import { subscribe } from 'node:diagnostics_channel';
@@ -34,7 +34,7 @@ subscribe('undici:request:bodySent', ({ request }) => {
     await kafka.write(stack.topics.source, events);
     const flags = `--report-uncaught-exception --report-directory=${reports} --import ${preload}`;
     const replica = await stack.startReplica({ NODE_OPTIONS: flags });
-    // Its output is looked at as it comes (spawnReplica).
+    // spawnReplica checks its output continuously.
     const { code } = await replica.process.exited;
     assert.notEqual(code, 0);
     assert.match(replica.lines.join('\n'), /dies with a signed address/);

@@ -8,12 +8,12 @@ import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PARTITIONS = 4;
-/** Bound of the documentation (docs/operating.md), with default options. */
+/** Maximum pause in milliseconds with default options, as in docs/operating.md. */
 const PAUSE_MS = 10_000;
 
 const kafka = await testKafka();
 
-/** With the default options of the group; replicas listen on the port that PORT names. */
+/** Stack with the default group options. Replicas listen on the port in PORT. */
 const stack = await startStack(kafka, temporaryDirectory(), {
   partitions: PARTITIONS,
   pipeline: {
@@ -54,7 +54,7 @@ function writing(): () => Promise<number> {
   };
 }
 
-test('a replica that is killed and restarted at once stops the other for a moment only', async (t) => {
+test('a replica that is killed and restarted immediately interrupts the other only briefly', async (t) => {
   const [lasting, first] = await Promise.all([
     stack.startReplica({ PORT: String(lastingPort) }),
     stack.startReplica({ PORT: String(otherPort) }),
@@ -84,7 +84,7 @@ test('a replica that is killed and restarted at once stops the other for a momen
   assert.ok(longest > 0 && longest < PAUSE_MS, `${longest} ms`);
 });
 
-test('a replica with a wrong key takes no shard from those that work, and says why it is not ready', async () => {
+test('a replica with a wrong key takes no shards from working replicas, and reports why it is not ready', async () => {
   const working = stack.replicas.filter(({ process }) => process.exit === undefined);
   const before = working.map(({ lines }) => lines.length);
   const wrong = await stack.startReplica({ PORT: String(wrongPort), KEY: 'wrong' });

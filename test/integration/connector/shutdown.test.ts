@@ -14,13 +14,13 @@ import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PARTITIONS = 4;
-/** The promise of every orderly end. */
+/** Documented maximum time of an orderly shutdown. */
 const SHUTDOWN_MS = 5_000;
 
 const directory = temporaryDirectory();
 const kafka = await testKafka();
 
-/** The session is far longer than a shutdown, so that shards that wait for its end are noticed. */
+/** Starts a stack whose sessions are far longer than a shutdown, to detect shards that wait for their end. */
 const begin = async (): Promise<Stack> => {
   const stack = await startStack(kafka, directory, {
     partitions: PARTITIONS,
@@ -53,7 +53,7 @@ async function ends(topic: string): Promise<ReadonlyMap<number, number>> {
   return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
 }
 
-test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at once and settles its pending reviews, once', async (t) => {
+test('SIGTERM ends a busy replica within 5 seconds, and the other immediately takes over and settles each review once', async (t) => {
   const stack = await begin();
   const [first, second] = [await stack.startReplica(), await stack.startReplica()];
   const source: SourceCoordinate[] = [];
@@ -67,7 +67,7 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
         value: value(i),
       }));
       source.push(...(await kafka.write(stack.topics.source, events)));
-      // More than two replicas settle, and not so much more that the rest of the test is spent on it.
+      // Slightly more than two replicas can settle, so that the backlog does not slow down the test.
       await sleep(300);
     }
   })();
@@ -108,17 +108,17 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
   );
   await terminal.refresh();
   terminal.assertOnceEach(source);
-  // A running replica writes to its journal at any time.
+  // A running replica could still write to its journal.
   assert.equal((await terminate(second)).code, 0, ended(second));
-  // The transactions in hand were finished, not cut: nothing was aborted since. A claim may have
-  // been, when the second replica joined.
+  // Running transactions were finished, because none was aborted since then. When the second
+  // replica joined, a claim may have been aborted.
   const later = ({ partition, offset }: ReadRecord) => offset >= (journalEnds.get(partition) ?? 0);
   const decided = (await kafka.readDecided(stack.topics.journal)).filter(later);
   const written = await kafka.readAll(stack.topics.journal, { uncommitted: true });
   assert.equal(written.filter(later).length, decided.length);
 });
 
-/** Accepts connections and never answers. @returns its port */
+/** Starts a server that accepts connections and never responds. Returns its port. */
 async function silentPort(t: TestContext): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on('error', () => {})));
@@ -130,7 +130,7 @@ async function silentPort(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('SIGTERM ends each stage of the start within 5 seconds with code 0, a second signal ends it at once with 130', async (t) => {
+test('SIGTERM ends each stage of the start within 5 seconds with code 0, and a second signal at once with 130', async (t) => {
   const stack = await startStack(kafka, temporaryDirectory(), { partitions: PARTITIONS });
   t.after(() => stack.stop());
   const port = await silentPort(t);

@@ -1,4 +1,4 @@
-/** The console in a real browser: what people see, hear and can reach. */
+/** The console in a real browser, including the keyboard and screen readers. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,7 +20,7 @@ const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 740 };
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
 
-// They wait for answers most of the time.
+// The tests wait for responses most of the time.
 describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
   let browser: Browser;
   before(async () => {
@@ -28,7 +28,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
   });
   after(() => browser.close());
 
-  /** A page that shows this; `problems` is what the browser complained of. */
+  /** Opens a page that shows this scene. `complaints` are the errors of the browser. */
   async function open(
     t: TestContext,
     shown: Scene,
@@ -60,7 +60,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     return found as string[];
   };
 
-  it('shows the verdict, the five tiles, batches, decisions, warnings and shards, and nothing from elsewhere', async (t) => {
+  it('shows the verdict, the five tiles, batches, decisions, warnings and shards, without external resources', async (t) => {
     let nowMs = Date.now();
     const shown = busyScene(nowMs, () => nowMs);
     const { page, complaints, asked, server } = await open(t, shown);
@@ -97,7 +97,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     );
   });
 
-  it('shows what needs attention, in words, and announces it', async (t) => {
+  it('describes and announces what needs attention', async (t) => {
     const shown = troubleScene();
     const { page } = await open(t, shown);
     assert.equal(await text(page, '#verdict'), '■2 things need attention');
@@ -118,7 +118,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     assert.match((await page.locator('[role=status]').textContent()) ?? '', /^3 things/);
   });
 
-  it('greys the page and shows since when the connector does not respond, and recovers', async (t) => {
+  it('greys out the page while the connector does not respond, shows since when, and recovers', async (t) => {
     const shown = busyScene();
     const { page, close, server } = await open(t, shown);
     await close();
@@ -133,7 +133,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
         part,
       );
     assert.match(await page.title(), /^■ no response/);
-    // On a port of its own: another process may have taken the previous one by now.
+    // Uses a new port, because another process may have taken the previous one.
     const again = await serve(shown);
     t.after(again.close);
     await page.route('**/api/state*', async (route) => {
@@ -144,7 +144,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
-  it('shows the pipeline that the address names, and changes by the keyboard', async (t) => {
+  it('shows the pipeline in the address, and can be switched with the keyboard', async (t) => {
     const shown = busyScene();
     shown.health.notReady('comments/kafka', 'not a member of group g: it was closed');
     const { page } = await open(t, shown, {}, '/#pipeline=profile-import');
@@ -166,7 +166,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     await page.locator('.cause', { hasText: 'Not ready: kafka' }).waitFor();
   });
 
-  it('writes what came from outside as text', async (t) => {
+  it('shows values from outside as text', async (t) => {
     const shown = troubleScene();
     const { view } = shown.pipelines[0] as (typeof shown.pipelines)[0];
     change(shown, {
@@ -190,13 +190,13 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     ['light', DESKTOP],
     ['dark', PHONE],
   ] as const)
-    it(`has nothing that axe finds, ${colorScheme}, ${viewport.width} pixels wide`, async (t) => {
+    it(`has no accessibility violations, ${colorScheme}, ${viewport.width} pixels wide`, async (t) => {
       const { page } = await open(t, troubleScene(), { viewport, colorScheme });
       assert.deepEqual(await violations(page), []);
       assert.equal(
         await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
         true,
-        'scrolls sideways',
+        'it scrolls sideways',
       );
     });
 
@@ -204,7 +204,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     const { page } = await open(t, hugeScene(), { viewport: PHONE });
     assert.match(await text(page, '#h-batches'), /the 50 oldest of 5,000$/);
     assert.match(await text(page, '#h-shards'), /200 of 600$/);
-    assert.equal(await page.locator('#shards tr').first().isVisible(), false, 'starts closed');
+    assert.equal(await page.locator('#shards tr').first().isVisible(), false, 'initially');
     await page.locator('summary').click();
     await page.locator('#shards tbody tr').nth(199).waitFor();
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);

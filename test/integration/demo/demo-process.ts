@@ -1,4 +1,4 @@
-/** `npm run demo` as a process with a temporary directory of its own, and what it leaves behind. */
+/** `npm run demo` as a process with its own temporary directory, and what it leaves behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -42,12 +42,12 @@ export class DemoProcess {
     after(() => this.process.kill('SIGKILL'));
   }
 
-  /** Standard output and error, as they came. */
+  /** Combined standard output and error. */
   get output(): string {
     return this.#output;
   }
 
-  /** Resolves with the first match in the output. @throws Error with the output when the demo ends without one. */
+  /** Resolves with the first match in the output. @throws Error with the output if the demo ends without a match. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     const ended = this.#exited.then(() => 'ended' as const);
     for (;;) {
@@ -60,29 +60,29 @@ export class DemoProcess {
     }
   }
 
-  /** Presses keys: lines on standard input, where there is no terminal. */
+  /** Presses keys. Without a terminal these are lines on standard input. */
   press(keys: string): void {
     this.process.stdin?.write(`${keys}\n`);
   }
 
-  /** Resolves to the exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or the signal that ended the demo. */
   async end(): Promise<number | string> {
     const [code, signal] = await this.#exited;
     return (code ?? signal) as number | string;
   }
 
-  /** @returns exit code */
+  /** Sends SIGINT. Resolves as `end` does. */
   async interrupt(): Promise<number | string> {
     this.process.kill('SIGINT');
     return await this.end();
   }
 
-  /** Files in its temporary directory, and processes (where /proc tells) that it or its children started. */
+  /** Returns the files in its temporary directory and, with /proc, remaining processes that it or its children started. */
   left(): string[] {
     return [...readdirSync(this.#temporary), ...this.processes()];
   }
 
-  /** Every process has the temporary directory in its environment, by inheritance. */
+  /** Returns remaining processes. All of them inherit the temporary directory in their environment. */
   processes(): string[] {
     const found: string[] = [];
     for (const pid of numbersIn('/proc')) {
@@ -93,7 +93,7 @@ export class DemoProcess {
           `${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')}`,
         );
       } catch {
-        // Gone in the meantime, or of another user.
+        // The process has ended or belongs to another user.
       }
     }
     return found;

@@ -4,7 +4,7 @@ import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { DemoProcess } from './demo-process.ts';
 
-/** A line of progress. */
+/** Matches a line of progress. */
 const PRODUCED = /^ {2}sent +[1-9]/m;
 
 const kafka = await testKafka();
@@ -16,7 +16,7 @@ async function interrupted(demo: DemoProcess): Promise<void> {
   assert.doesNotMatch(demo.output, /could not|Error|error/, demo.output);
 }
 
-test('on a shared cluster the demo has topics with unique names, and deletes them at Ctrl-C', async () => {
+test('on a shared cluster the demo uses topics with unique names, and deletes them after Ctrl-C', async () => {
   const admin = await kafka.admin();
   const isOwn = (name: string) => /^demo-[0-9a-f]{8}-/.test(name);
   const topics = async () => (await admin.listTopics()).filter(isOwn);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DemoProcess } from './demo-process.ts';
 
-test('the demo can be broken by every key, recovers, verifies that each e-mail came back exactly once at Ctrl-C, and leaves nothing', async () => {
+test('the demo recovers from each failure, verifies after Ctrl-C that each e-mail was decided once, and cleans up', async () => {
   const demo = new DemoProcess(['--keep']);
   await demo.says(/E-mails keep coming/);
   assert.match(demo.output, /Kafka +[\d.]+ s +\S+:\d+/);
@@ -19,7 +19,7 @@ test('the demo can be broken by every key, recovers, verifies that each e-mail c
   await demo.says(/the service is frozen/);
   demo.press('b');
   await demo.says(/the broker is frozen/);
-  // Lines of several keys, and in upper case, do the same.
+  // A line may contain several keys, and upper case works as well.
   demo.press('BS');
   await demo.says(/recovered [\d.]+ s after the broker thawed/);
   await demo.says(/recovered [\d.]+ s after the service resumed/);
@@ -39,6 +39,6 @@ test('the demo can be broken by every key, recovers, verifies that each e-mail c
     demo.output.split('ending: ')[1] ?? '',
     /^ {2}in [\d,]+ = [\d,]+ decided \+ 210 dead-lettered, 0 missing, 0 twice$/m,
   );
-  assert.ok(!demo.output.includes('\u001b'), 'no escape sequences where the output is no terminal');
+  assert.ok(!demo.output.includes('\u001b'), 'no escape sequences without a terminal');
   assert.deepEqual(demo.left(), []);
 });

@@ -1,4 +1,4 @@
-/** Pages whose commands need Kafka, on the shared broker: one after the other, because their topics have the same names. */
+/** Pages whose commands need Kafka. They run one after the other on the shared broker, because they use the same topics. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pagesToRun, ROOT } from '../../support/docs/pages.ts';
@@ -9,7 +9,7 @@ const kafka = await testKafka();
 for (const page of pagesToRun({ withKafka: true }))
   testPages([page], { brokers: kafka.brokers.join(','), leave: () => removeNamesOf(page) });
 
-/** Removes the groups and topics of a page, so that the next page finds none; other tests use the broker at the same time. */
+/** Removes only the groups and topics of a page, because other tests use the broker at the same time. */
 async function removeNamesOf(page: string): Promise<void> {
   const text = readFileSync(path.join(ROOT, page), 'utf8');
   const derived = [...text.matchAll(/\b(?:name|topic): ([\w.-]+)/g)].flatMap(([, one]) => [

@@ -1,4 +1,4 @@
-/** Pages whose commands need no Kafka. */
+/** Pages whose commands do not need Kafka. */
 import { pagesToRun } from '../../support/docs/pages.ts';
 import { testPages } from './page.ts';
 

@@ -1,4 +1,4 @@
-/** A page of the documentation, followed to the letter in a checkout: one shell session, as a reader has. */
+/** Executes a page of the documentation exactly as written, in a checkout and one shell session. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -15,27 +15,27 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 export interface PageOptions {
   /** Brokers for a page that does not start its own. */
   readonly brokers?: string;
-  /** Called when every command of the page has ended. */
+  /** Called after every command of the page has ended. */
   readonly leave?: () => Promise<void>;
 }
 
-/** Longest time of one block, ms. */
+/** Maximum time of one block in milliseconds. */
 const BLOCK_MS = 120_000;
-/** Time for a background command to end after Ctrl-C, ms. */
+/** Maximum time in milliseconds in which a background command must end after Ctrl-C. */
 const END_MS = 20_000;
-/** Line of a background command that serves; only for blocks without one in the page. */
+/** Matches the line that shows that a background command is ready, if the page does not show its output. */
 const READY = /\b(?:listening|running|ready)\b|Ctrl-C/;
 const STARTS_KAFKA = /^npm run kafka\b/;
-/** Port of the connector if its configuration has none, and the default ports of the other servers. */
+/** Default ports of the connector and the other servers. */
 const DEFAULT_PORTS = ['9464', '9092', '8081', '8090'];
 const PORT = /((?:127\.0\.0\.1|localhost):|--port[ =]|\bport: |\bPORT=)(\d{4,5})\b/g;
 
-/** Scripts of package.json that start Node.js and nothing else. */
+/** Scripts of package.json that only start Node.js. */
 const SCRIPTS = Object.entries(
   (JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { scripts: object })
     .scripts,
 ).filter(([, command]) => /^node [^'"&]*$/.test(command));
-/** The first start of each script is npm's; the others do without npm, which takes a third of the time of a short command. */
+/** Only the first start of each script uses npm, which takes a third of the time of a short command. */
 const NPM = `
 declare -A npm_scripts=(${SCRIPTS.map(([name, command]) => `[${name}]='${command}'`).join(' ')})
 declare -A npm_started
@@ -66,7 +66,7 @@ class Session {
     this.#brokers = brokers;
   }
 
-  /** Makes the checkout: files that a page writes do not reach the repository. */
+  /** Creates the checkout, so that files that a page writes do not reach the repository. */
   async open(steps: readonly Step[]): Promise<void> {
     const link = (name: string) => symlink(path.join(ROOT, name), path.join(this.#directory, name));
     await Promise.all(readdirSync(ROOT).map((name) => name !== '.git' && link(name)));
@@ -85,7 +85,7 @@ class Session {
     else if (step.kind === 'background' && !this.#hasThat(text)) await this.#start(step, text);
   }
 
-  /** Ends the background commands as Ctrl-C does. */
+  /** Interrupts the background commands like Ctrl-C. */
   async close(): Promise<void> {
     for (const { pid, exited, stop, command, lines } of this.#background.toReversed()) {
       interruptGroup(pid);
@@ -95,12 +95,12 @@ class Session {
     }
   }
 
-  /** The shared broker serves the pages that do not start their own. */
+  /** Returns true for the start of a broker if the shared one is used instead. */
   #hasThat(text: string): boolean {
     return this.#brokers !== undefined && STARTS_KAFKA.test(text);
   }
 
-  /** Text of the page with free ports, and the address of the broker in use. */
+  /** Returns the text with free ports and with the address of the broker in use. */
   #here(text: string): string {
     return text.replace(PORT, (all, before: string, port: string) => {
       if (port === '9092' && before.endsWith(':') && this.#brokers !== undefined)
@@ -128,7 +128,7 @@ class Session {
     assert.ok(!isLate, `line ${line} takes longer than ${BLOCK_MS} ms:\n${text}\n${printed}`);
     assert.equal(code, exit, `line ${line} ended with exit code ${code}:\n${text}\n${printed}`);
     if (output !== undefined && !isAsShown(printed, this.#here(output)))
-      assert.equal(printed, this.#here(output), `line ${line} prints something else than the page`);
+      assert.equal(printed, this.#here(output), `the output of line ${line} differs`);
   }
 
   async #start(step: Extract<Step, { kind: 'background' }>, text: string): Promise<void> {
@@ -156,7 +156,7 @@ class Session {
     );
   }
 
-  /** A shell that continues with the variables and functions of the blocks before. */
+  /** Returns a shell that continues with the variables and functions of the previous blocks. */
   async #shell(line: number, text: string) {
     const state = path.join(this.#scripts, 'state');
     const script = path.join(this.#scripts, `line-${line}-${randomUUID()}.sh`);
@@ -170,7 +170,7 @@ class Session {
         text,
       ].join('\n'),
     );
-    // Without the directory that npm puts there: a reader's Node is an older one, or none.
+    // Omits the directories that npm adds, because a reader does not have them.
     const others = (process.env.PATH ?? '')
       .split(path.delimiter)
       .filter((one) => !one.endsWith('.bin'));
@@ -188,7 +188,7 @@ class Session {
   }
 }
 
-/** Interrupts a command and what it has started; one that has ended is what was wanted. */
+/** Interrupts a command and its children. A command that has already ended is fine. */
 function interruptGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGINT');
@@ -197,7 +197,7 @@ function interruptGroup(pid: number): void {
   }
 }
 
-/** Resolves with true after `ms`; does not keep the process alive. */
+/** Resolves with true after `ms`, without keeping the process alive. */
 const timeout = (ms: number) =>
   new Promise<true>((resolve) => setTimeout(() => resolve(true), ms).unref());
 
@@ -220,7 +220,7 @@ async function takeAll(session: Session, steps: readonly Step[]): Promise<void> 
   for (const step of steps) await session.take(step);
 }
 
-/** Defines a test that follows pages of the documentation in one session, each after the one before. */
+/** Defines a test that executes pages of the documentation one after the other in one session. */
 export function testPages(pages: readonly string[], options?: PageOptions): void {
   const steps = new Map(pages.map((page) => [page, stepsOfPage(page)]));
   test(`the commands of ${pages.join(', ')} do what the pages show`, (t) =>

@@ -1,4 +1,4 @@
-/** Test of a producer and a consumer in one language: against a real broker, with the records that a connector writes. */
+/** Tests a producer and a consumer in one language, with a real broker and records as the connector writes them. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
@@ -14,16 +14,16 @@ import type { ExampleCommand, Found } from './toolchains.ts';
 export interface Exchange {
   readonly language: string;
   readonly find: () => Promise<Found>;
-  /** Format that the consumer reads besides JSON. */
+  /** Format that the consumer reads in addition to JSON. */
   readonly format: 'avro' | 'protobuf';
-  /** Metadata as the consumer prints them; as they were sent if not given. */
+  /** Metadata as the consumer prints it. Defaults to the sent metadata. */
   readonly printed?: string;
-  /** Exit code after SIGTERM; 0 if not given. */
+  /** Exit code after SIGTERM, by default 0. */
   readonly exitCode?: number;
 }
 
 const PARTITIONS = 6;
-/** Its long number shows whether digits are kept. */
+/** The long number shows whether digits are preserved. */
 export const METADATA = '{"comment":"c-1","big":12345678901234567890}';
 const EXAMPLE = JSON.parse(contractFile('examples/decision.json'));
 const FAILED = JSON.parse(contractFile('examples/decision-error.json'));
@@ -34,8 +34,7 @@ const decision = (id: string, example = EXAMPLE) =>
 const idHeader = (id: string) => [['event-id', id]] as const;
 
 /**
- * A toolchain that is missing is reported; in CI, where EXAMPLE_TOOLCHAINS names those that must be
- * there, it is a failure.
+ * Reports a missing toolchain. If EXAMPLE_TOOLCHAINS lists it, as in CI, the test fails.
  */
 export async function testExchange({
   language,
@@ -139,7 +138,7 @@ async function consumerReads(
     lines,
   );
   after(() => consumer.stop(0));
-  await eventually('the consumer printed all', () => lines.length >= 7, {
+  await eventually('the consumer printed all records', () => lines.length >= 7, {
     deadlineMs: 60_000,
   }).catch((error: Error) => {
     throw new Error(`${error.message}: ${lines.join('\n')}`);

@@ -1,6 +1,6 @@
 /**
- * Toolchains of the examples in other languages, with their libraries in the cache that has Kafka's
- * jars. By itself it fills the cache, before the tests of CI: node test/integration/examples/toolchains.ts
+ * Toolchains of the examples, with their libraries in the cache of Kafka's jars. Run it to fill the
+ * cache before the tests of CI: node test/integration/examples/toolchains.ts
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const GO_PATH = '/usr/local/go/bin';
 const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
-/** Command that runs one of the examples. */
+/** Command that runs an example. */
 export interface ExampleCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -24,23 +24,23 @@ export interface ExampleCommand {
 }
 
 export interface Toolchain {
-  /** @returns the command for `producer` or `consumer` */
+  /** Returns the command for `producer` or `consumer`. */
   commandOf(program: 'producer' | 'consumer'): ExampleCommand;
 }
 
-/** The toolchain, or the tool that is missing on this machine. */
+/** Toolchain, or the tool that is missing on this machine. */
 export type Found = Toolchain | { readonly missing: string };
 
 const folder = (language: string) => path.join(ROOT, 'examples', language);
 
-/** Node, with the packages of this checkout. */
+/** Node.js with the packages of this checkout. */
 export async function typescript(): Promise<Found> {
   const ownPackages = new URL('../../../dev/own-package.ts', import.meta.url).href;
   return {
     commandOf: (program) => ({
       command: process.execPath,
       args: ['--import', ownPackages, path.join(folder('typescript'), `${program}.ts`)],
-      // kafkajs makes Node print warnings about timeouts that are over already.
+      // kafkajs makes Node.js print warnings about negative timeouts.
       env: { NODE_OPTIONS: '', NODE_NO_WARNINGS: '1' },
     }),
   };
@@ -63,7 +63,7 @@ export async function java(): Promise<Found> {
   }
   const sources = ['Producer.java', 'Consumer.java'].map((name) => path.join(directory, name));
   const { stdout: version } = await run('javac', ['-version']);
-  // Java would compile a source file at each start, which takes most of the processor time of the program.
+  // Otherwise Java would compile the source file at each start, which takes most of the CPU time.
   const classes = await cached('java-classes', [sums, ...sources], [version], async (target) => {
     await run('javac', ['-cp', `${lib}/*`, '-d', target, ...sources]);
   });
@@ -97,13 +97,13 @@ export async function python(): Promise<Found> {
   };
 }
 
-/** Go, which verifies its modules by go.sum. */
+/** Go, which verifies modules with go.sum. */
 export async function go(): Promise<Found> {
   const env = {
     ...process.env,
     PATH: `${process.env.PATH}${path.delimiter}${GO_PATH}`,
     CGO_ENABLED: '0',
-    // A third less processor time: the compiler's memory is not the scarce resource.
+    // Saves a third of the CPU time, for more memory of the compiler.
     GOGC: '400',
   };
   const { stdout: version } = await run('go', ['version'], { env }).catch(() => ({ stdout: '' }));
@@ -113,7 +113,7 @@ export async function go(): Promise<Found> {
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => path.join(parentPath, name));
   const bin = await cached('go', sources.sort(), [version], async (target) => {
-    // A third less processor time again: the programs run for seconds.
+    // Saves another third of the CPU time. The programs run only for seconds.
     const unoptimised = '-gcflags=all=-N -l';
     const build = ['build', '-mod=readonly', '-buildvcs=false', unoptimised, '-o', target, './...'];
     await run('go', build, { cwd: directory, env });
@@ -127,7 +127,7 @@ const isThere = (command: string, ...args: string[]): Promise<boolean> =>
     () => false,
   );
 
-/** Directory of the cache, filled once for these files and texts. */
+/** Returns a directory of the cache, which is filled once for these files and texts. */
 async function cached(
   language: string,
   files: readonly string[],

@@ -1,6 +1,6 @@
 import { METADATA, testExchange } from './exchange.ts';
 import { typescript } from './toolchains.ts';
 
-// Its numbers are doubles.
+// JavaScript numbers are doubles.
 const printed = JSON.stringify(JSON.parse(METADATA));
 await testExchange({ language: 'typescript', find: typescript, format: 'avro', printed });

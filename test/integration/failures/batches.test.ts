@@ -1,4 +1,4 @@
-/** Rows of the failure table: batches that fail. The name of a test begins with the event of its row. */
+/** Rows of the failure table about failing batches. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka/kafka.ts';
@@ -13,7 +13,7 @@ const { scene } = await run(
       events: Array.from({ length: 16 }, (_, n) => ({
         value: JSON.stringify({ type: 'poisoned', content: n === 11 ? POISON : `text ${n}` }),
       })),
-      // Sixteen batches of which nine fail: the type would pause on the way.
+      // Nine of sixteen batches fail, so the type may pause temporarily.
       pipeline: { batch: { maxRows: 16 }, review: { pause: '100ms' } },
     },
     cancelled: { faults: [{ operation: 'review', action: 'batch_cancelled' }] },
@@ -45,7 +45,7 @@ test('batch ERROR: the records are submitted again, and halved until the poison 
     outcomes(terminal),
     Array.from({ length: 16 }, (_, n) => (n === 11 ? 'ERROR batch_failed' : 'SUCCESS')),
   );
-  // 16 twice, then both halves of each half that holds it, down to itself.
+  // Fails twice with 16 records, then once with each half that contains the poison item.
   assert.ok((await poisoned.metric('jobs_failed_total', { reason: 'batch_failed' })) >= 6);
   assert.ok(
     poisoned.batches.some(({ rows, batch_status }) => rows === 8 && batch_status === 'SUCCESS'),
@@ -56,14 +56,14 @@ test('batch ERROR: the records are submitted again, and halved until the poison 
 test('batch CANCELLED: the records are submitted again', async () => {
   const cancelled = scene('cancelled');
   await cancelled.endsWell();
-  // The events may have come in two fetches, and so in two batches.
+  // Two fetches may have split the events into two batches.
   const [first, ...later] = cancelled.batches.map(({ batch_status }) => batch_status);
   assert.equal(first, 'CANCELLED');
   assert.deepEqual(new Set(later), new Set(['SUCCESS']));
   assert.equal(await cancelled.metric('jobs_failed_total', { reason: 'batch_cancelled' }), 1);
 });
 
-test('batches of a type keep failing: the type pauses with an error in the log, and resumes when one batch succeeds', async () => {
+test('batches of a type keep failing: the type pauses with an error in the log, and resumes when a batch succeeds', async () => {
   const failed = scene('failed');
   await failed.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value >= 1);
   failed.lift();
@@ -72,7 +72,7 @@ test('batches of a type keep failing: the type pauses with an error in the log, 
   await failed.untilLogged(/"level":"error".*keep failing/);
 });
 
-test('batch unknown to the service: after a grace its records are submitted in a new batch', async () => {
+test('batch unknown to the service: after a grace period its records are submitted in a new batch', async () => {
   const forgotten = scene('forgotten');
   await forgotten.untilMetric(
     'jobs_failed_total',
@@ -84,14 +84,14 @@ test('batch unknown to the service: after a grace its records are submitted in a
   assert.ok(forgotten.batches.length >= 2);
 });
 
-test('batch stays PENDING: it is waited for, and counted as overdue once', async () => {
+test('batch stays PENDING: the connector waits for it and counts it as overdue once', async () => {
   const waited = scene('waited');
   await waited.endsWell();
   assert.equal(waited.batches.length, 1);
   assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
 });
 
-test('upload not seen by the service: after the grace its records are submitted in a new batch', async () => {
+test('upload not seen by the service: after the grace period its records are submitted in a new batch', async () => {
   const lost = scene('lost');
   await lost.endsWell();
   assert.ok(lost.batches.length >= 2);

@@ -1,4 +1,4 @@
-/** Rows of the failure table: calls to the service that fail. The name of a test begins with the event of its row. */
+/** Rows of the failure table about failing calls. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka/kafka.ts';
@@ -106,7 +106,7 @@ test('record that cannot be reviewed: it becomes an unchanged dead letter with t
   assert.equal(await unreadable.metric('dead_lettered_total', { reason: 'not_json' }), 1);
 });
 
-test('type rejected on create: its records wait with an error in the log, until the service accepts a batch again', async () => {
+test('type rejected on create: an error is logged, and its records wait until the service accepts a batch', async () => {
   const held = scene('held');
   await held.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value === 1);
   assert.deepEqual(held.batches, []);
@@ -128,23 +128,23 @@ test('response that violates the API contract: the call is repeated until the re
 test('response that violates the API contract: quoted rows of an upload are not logged', async () => {
   const quoting = scene('quoting');
   await quoting.endsWell();
-  // The replica's log, metrics and pages are searched for the content of all scenes when it ends.
+  // When the replica ends, its log, metrics and pages are searched for the content of all scenes.
   assert.match(await quoting.untilLogged(/answered 400/), /answered 400 bad_row;/);
   assert.match(await quoting.untilLogged(/an unknown state/), /which is not shaped like one/);
 });
 
-test('create without a clear response: the request is repeated, the orphan is counted and gets no upload', async () => {
+test('create without a clear response: the request is repeated, and the orphan is counted and not uploaded', async () => {
   const unclear = scene('unclear');
   await unclear.endsWell();
   assert.deepEqual(
     unclear.batches.map(({ uploaded }) => uploaded !== null),
     [false, true],
   );
-  // A lost answer, a reset and an answer without an id cannot be told apart; the fourth is the scene above's answer that is no JSON.
+  // Includes a lost response, a reset and a response without an id, and the invalid JSON of the scene `odd`.
   assert.equal(await replica.metric('orphaned_jobs_total'), 4);
 });
 
-test('remote id returned twice: no second batch uses it, another is created', async () => {
+test('remote id returned twice: it is not used for a second batch, and another batch is created', async () => {
   const twice = scene('twice');
   const terminal = await twice.endsWell();
   assert.equal(new Set(terminal.map(({ decision }) => decision?.batch.id)).size, 2);
@@ -161,18 +161,18 @@ test('upload address expired: the batch is abandoned and its records are submitt
   assert.equal(await expired.metric('jobs_failed_total', { reason: 'upload_expired' }), 1);
 });
 
-test('upload too large for the storage: the batch is halved, an item too large alone gets an ERROR decision', async () => {
+test('upload too large for the storage: the batch is halved, and a single item gets an ERROR decision', async () => {
   const large = scene('large');
   const terminal = await large.ends();
   assert.deepEqual(outcomes(terminal), ['SUCCESS', 'SUCCESS', 'ERROR upload_too_large', 'SUCCESS']);
   assert.ok((await large.metric('jobs_failed_total', { reason: 'upload_too_large' })) >= 3);
 });
 
-test('upload refused: the records are submitted again, then halved, and a refused single record gets an ERROR decision', async () => {
+test('upload refused: the records are submitted again, then halved, and a single refused record gets an ERROR decision', async () => {
   const forbidden = scene('forbidden');
   const terminal = await forbidden.ends();
   assert.deepEqual(outcomes(terminal), ['ERROR upload_rejected', 'ERROR upload_rejected']);
-  // Refused whole, refused again, and then both halves.
+  // The whole batch is refused twice, then each of both halves.
   assert.ok((await forbidden.metric('jobs_failed_total', { reason: 'upload_rejected' })) >= 4);
 });
 

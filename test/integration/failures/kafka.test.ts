@@ -1,4 +1,4 @@
-/** Rows of the failure table on Kafka's side. */
+/** Rows of the failure table about Kafka. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const { scene, replica, configFile, startReplica } = await run(kafka, {
   },
 });
 
-test('another owner took the shard: the old one commits nothing, and each record is decided once', async () => {
+test('another owner took the shard: the old owner commits nothing, and each record is decided once', async () => {
   const frozen = scene('frozen');
   await eventually(
     'its batch is under review',
@@ -36,7 +36,7 @@ test('another owner took the shard: the old one commits nothing, and each record
   assert.equal(await heir.metric('balance_items'), 0);
 });
 
-test('topics or permissions misconfigured: it refuses to start with exit code 4, and names the change', async () => {
+test('topics or permissions misconfigured: the connector exits with code 4 and names the required change', async () => {
   const journal = await kafka.createTopic('journal', { settings: { 'cleanup.policy': 'delete' } });
   const config = parse(readFileSync(configFile, 'utf8'));
   config.pipelines[0].journal.topic = journal;
@@ -47,7 +47,7 @@ test('topics or permissions misconfigured: it refuses to start with exit code 4,
   assert.ok(out.includes(journal) && out.includes('cleanup.policy is'), out);
 });
 
-test('Kafka unreachable: without a broker at the address it exits with code 3, and names the address and what to check', async () => {
+test('Kafka unreachable: the connector exits with code 3 and names the address and the remedy', async () => {
   const config = parse(readFileSync(configFile, 'utf8'));
   config.kafka.brokers = ['127.0.0.1:1'];
   const changed = `${configFile}.unreachable.yaml`;

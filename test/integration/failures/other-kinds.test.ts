@@ -1,4 +1,4 @@
-/** Rows of the failure table: imports and lookups. The name of a test begins with the event of its row. */
+/** Rows of the failure table about imports and lookups. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka/kafka.ts';
@@ -41,15 +41,15 @@ test('import FAILED: the records are submitted again, and halved until the poiso
   );
   const statuses = [0, 5].map((n) => JSON.parse(String(terminal[n]?.record.value)).import_status);
   assert.deepEqual(statuses, ['COMPLETE', null]);
-  // Eight twice, then both halves of each half that holds it, down to itself.
+  // Fails twice with eight records, then once with each half that contains the poison record.
   assert.ok((await poisoned.metric('jobs_failed_total', { reason: 'batch_failed' })) >= 4);
 });
 
-test('decision unknown to the service: after the grace it ends with status ERROR', async () => {
+test('decision unknown to the service: after the grace period it ends with status ERROR', async () => {
   assert.deepEqual(outcomes(await scene('unknown').ends()), ['ERROR decision_unknown']);
 });
 
-test('decision stays PENDING: by default it is waited for, and reported once', async () => {
+test('decision stays PENDING: by default the connector waits for it and reports it once', async () => {
   const waited = scene('waited');
   await waited.untilMetric(
     'jobs_failed_total',

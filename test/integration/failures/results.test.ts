@@ -1,11 +1,11 @@
-/** Rows of the failure table: result files. The name of a test begins with the event of its row. */
+/** Rows of the failure table about result files. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { outcomes, run, type Scene } from './scenes.ts';
 
 const LONG = 'y'.repeat(2_000);
-/** Eight rows of 2 KiB: a cut after 9,000 bytes is within the file, and within a row. */
+/** Returns eight rows of 2 KiB. A cut after 9,000 bytes is within a row. */
 const long = (name: string) =>
   Array.from({ length: 8 }, (_, n) => ({
     value: JSON.stringify({
@@ -76,7 +76,7 @@ const { scene } = await run(
   },
 );
 
-/** Nothing of a row may be lost by a cut, also where the row had the right number of cells. */
+/** Asserts that a cut truncates no row, even if the truncated row has the right number of cells. */
 async function endsWhole(one: Scene): Promise<void> {
   for (const [n, { decision }] of (await one.endsWell()).entries()) {
     assert.equal(decision?.result, 'approved');
@@ -99,11 +99,11 @@ test('download cut or unreadable: an interrupted download is repeated and nothin
   await scene('cut').untilLogged(/was cut/);
 });
 
-test('storage overloaded during a download: Retry-After is respected, and rows never count as missing', async () => {
+test('storage overloaded during a download: Retry-After is respected, and no rows count as missing', async () => {
   const busy = scene('busy');
   await busy.endsWell();
   assert.equal(busy.batches.length, 1);
-  // Five tries of the client, and a sixth after the batch was asked for again: each no sooner than it was told.
+  // Five attempts of the client, and a sixth after another request for the batch, all after Retry-After.
   await busy.untilLogged(/503 SlowDown.*tried 5 times|tried 5 times.*503 SlowDown/);
 });
 
@@ -135,7 +135,7 @@ test('result rows malformed: the records are submitted again, and the decision s
   );
 });
 
-test('result rows duplicate, unknown or shuffled: each record is decided once with its own key, other rows are counted and dropped', async () => {
+test('result rows duplicate, unknown or shuffled: each record is decided once with its key, and other rows are dropped', async () => {
   const mangled = scene('mangled');
   const terminal = await mangled.endsWell();
   for (const [n, { decision, record }] of terminal.entries()) {
@@ -143,10 +143,10 @@ test('result rows duplicate, unknown or shuffled: each record is decided once wi
     assert.doesNotMatch(`${record.key} ${record.value}`, /forged/);
   }
   assert.ok(mangled.log.some((line) => line.includes('references that differ from the upload')));
-  // At least: an owner that loses its shard before the first commit leaves the file to the next, who counts them again.
+  // May be more: if an owner loses its shard before the first commit, the next owner counts them again.
   for (const [kind, count] of [
     ['duplicate', 2],
-    // Copies with other numbers lack a signature, too.
+    // Includes copies with other numbers, which lack a signature as well.
     ['forged', 3],
     ['malformed', 1],
   ] as const) {

@@ -16,10 +16,10 @@ const { scene, replica } = await run(kafka, {
   unread: { events: 3 },
 });
 
-/** As retention does, at once. */
+/** Deletes records as retention does, but immediately. */
 async function deleteBefore(of: Scene, offset: number): Promise<void> {
   const admin = await kafka.admin();
-  // Without a first look kafkajs does not know the partition's leader.
+  // Makes kafkajs load the leader of the partition.
   await admin.fetchTopicOffsets(of.topics.source);
   await admin.deleteTopicRecords({
     topic: of.topics.source,
@@ -27,7 +27,7 @@ async function deleteBefore(of: Scene, offset: number): Promise<void> {
   });
 }
 
-test('source record gone before a retry: it becomes a dead letter with its coordinates, the others are submitted again', async () => {
+test('source record gone before a retry: it becomes a dead letter with its coordinates, and the others are retried', async () => {
   const gone = scene('gone');
   await eventually(
     'the batch has failed at the service',
@@ -52,7 +52,7 @@ test('unread records removed by retention: they are counted and reported, and re
   const unread = scene('unread');
   await unread.endsWell();
   process.kill(replica.process.pid, 'SIGSTOP');
-  // A fetch that waits at the broker takes the first of these along; nothing asks for the others before they are gone.
+  // A fetch that waits at the broker may return the first of these. The others are removed before the next fetch.
   const [absorbed] = await unread.write([unread.event('absorbed')]);
   const later = await unread.write(['b', 'c', 'd', 'e'].map((name) => unread.event(name)));
   const newest = later.at(-1)?.offset ?? assert.fail();

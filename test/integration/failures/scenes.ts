@@ -1,6 +1,6 @@
 /**
- * One scene for each row of the failure table: a pipeline with topics and a content type of its own. All scenes of a file run in
- * one connector process against one sandbox, whose faults are told apart by the content type, so they cost little and overlap.
+ * Scenes for the rows of the failure table. Each is a pipeline with its own topics and content type, which selects its faults.
+ * All scenes of a file run concurrently in one connector process with one sandbox, so they are cheap.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -25,8 +25,8 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 export const API_KEY = CANARY.key;
 const DEADLINE_MS = 60_000;
 /**
- * Short enough for tests, and far apart enough to be told from each other. The age is long enough for
- * the eight events of a scene to be one batch on a busy machine.
+ * Times that are short, but different enough for tests. With this age the eight events of a scene
+ * are one batch even on a busy machine.
  */
 const PIPELINE = {
   batch: { maxRows: 8, maxAge: '2s' },
@@ -38,11 +38,11 @@ const PIPELINE = {
 };
 
 export interface SceneOptions {
-  /** Records to write before the connector starts: this many events, or as they are given. Default 8. */
+  /** Records to write before the connector starts: a number of events, by default 8, or the records. */
   readonly events?: number | readonly NewRecord[];
-  /** Faults of this scene's batches; the content type is filled in. */
+  /** Faults of this scene's batches. The content type is added. */
   readonly faults?: readonly FaultInput[];
-  /** Merged into the pipeline's configuration. */
+  /** Options that are merged into the pipeline's configuration. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
 }
 
@@ -73,7 +73,7 @@ export class Scene {
     this.#sandbox = sandbox;
   }
 
-  /** A record of this scene's type. */
+  /** Returns a record of this scene's type. */
   event(content: string, metadata: Readonly<Record<string, unknown>> = {}): NewRecord {
     return {
       key: content,
@@ -98,17 +98,17 @@ export class Scene {
     );
   }
 
-  /** This scene's batches at the service, oldest first. */
+  /** Batches of this scene at the service, oldest first. */
   get batches() {
     return this.#sandbox.batches().filter(({ type }) => type === this.name);
   }
 
-  /** The replica's metric for this pipeline. */
+  /** Returns the first replica's metric for this pipeline. */
   metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     return (this.replicas[0] as Replica).metric(name, { pipeline: this.name, ...labels });
   }
 
-  /** Waits until a metric says so: what is counted after a transaction comes a moment after its records. */
+  /** Waits until a metric has a value, because some counters change shortly after the records of a transaction. */
   async untilMetric(
     name: string,
     labels: Readonly<Record<string, string>>,
@@ -119,7 +119,7 @@ export class Scene {
       last = await this.metric(name, labels);
       return is(last);
     };
-    const what = `${name} ${JSON.stringify(labels)} of ${this.name} is as it should be`;
+    const what = `${name} ${JSON.stringify(labels)} of ${this.name} has the expected value`;
     await eventually(what, asked, { deadlineMs: DEADLINE_MS, everyMs: 50 }).catch(
       (error: Error) => {
         throw new Error(`${error.message}; it is ${last}`);
@@ -127,7 +127,7 @@ export class Scene {
     );
   }
 
-  /** Takes this scene's faults out of the script. */
+  /** Removes this scene's faults. */
   lift(): void {
     this.#sandbox.faults.drop(this.name);
   }
@@ -149,7 +149,7 @@ export class Scene {
       .filter((line) => line.includes(`"pipeline":"${this.name}"`));
   }
 
-  /** Each source record has exactly one terminal record, and the balance is even. That the replica keeps its silence is seen to by `spawnReplica`. */
+  /** Waits until each source record has exactly one terminal record and the balance is 0. Returns the terminal records. */
   async ends(): Promise<Terminal[]> {
     await this.terminal.untilCount(this.source.length, DEADLINE_MS);
     await this.untilMetric('items_in_flight', {}, (value) => value === 0);
@@ -159,7 +159,7 @@ export class Scene {
     return this.source.map((at) => this.terminal.one(at));
   }
 
-  /** All of them end as decisions with status SUCCESS. */
+  /** Does the same, and asserts that all are decisions with status SUCCESS. */
   async endsWell(): Promise<Terminal[]> {
     const terminal = await this.ends();
     assert.deepEqual(
@@ -200,13 +200,13 @@ export interface Run {
   readonly sandbox: FakeService;
   readonly replica: Replica;
   readonly configFile: string;
-  /** One more connector with the same configuration. */
+  /** Starts another connector with the same configuration. */
   startReplica(): Promise<Replica>;
-  /** The scene of that name. */
+  /** Returns the scene with this name. */
   scene(name: string): Scene;
 }
 
-/** Starts the sandbox and a connector with one pipeline per scene, its records written before. Ends with the test file. */
+/** Starts the sandbox and, after writing all records, a connector with one pipeline per scene. They end with the test file. */
 export async function run(
   kafka: TestKafka,
   scenes: Readonly<Record<string, SceneOptions>>,
@@ -226,7 +226,7 @@ export async function run(
   after(() => sandbox.stop());
   const replicas: Replica[] = [];
   const all: Scene[] = [];
-  // One after the other: a controller under load takes seconds for thirty topics at once.
+  // One after the other, because a controller under load takes seconds for thirty topics at once.
   for (const [name, options] of Object.entries(scenes)) {
     const [source, decisions, deadLetters] = await Promise.all([
       kafka.createTopic('content'),

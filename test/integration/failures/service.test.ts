@@ -1,4 +1,4 @@
-/** Rows of the failure table that concern the service as a whole: its key, its load, its absence. */
+/** Rows of the failure table about the service as a whole: its key, load and outages. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -45,7 +45,7 @@ const { scene, replica, sandbox } = await run(
   },
 );
 
-test('service overloaded or unreachable: calls are retried after the demanded wait, and nothing is lost', async () => {
+test('service overloaded or unreachable: calls are retried after the requested wait, and nothing is lost', async () => {
   const busy = scene('busy');
   await busy.endsWell();
   for (const [operation, reason] of [
@@ -65,13 +65,13 @@ test('service overloaded or unreachable: calls are retried after the demanded wa
   assert.equal(await busy.metric('jobs_failed_total'), 0);
 });
 
-test('API key refused: not ready, and nothing dropped, until the file has the new key; no restart is needed', async () => {
+test('API key refused: the connector is not ready and loses nothing until the file has a new key, without a restart', async () => {
   const keyed = scene('keyed');
   sandbox.apiKeys.replace([NEW_KEY]);
   await keyed.write([keyed.event('under the old key'), keyed.event('too')]);
   const url = await replica.url();
   const said = await eventually(
-    'it is not ready because of the key',
+    'the connector is not ready because of the key',
     async () => {
       const answer = await fetch(`${url}/readyz`);
       const text = await answer.text();

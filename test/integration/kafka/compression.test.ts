@@ -1,4 +1,4 @@
-/** Record batches that a broker has compressed with Java's codecs, as it does for a topic with `compression.type`. */
+/** Record batches that a broker compresses with Java's codecs because of `compression.type`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { realWorld } from '../../conformance/kafka-real.ts';
@@ -8,7 +8,7 @@ import { testKafka } from '../../support/kafka/kafka.ts';
 const kafka = await testKafka();
 const CODECS = ['gzip', 'snappy', 'lz4', 'zstd'];
 const COUNT = 400;
-/** Larger than a block of Snappy (32 KiB) and of LZ4 (64 KiB) for each batch. */
+/** Record size with which a batch is larger than a block of Snappy (32 KiB) and LZ4 (64 KiB). */
 const RECORD_BYTES = 1_000;
 
 describe('a source topic compressed with', () => {

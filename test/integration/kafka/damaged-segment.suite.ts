@@ -1,4 +1,4 @@
-/** A partition with a damaged segment: it fails alone. */
+/** A partition with a damaged segment fails without affecting others. */
 import assert from 'node:assert/strict';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -25,10 +25,10 @@ async function damage(root: string, partition: string): Promise<void> {
   }
 }
 
-/** @param kafka its broker is stopped, and its files are changed */
+/** @param kafka a cluster whose broker is stopped and whose files are changed */
 export function damagedSegmentSuite(kafka: TestKafka & { readonly cluster: LocalKafka }): void {
   describe('a partition that fails alone', () => {
-    it('is named and retried, while the other is read and the session goes on', async () => {
+    it('is reported and retried, while the other is read and the session continues', async () => {
       const world = await realWorld(kafka, { sourcePartitions: 2, shards: 1 });
       after(() => world.close());
       const group = world.groupWith({ restartDelayMs: 50 });
@@ -47,16 +47,16 @@ export function damagedSegmentSuite(kafka: TestKafka & { readonly cluster: Local
       await kafka.cluster.restart(0);
 
       await world.settle(group.start(listener));
-      await world.until('the damaged partition is named', () => group.unread().length > 0);
+      await world.until('the damaged partition is reported', () => group.unread().length > 0);
       const [unread] = group.unread();
       assert.deepEqual([unread?.stream, unread?.partition], ['source', 0]);
       assert.ok(unread !== undefined && unread.offset > 0 && unread.offset < 400);
       assert.match(unread.error, /^(CORRUPT_MESSAGE|UNKNOWN): /);
-      // Longer than the time for which it is left out: it was retried, and the other was not held up.
+      // Longer than the pause before a retry. The other partition is read all the time.
       const namedMs = performance.now();
       for (let n = 3; performance.now() - namedMs < 6_000; n++) {
         await world.produce(source, 1, numbered(n, 1));
-        await world.until('the other is read', () =>
+        await world.until('the other partition is read', () =>
           listener.values('source', 1).includes(`v${n}`),
         );
       }

@@ -1,8 +1,8 @@
-/** The rights that docs/kafka-security.md lists, read from its commands. */
+/** Rights that docs/kafka-security.md lists, read from its commands. */
 import { readFileSync } from 'node:fs';
 import type { Admin } from 'kafkajs';
 
-/** As kafkajs numbers them. */
+/** Codes of kafkajs. */
 const OPERATIONS = { Read: 3, Write: 4, Create: 5, Describe: 8, DescribeConfigs: 10 } as const;
 const RESOURCES = { topic: 2, group: 3, 'transactional-id': 5 } as const;
 const PATTERNS = { literal: 3, prefixed: 4 } as const;
@@ -15,7 +15,7 @@ export interface Right {
   readonly pattern: keyof typeof PATTERNS;
 }
 
-/** @param names what stands for a topic or group of the page @throws Error for a command that it does not understand */
+/** @param names replacements for topics and groups of the page @throws Error if a command cannot be parsed */
 export function documentedRights(
   principal: string,
   names: Readonly<Record<string, string>>,
@@ -34,7 +34,7 @@ export function documentedRights(
     const base = written.replace(/-$/, '');
     const name = names[base];
     if (name === undefined || operations.some((operation) => OPERATIONS[operation] === undefined))
-      throw new Error(`not understood: ${command}`);
+      throw new Error(`cannot be parsed: ${command}`);
     return operations.map((operation) => ({
       operation,
       resource: resource as Right['resource'],

@@ -7,7 +7,7 @@ import { numbered, RecordingListener, readSourceFrom } from '../../conformance/k
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 import { damagedSegmentSuite } from './damaged-segment.suite.ts';
 
-// Its broker is frozen and killed.
+// The tests freeze and kill the broker.
 const kafka = await exclusiveKafka();
 damagedSegmentSuite(kafka);
 
@@ -35,7 +35,7 @@ async function newWorld(): Promise<RealWorld> {
 }
 
 describe('a member of the group', () => {
-  it('survives a listener that throws: the loss is told and logged, and it joins again', async () => {
+  it('survives a listener that throws: the loss is reported and logged, and it joins again', async () => {
     const world = await newWorld();
     await world.produce(world.topics.source, 0, numbered(0, 3));
     let broken = true;
@@ -44,7 +44,7 @@ describe('a member of the group', () => {
         if (broken) throw new Error('the engine has a bug');
       };
     });
-    await world.until('the loss is told', () => listener.losses.length === 1);
+    await world.until('the loss is reported', () => listener.losses.length === 1);
     broken = false;
     listener.batches.length = 0;
     await world.until(
@@ -60,7 +60,7 @@ describe('a member of the group', () => {
     );
   });
 
-  it('reads a record that is larger than a fetch may be', async () => {
+  it('reads a record that is larger than the maximum size of a fetch', async () => {
     const world = await newWorld();
     const client = world.producersWith({}).open(0);
     const large = { key: null, value: Buffer.alloc(3_000_000, 'x') };
@@ -77,22 +77,25 @@ describe('a member of the group', () => {
     assert.equal(all()[0]?.value?.length, 3_000_000);
   });
 
-  it('is told of the loss when the broker goes, and comes back with it', async () => {
+  it('reports the loss when the broker ends, and joins again when it is back', async () => {
     const world = await newWorld();
     await world.produce(world.topics.source, 1, numbered(0, 2));
-    // Longer than the test's patience: nothing waits for the former member's session to end.
+    // Longer than the limit of the test, so nothing may wait for the end of the previous session.
     const { group, listener } = await joined(world, () => undefined, { sessionTimeoutMs: 30_000 });
-    await world.until('the first are read', () => listener.records('source', 1).length === 2);
+    await world.until(
+      'the first records are read',
+      () => listener.records('source', 1).length === 2,
+    );
     await kafka.cluster.kill(0);
     await world.until('the loss is told', () => listener.losses.length > 0);
     await kafka.cluster.restart(0);
     await world.until('it has joined again', () => listener.assignments.length >= 2);
     await world.produce(world.topics.source, 1, numbered(2, 1));
-    await world.until('all are read', () => listener.values('source', 1).includes('v2'));
+    await world.until('all records are read', () => listener.values('source', 1).includes('v2'));
     await world.settle(group.confirmMembership(new AbortController().signal));
   });
 
-  it('gives its client up for a new one when the group says nothing for too long', async () => {
+  it('replaces its client if the group does not respond for too long', async () => {
     const world = await newWorld();
     const group = world.groupWith({ restartDelayMs: 50, maxSilenceMs: 5_000 });
     const listener = new RecordingListener();
@@ -130,12 +133,12 @@ describe('a member of the group', () => {
     await world.settle(quick.start(new RecordingListener()));
     const slow = world.groupWith({ sessionTimeoutMs: 30_000, heartbeatMs: 15_000 });
     await world.settle(slow.start(new RecordingListener()));
-    // A third one asks to join; the slow one does not hear of it for 15 s, and all others have to wait for it.
+    // A third member joins. The slow member learns about it only after 15 s, and all others wait for it.
     const third = world.groupWith({});
     const refused = assert.rejects(third.start(new RecordingListener()), /stopped/);
     const rejoining = () =>
       world.logger.lines.filter(({ message }) => /rebalancing, re-joining/.test(message)).length;
-    await world.until('the quick one joins again', () => rejoining() >= 2);
+    await world.until('the quick member joins again', () => rejoining() >= 2);
     assert.equal(await members(), 3);
     const startedMs = performance.now();
     await quick.stop();

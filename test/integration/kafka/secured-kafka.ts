@@ -1,4 +1,4 @@
-/** A broker that rejects unknown principals and operations that were not granted; its plain listener is the administrator's. */
+/** Broker that rejects unknown principals and operations without rights. Its plain listener is for administration. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Authority, certificateAuthority } from '../../support/certificates.ts';
@@ -6,7 +6,7 @@ import { exclusiveKafka, type LocalKafka, type TestKafka } from '../../support/k
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const PASSWORD = 'kept-in-a-file';
-/** Session of a login with scram-sha-512 (KIP-368). */
+/** Session lifetime in milliseconds after a login with scram-sha-512 (KIP-368). */
 export const SESSION_MS = 5_000;
 export const USERS = ['connector', 'auditor', 'replayer', 'operator', 'nobody'];
 
@@ -15,10 +15,10 @@ export interface SecuredKafka {
   readonly ca: Authority;
   /** PEM file of the authority. */
   readonly caFile: string;
-  /** `host:port`: with TLS and any mechanism; with TLS and a certificate. */
+  /** `host:port` of the listener with TLS and any mechanism, and of the one with client certificates. */
   readonly sasl: string;
   readonly mtls: string;
-  /** Writes a file next to the others. @returns its path */
+  /** Writes a file next to the others. Returns its path. */
   file(name: string, text: string): string;
 }
 
@@ -43,7 +43,7 @@ export async function securedKafka(): Promise<SecuredKafka> {
   const kafka = await exclusiveKafka({
     properties: {
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-      // Who comes by the plain listener: the tests themselves, and the broker.
+      // Users of the plain listener: the tests themselves and the broker.
       'super.users': 'User:ANONYMOUS',
     },
     scramUsers: USERS.flatMap((name) =>
@@ -65,7 +65,7 @@ export async function securedKafka(): Promise<SecuredKafka> {
           'scram-sha-512.sasl.jaas.config': `${security}.scram.ScramLoginModule required;`,
           'scram-sha-512.connections.max.reauth.ms': String(SESSION_MS),
           'oauthbearer.sasl.jaas.config': `${security}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";`,
-          // Takes tokens without a signature; a session ends with its token.
+          // Accepts tokens without a signature. A session ends with its token.
           'oauthbearer.sasl.server.callback.handler.class': `${security}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler`,
           'oauthbearer.connections.max.reauth.ms': '3600000',
         },

@@ -18,7 +18,7 @@ import { allOf, assertSilent } from '../../support/stack/canary.ts';
 import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
 
-/** The middle of a token says who it is for, in base64. */
+/** Secrets that must not appear in logs, including the first part of a token. */
 const SECRETS = [
   PASSWORD,
   'client-secret-1',
@@ -26,7 +26,7 @@ const SECRETS = [
   unsignedToken('nobody', 0).split('.')[0] as string,
 ];
 
-/** Shares of a session: the connector logs in again at 85 %. */
+/** Fractions of a session around 85 %, at which the connector logs in again. */
 const [EARLY_IN_SESSION, LATE_IN_SESSION] = [0.8, 0.9];
 
 type PasswordMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512';
@@ -61,7 +61,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
   const brokers = (connection: KafkaConnection): Promise<number> => connection.admin.brokerCount();
   async function refused(connection: KafkaConnection, message: RegExp): Promise<void> {
     const error = await brokers(connection).then(
-      () => assert.fail(`connected, and not: ${message}`),
+      () => assert.fail(`connected instead of failing with ${message}`),
       (reason: Error) => reason,
     );
     assert.match(error.message, message);
@@ -74,7 +74,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       it(`logs in with ${mechanism}`, async () =>
         assert.equal(await brokers(connect(port, TLS, login(mechanism))), 1));
 
-    it('is known by its certificate', async () => {
+    it('authenticates with a client certificate', async () => {
       const own = ca.issue({ name: 'connector' });
       const tls = {
         ...TLS,
@@ -86,7 +86,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       assert.ok(!logger.lines.some(({ message }) => message.includes('earlier ones stay')));
     });
 
-    it('is known by a token of the token endpoint', async () => {
+    it('authenticates with a token of the token endpoint', async () => {
       const server = await tokenServer(() => tokenAnswer(unsignedToken('nobody', 60_000), 60_000));
       try {
         const connection = connect(port, TLS, oauth(server.url));
@@ -99,7 +99,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       }
     });
 
-    it('says that a password is wrong, and whose', async () => {
+    it('reports a wrong password with the user name', async () => {
       for (const mechanism of ['plain', 'scram-sha-512'] as const) {
         const connection = connect(
           port,
@@ -115,7 +115,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       }
     });
 
-    it('says that an authority is not trusted', async () => {
+    it('reports an untrusted authority', async () => {
       const tls = {
         ...TLS,
         ca: [file('other-ca.pem', certificateAuthority('Other CA').certificate)],
@@ -126,7 +126,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       );
     });
 
-    it('says that brokers do not take the token, and asks for another one', async () => {
+    it('reports a token that the brokers reject, and requests another one', async () => {
       let expired = true;
       const server = await tokenServer(() =>
         tokenAnswer(unsignedToken('nobody', expired ? -3_600_000 : 60_000), 3_600),
@@ -149,7 +149,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       }
     });
 
-    it('uses the password that its file has by then, for new connections', async () => {
+    it('uses the current password of its file for new connections', async () => {
       const path = file('password', PASSWORD);
       const secret = Secret.file(path);
       const connection = connect(
@@ -168,7 +168,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         /rejects the login of nobody/,
       );
       writeFileSync(path, PASSWORD);
-      // Rights are the next matter: the login went well.
+      // The login succeeds, and the missing right fails the read.
       await assert.rejects(
         connection
           .sourceReader({ topic: 'none' })
@@ -179,7 +179,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       await connection.close();
     });
 
-    it('uses the certificate that its files have by then, and the last good one while they do not fit', async () => {
+    it('uses the current certificate of its files, or the last valid one while they do not match', async () => {
       const first = ca.issue({ name: 'first' });
       const second = ca.issue({ name: 'second', until: new Date(Date.now() + 5 * 86_400_000) });
       const certificate = file('rotated.pem', first.certificate);
@@ -214,7 +214,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       await Promise.all([connection, reader, later].map((one) => one.close()));
     });
 
-    it('logs in again before its session ends, with the password of that moment', async () => {
+    it('logs in again before its session ends, with the current password', async () => {
       const loginsAt: number[] = [];
       const password = async () => {
         loginsAt.push(performance.now());
@@ -227,9 +227,9 @@ export function securityLoginSuite(secured: SecuredKafka): void {
   });
 
   /**
-   * Asks while a session is new, near its end, and beyond its end. A connection that was cut for its session would fail a question.
-   * A busy machine makes each question later: that brings a login where none was due yet to none of them.
-   * @param loginsAt times of the logins, ms of performance.now(); grows
+   * Sends requests at the start, near the end and after the end of a session. They fail if the broker closes the connection.
+   * Delays on a busy machine do not cause an early login.
+   * @param loginsAt times of the logins in milliseconds of performance.now(), which grows
    */
   async function usedBeyondItsSession(
     connection: KafkaConnection,
@@ -246,7 +246,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     for (const [n, atMs] of loginsAt.slice(1).entries())
       assert.ok(
         atMs - (loginsAt[n] as number) > EARLY_IN_SESSION * SESSION_MS,
-        'no login while the session was young',
+        'no login early in the session',
       );
   }
 

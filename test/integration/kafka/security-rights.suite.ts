@@ -17,7 +17,7 @@ const quiet = createLogger({ level: 'silent' });
 const bytes = (text: string) => Buffer.from(text);
 
 export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka): void {
-  describe('a connector that has the documented rights and no other', () => {
+  describe('a connector that has only the documented rights', () => {
     const directory = temporaryDirectory();
     let stack: Stack;
     let names: Record<string, string>;
@@ -55,7 +55,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
     });
     after(() => stack?.stop());
 
-    it('makes its journal, moves every record, waits while a right is taken away, and loses nothing', async () => {
+    it('creates its journal, settles every record, and waits while a right is revoked', async () => {
       const { source, decisions, deadLetters } = stack.topics;
       const event = (n: number) => ({
         partition: n % 2,
@@ -103,7 +103,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       assert.equal((await replica.process.exited).code, 0, replica.lines.slice(-5).join('\n'));
     });
 
-    it('can be audited by who may only read', async () => {
+    it('can be audited with read rights only', async () => {
       const auditor = configFor('auditor');
       const audit = await toolJson<{ verdict?: string }>('audit', '--config', auditor);
       assert.equal(audit.code, 0, JSON.stringify(audit));
@@ -112,23 +112,23 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       assert.equal(explained.code, 0, JSON.stringify(explained));
     });
 
-    /** Grants the rights of the documentation one by one; the command names each that is missing. */
+    /** Grants the documented rights one by one. Before, the command must name each missing right. */
     async function grantedOneByOne(user: string, command: () => ReturnType<typeof tool>) {
       const admin = await kafka.admin();
       await grant(admin, user, documentedRights('auditor', names));
-      // In the order in which they are needed: with one missing nothing is done.
+      // In the order in which they are needed. The command does nothing while one is missing.
       for (const right of documentedRights(user, names).sort((a, b) => order(a) - order(b))) {
         await told(right, user, command);
         await grant(admin, user, [right]);
       }
-      await eventually(`${user} may`, async () => {
+      await eventually(`${user} has all rights`, async () => {
         const { code, out, err } = await command();
         if (code !== 0) throw new Error(out + err);
         return true;
       });
     }
 
-    it('can be paused by who may do that too, and names each right until it is granted', async () => {
+    it('can be paused with additional rights, and each missing right is named', async () => {
       const operator = configFor('operator');
       await grantedOneByOne('operator', () =>
         tool('pause', 'reviews', '--config', operator, '--no-wait'),
@@ -136,13 +136,13 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       assert.equal((await tool('resume', 'reviews', '--config', operator, '--no-wait')).code, 0);
     });
 
-    it('has its dead letters replayed by who may do that too, and names each right until it is granted', async () => {
+    it('can replay dead letters with additional rights, and each missing right is named', async () => {
       const flags = ['--config', configFor('replayer'), '--since', '1h', '--to', 'source', '--yes'];
       await grantedOneByOne('replayer', () => tool('dead-letters', 'replay', ...flags));
       assert.equal((await kafka.readDecided(stack.topics.source)).length, 22);
     });
 
-    it('ends with exit code 4 and names the right that is missing at its start', async () => {
+    it('exits with code 4 and names a right that is missing at the start', async () => {
       const read = rightTo('Read', stack.topics.source);
       await revoke(await kafka.admin(), 'connector', read);
       const replica = await stack.startReplica();
@@ -156,7 +156,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       );
     });
 
-    it('names each of them when it is the one that is missing', async () => {
+    it('names each right if only this one is missing', async () => {
       const admin = await kafka.admin();
       for (const right of rights) {
         await revoke(admin, 'connector', right);
@@ -186,7 +186,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       return file(`${user}-config.yaml`, config);
     }
 
-    /** Rights change at the broker a moment after they were granted or taken. */
+    /** Waits for the message about a missing right, because rights change with a delay. */
     async function told(
       right: Right,
       principal: string,
@@ -223,7 +223,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       return `grant ${what} on transactional ids that begin with ${name} to User:${principal}`;
     }
 
-    /** Uses the right, by the part of the connector that needs it. */
+    /** Uses the right with the part of the connector that needs it. */
     async function probe({ operation, resource, name }: Right): Promise<void> {
       const { source, journal } = stack.topics;
       await using opened = asConnector();
@@ -245,7 +245,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       else {
         const producer = connection.producers({ ...topics, pool: new BufferPool(0) }).open(0);
         try {
-          // The journal and the outputs in one: each refusal must still name its own topic.
+          // One transaction for journal and outputs. Each refusal must still name its own topic.
           const record = { key: 'probe', value: null };
           const outputs = [stack.topics.decisions, stack.topics.deadLetters].map((topic) => ({
             topic,

@@ -1,4 +1,4 @@
-/** Protected connections and rights, on one broker that has both (docs/kafka-security.md). */
+/** Protected connections and rights (docs/kafka-security.md), with one broker. */
 
 import { securedKafka } from './secured-kafka.ts';
 import { securityLoginSuite } from './security-login.suite.ts';

@@ -1,18 +1,18 @@
-/** A token endpoint: gives tokens without a signature, as the test broker takes them. */
+/** Token endpoint that issues unsigned tokens, which the test broker accepts. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface TokenServer {
   readonly url: string;
-  /** The forms that were sent, oldest first, with the client's `id:secret`. */
+  /** Sent forms, oldest first, with the client's `id:secret`. */
   readonly requests: { readonly form: URLSearchParams; readonly login: string }[];
-  /** Returns the next answers. */
+  /** Returns the next response. */
   answer: (count: number) => { readonly status: number; readonly body: string } | 'hang';
   close(): Promise<void>;
 }
 
-/** As a broker with the unsecured validator reads it. */
+/** Returns a token for brokers with the unsecured validator. */
 export function unsignedToken(subject: string, lifetimeMs: number): string {
   const nowS = Date.now() / 1_000;
   const part = (fields: object) => Buffer.from(JSON.stringify(fields)).toString('base64url');

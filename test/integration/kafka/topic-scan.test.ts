@@ -1,4 +1,4 @@
-/** Topics read from the side: bounds with and without open transactions, times, and reads that wait for them. */
+/** Topics read without a group: bounds, times, and reads that wait for open transactions. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
@@ -18,7 +18,7 @@ after(async () => {
   await connection.close();
 });
 
-test('an open transaction separates the stable end from the end, and a read below the end waits for it', async () => {
+test('with an open transaction the stable end is before the end, and a read up to the end waits for it', async () => {
   const topic = await kafka.createTopic('scan', { partitions: 2 });
   const transactionalId = uniqueName('open');
   await kafka.write(topic, [{ value: 'a' }, { value: 'b' }, { partition: 1, value: 'c' }]);
@@ -49,7 +49,7 @@ test('an open transaction separates the stable end from the end, and a read belo
   );
   await stableSeen.promise;
   assert.deepEqual(seen, ['a', 'b']);
-  // The same id again aborts what it left open.
+  // A new producer with the same id aborts the open transaction.
   await kafka.writeTransaction(topic, [{ partition: 1, value: 'next' }], 'commit', {
     transactionalId,
   });
@@ -57,7 +57,7 @@ test('an open transaction separates the stable end from the end, and a read belo
   assert.deepEqual(seen, ['a', 'b', 'behind']);
 });
 
-test('the first offset of a time, the end when nothing is that young, and the start after records were deleted', async () => {
+test('the scan returns the first offset of a time, the end if no record is newer, and the start after a deletion', async () => {
   const topic = await kafka.createTopic('scan', { partitions: 2 });
   const written = [1_000_000, 2_000_000, 3_000_000].map((timestampMs) => ({
     value: 'x',
@@ -80,20 +80,20 @@ test('the first offset of a time, the end when nothing is that young, and the st
   assert.deepEqual((await scan.bounds(topic)).get(0), { start: 2, stable: 3, end: 3 });
 });
 
-test('a group that nobody ever joined is told as such; a topic that is not there is named', async () => {
+test('a group that was never used is Dead, and a missing topic is named', async () => {
   assert.deepEqual(await scan.group(uniqueName('group')), { state: 'Dead', members: 0 });
   const topic = uniqueName('none');
   await assert.rejects(scan.bounds(topic), new RegExp(`topic ${topic}`));
 });
 
-test('a connection that failed is opened again for the next request; the failure is sorted', async () => {
+test('a failed connection is reopened for the next request, and its failure is classified', async () => {
   const topic = await kafka.createTopic('anew');
   const options = { brokers: ['127.0.0.1:1'], clientId: 'scan-test', connectionTimeoutMs: 1_000 };
   const logger = createLogger({ level: 'silent' });
   const admin = new KafkaAdmin(options, logger);
   const again = new KafkaTopicScan(options, admin, logger);
   const failed = await again.bounds(topic).then(
-    () => assert.fail('nobody listens there'),
+    () => assert.fail('no server listens there'),
     (error: unknown) => error,
   );
   assert.equal(requestFailure(failed), 'unreachable');

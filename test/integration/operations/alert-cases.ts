@@ -1,14 +1,14 @@
 /**
- * For each alert a history that it must fire on, and one, as near as it gets, that it must not. Series are written as promtool reads
- * them: `0+5x60` begins with 0 and grows by 5, 60 times, once per step.
+ * Histories on which each alert must fire, and similar ones on which it must not. Series use the notation of promtool:
+ * `0+5x60` starts with 0 and grows by 5, 60 times, once per step.
  */
 
 export interface Case {
-  /** Without the prefix `content_review_`, unless it is not ours. */
+  /** Series without the prefix `content_review_`, which is added except to `up`. */
   readonly series: Readonly<Record<string, string>>;
-  /** Evaluation times; for a blip all times at which the alert might fire. */
+  /** Evaluation times. For a short wait, all times at which the alert might fire. */
   readonly at: string | readonly string[];
-  /** Labels of what fires beside the severity, as `name="value"`; none in a case that must be quiet. */
+  /** Labels of the firing alert as `name="value"`, without the severity. Undefined if it must not fire. */
   readonly labels?: readonly string[];
 }
 
@@ -17,35 +17,35 @@ type Fires = Case & { readonly labels: readonly string[] };
 export interface AlertCases {
   readonly fires: Fires | readonly Fires[];
   readonly quiet: Case | readonly Case[];
-  /** Step of the series; default 1m. */
+  /** Step of the series, by default 1m. */
   readonly step?: '1m' | '10m';
 }
 
 const P = '{pipeline="p"}';
 const AT_P = ['pipeline="p"'];
 
-/** Objective of the pipeline in every history that does not have another. */
+/** Objective of the pipeline, unless the history has its own. */
 export const OBJECTIVE: Case['series'] = {
   'objective_age_seconds{pipeline="p",lane="default"}': '3600x9000',
   [`objective_in_time_ratio${P}`]: '0.99x9000',
 };
 
-/** Publications per step: those within the objective, and all of them. */
+/** Returns series with this number of publications in time and in total per step. */
 const publications = (inTime: number, all: number, steps: number, pipeline = 'p') => ({
   [`decisions_late_total{pipeline="${pipeline}"}`]: `0+${all - inTime}x${steps}`,
   [`decisions_total{pipeline="${pipeline}",status="SUCCESS"}`]: `0+${all}x${steps}`,
 });
-/** 10 publications per minute, all of them in time for five hours, and `inTime` of them from then on. */
+/** Returns 10 publications per minute. All are in time for five hours, and `inTime` of 10 afterwards. */
 const lateSinceFiveHours = (inTime: number) => ({
   [`decisions_late_total${P}`]: `0x300 ${10 - inTime}+${10 - inTime}x100`,
   'decisions_total{pipeline="p",status="SUCCESS"}': '0+10x400',
 });
-/** The other way round. */
+/** Returns the reverse: late publications only in the first five hours. */
 const lateForFiveHours = (inTime: number) => ({
   [`decisions_late_total${P}`]: `0+${10 - inTime}x300 ${300 * (10 - inTime)}x100`,
   'decisions_total{pipeline="p",status="SUCCESS"}': '0+10x400',
 });
-/** A second pipeline, of reviews by people. */
+/** Returns an objective of a second pipeline, whose reviews are done by people. */
 const people = (part: string, value: number) => ({
   [`objective_${part}{pipeline="people"${part === 'age_seconds' ? ',lane="default"' : ''}}`]: `${value}x9000`,
 });
@@ -53,12 +53,12 @@ const paused = (reason: string, values: string, at: Case['at']) => ({
   series: { [`shards_paused{pipeline="p",reason="${reason}"}`]: values },
   at,
 });
-/** Every two minutes of the first hour. */
+/** Evaluation times every two minutes of the first hour. */
 const ALONG = Array.from({ length: 30 }, (_, n) => `${2 * n + 2}m`);
-/** @param blip a wait that needs no action: the first of its reason, whose series begins with it, or a later one */
+/** @param blip a short wait that needs no action, either at the start of the series or later */
 const waiting = (reason: string, at: string, before: string, blip: string) => ({
   fires: [
-    // From the start, after hours without such a wait, and on instances that replace one another.
+    // Waits from the start, with a short interruption, and across a replaced instance.
     paused(reason, '1x90', at),
     paused(reason, '0x10 3x9 0 3x9', `${12 + Number.parseInt(at, 10)}m`),
     {
@@ -73,22 +73,22 @@ const waiting = (reason: string, at: string, before: string, blip: string) => ({
     paused(reason, '1x90', before),
     paused(reason, `${blip} 0x90`, ALONG),
     paused(reason, `0x10 ${blip} 0x90`, ALONG),
-    // Every fifth minute, for many shards.
+    // Many shards wait every fifth minute.
     paused(reason, Array.from({ length: 12 }, () => '16 0 0 0 0').join(' '), ALONG),
   ],
 });
 const BLOCKED = waiting('type_blocked', '16m', '14m', '1x9');
-// A key is rotated, and a registry restarts.
+// Short waits of a key rotation and of a registry restart.
 const UNSERVED = [
   waiting('api_key', '16m', '12m', '1 1'),
   waiting('schema_registry', '16m', '12m', '3 3 3'),
 ];
-/** Requests of an operation: answered and failed, by minute. */
+/** Returns series of successful and failed requests of an operation. */
 const requests = (operation: string, answered: string, failed: string) => ({
   [`http_requests_total{operation="${operation}",code="200"}`]: answered,
   [`http_requests_total{operation="${operation}",code="503"}`]: failed,
 });
-/** Shards whose pipeline an operator has paused or drained. */
+/** Returns the number of shards that an operator has paused or drained. */
 const commanded = (state: string, values: string) => ({
   [`control{pipeline="p",state="${state}"}`]: values,
 });
@@ -96,7 +96,7 @@ const waits = (reason: string, values: string) => ({
   [`shards_paused{pipeline="p",reason="${reason}"}`]: values,
 });
 const unavailable = (values: string) => waits('service', values);
-/** In percent, shares of spam until a day ago, and since; two other results share the rest. A week and a day in steps of 10 minutes. */
+/** Returns a week with one percentage of spam and a day with another. Two other results share the rest. */
 const mix = (before: number, since: number) => {
   const series = (result: string, then: number, now: number) => [
     `decision_results_total{pipeline="p",result="${result}"}`,
@@ -108,7 +108,7 @@ const mix = (before: number, since: number) => {
     ...['ham', 'unsure'].map((result) => series(result, rest(before), rest(since))),
   ]);
 };
-/** An event of ten minutes before. */
+/** Oldest event, ten minutes before the start. */
 const OLD = { [`oldest_unsettled_timestamp_seconds${P}`]: '-600x400' };
 const ended = (decisions: string, letters: string) => ({
   'decisions_total{pipeline="p",status="SUCCESS"}': decisions,
@@ -118,20 +118,20 @@ const ended = (decisions: string, letters: string) => ({
 export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewLateDecisionsFast: {
     fires: [
-      // Much within the last hour, little of six.
+      // Many late decisions, but only in the last hour of six.
       { series: lateSinceFiveHours(8), at: '6h', labels: AT_P },
-      // Some of it, for six hours.
+      // One in ten decisions is late for six hours.
       {
         series: {
           ...publications(9, 10, 400),
-          // As many late ones, where one in five may be.
+          // The same share, with an objective that allows one in five.
           ...publications(9, 10, 400, 'people'),
           ...people('in_time_ratio', 0.8),
         },
         at: '6h30m',
         labels: AT_P,
       },
-      // Nearly all of them, where half may be late.
+      // Nearly all decisions are late, with an objective that allows half.
       {
         series: { ...publications(2, 100, 400), [`objective_in_time_ratio${P}`]: '0.5x9000' },
         at: '6h30m',
@@ -140,7 +140,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
     quiet: [
       { series: publications(95, 100, 400), at: '6h30m' },
-      // Over: the short windows know it.
+      // The problem is over, as the short windows show.
       { series: lateForFiveHours(5), at: '5h45m' },
     ],
   },
@@ -161,7 +161,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     fires: {
       series: {
         'lane_oldest_timestamp_seconds{pipeline="p",lane="default"}': '0x400',
-        // Reviews by people, and an archive, have objectives of their own.
+        // Reviews by people and an archive have their own objectives.
         'lane_oldest_timestamp_seconds{pipeline="people",lane="default"}': '0x400',
         ...people('age_seconds', 86_400),
         'lane_oldest_timestamp_seconds{pipeline="p",lane="archive"}': '0x400',
@@ -190,7 +190,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: ['76m', '100m'],
         labels: AT_P,
       },
-      // Its only instance is replaced meanwhile, and others take turns with what is in flight.
+      // The only instance is replaced meanwhile, and its items stay in flight.
       {
         series: {
           'items_in_flight{pipeline="p",instance="a"}': '0x60 5x30 stale',
@@ -201,7 +201,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '140m',
         labels: AT_P,
       },
-      // Reads nothing, and the lag is unknown for some minutes.
+      // The pipeline reads nothing, and its lag is unknown for some minutes.
       {
         series: {
           [`consumer_lag${P}`]: '100x20 _x3 100x40',
@@ -225,7 +225,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         },
         at: '40m',
       })),
-      // Paused with events in buffers.
+      // The pipeline is paused with buffered events.
       {
         series: {
           [`items_in_flight${P}`]: '5x120',
@@ -234,17 +234,17 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         },
         at: '100m',
       },
-      // One event an hour is enough.
+      // One settled event per hour is enough.
       {
         series: { [`items_in_flight${P}`]: '5x120', ...OLD, ...ended('7x120', '0x60 1x60') },
         at: '100m',
       },
-      // Idle all night, then events whose reviews take most of an hour.
+      // Idle for hours, then events whose reviews take most of an hour.
       {
         series: { [`items_in_flight${P}`]: '0x300 5x50 0x50', ...OLD, ...ended('7x400', '0x400') },
         at: ['316m', '330m', '349m', '356m'],
       },
-      // A new pipeline, that has never ended anything.
+      // A new pipeline that has not settled any event yet.
       { series: { [`items_in_flight${P}`]: '5x50', ...OLD }, at: ['16m', '30m', '50m'] },
     ],
   },
@@ -257,7 +257,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       ...BLOCKED.quiet,
       paused('paused', '4x300', '225m'),
       paused('paused', '4x100 0x20 4x179', '250m'),
-      // The service is slow, and its batches are many.
+      // The service is slow and has many batches.
       paused('in_flight', '2x90', '80m'),
     ],
   },
@@ -328,7 +328,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewServiceUnavailable: {
     fires: [
       ...UNSERVED.flatMap(({ fires }) => fires),
-      // Down after an hour of work, and waiting components retry most of the time.
+      // The service fails after an hour of work, and waiting components retry most of the time.
       {
         series: {
           ...unavailable('0x60 1 0 0 0 0 0 1 0 0 0 0 0 0 1 0 0 0 0'),
@@ -337,7 +337,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '76m',
         labels: ['pipeline="p"', 'reason="service"'],
       },
-      // One operation of two.
+      // One of two operations fails.
       {
         series: {
           ...unavailable('4x60'),
@@ -347,7 +347,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '30m',
         labels: ['pipeline="p"', 'reason="service"'],
       },
-      // One replica of four is cut off.
+      // One of four replicas cannot reach the service.
       {
         series: {
           ...Object.fromEntries(
@@ -367,7 +367,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: ['20m', '85m'],
         labels: ['pipeline="p"', 'reason="service"'],
       },
-      // The storage alone: nothing is decided either.
+      // Only the storage fails, but that prevents decisions as well.
       {
         series: {
           ...waits('transfer', '16x90'),
@@ -377,7 +377,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: ['20m', '80m'],
         labels: ['pipeline="p"', 'reason="transfer"'],
       },
-      // A proxy answers in the service's place.
+      // A proxy responds instead of the service.
       {
         series: {
           ...unavailable('16x90'),
@@ -389,12 +389,12 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
     quiet: [
       ...UNSERVED.flatMap(({ quiet }) => quiet),
-      // Slow answers, for as long as you like.
+      // Slow responses, even for a long time.
       {
         series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') },
         at: '80m',
       },
-      // Away for six minutes: it goes on by itself.
+      // An outage of six minutes ends by itself.
       {
         series: {
           ...unavailable('0x10 9x5 0x90'),
@@ -402,7 +402,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         },
         at: ALONG,
       },
-      // Large result files, and addresses that have expired.
+      // Large result files with expired addresses.
       {
         series: {
           ...waits('transfer', '16x90'),
@@ -434,7 +434,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     step: '10m',
     fires: [
       { series: mix(20, 50), at: '190h', labels: ['pipeline="p"', 'result="spam"'] },
-      // A result that is gone, with its series.
+      // A result disappears together with its series.
       {
         series: {
           ...mix(20, 20),
@@ -483,7 +483,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         },
         at: '12m',
       },
-      // A target that is not a connector.
+      // The target is not a connector.
       {
         series: {
           'up{job="other",instance="i"}': '0x30',

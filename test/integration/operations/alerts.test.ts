@@ -1,4 +1,4 @@
-/** The alerts by Prometheus's own tool. */
+/** Tests of the alerts with Prometheus's promtool. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -17,11 +17,11 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const { promtool } = await ensurePrometheus();
 const directory = temporaryDirectory();
 
-test('promtool finds nothing wrong with the rules', async () => {
+test('promtool accepts the rules', async () => {
   await execute(promtool, ['check', 'rules', fileURLToPath(RULES_FILE)]);
 });
 
-test('the expressions of the runbook and of the dashboard are such', async () => {
+test('the expressions of the runbook and the dashboard are valid', async () => {
   const pages = globSync('docs/runbook/*.md', { cwd: ROOT }).map((page) =>
     readFileSync(path.join(ROOT, page), 'utf8'),
   );
@@ -35,7 +35,7 @@ test('the expressions of the runbook and of the dashboard are such', async () =>
   assert.ok(ofPanels.length > 0);
   const expressions = [
     ...ofPages,
-    // Grafana's own variables are durations.
+    // Variables of Grafana stand for durations.
     ...ofPanels.map(({ expr }) => expr.replaceAll(/\$__(?:rate_interval|range)\b/g, '1m')),
   ];
   const file = path.join(directory, 'expressions.yaml');
@@ -44,11 +44,11 @@ test('the expressions of the runbook and of the dashboard are such', async () =>
   await execute(promtool, ['check', 'rules', file]);
 });
 
-test('each alert has a history to fire on and one to keep quiet on', () => {
+test('each alert has histories on which it must and must not fire', () => {
   assert.deepEqual(Object.keys(CASES).toSorted(), ALERTS.map(({ name }) => name).toSorted());
 });
 
-test('each alert fires on its history and keeps quiet on the other one', async () => {
+test('each alert fires exactly on the histories on which it must', async () => {
   const files = ALERTS.map((alert) => {
     const {
       fires,
@@ -66,7 +66,7 @@ test('each alert fires on its history and keeps quiet on the other one', async (
   await execute(promtool, ['test', 'rules', ...files]);
 });
 
-/** The alert alone, with the recordings that it uses: all of them at each step would take most of a minute. */
+/** Writes a rule file with only this alert and its recordings. All rules at each step would take most of a minute. */
 function rulesOf(alert: Alert): string {
   const groups = GROUPS.filter(({ rules }) => rules.includes(alert)).map(({ name, rules }) => ({
     name,

@@ -1,4 +1,4 @@
-/** Formats with schemas over a real registry and a real broker: sources, and outputs that consumers decode by their schema. */
+/** Schema formats with a real registry and a real broker, for sources and for outputs that consumers decode. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import avsc from 'avsc';
@@ -44,8 +44,8 @@ schemaRegistrySuite(
 sourceFormatsSuite(kafka, server.url, registry);
 
 /**
- * Decodes as a consumer does: id in front of the value, schema from the registry, decoder of the
- * language.
+ * Decodes a value as a consumer does: with the schema id at its start, the schema from the
+ * registry and a decoder.
  */
 async function consumed(value: Buffer): Promise<Record<string, unknown>> {
   assert.equal(value[0], 0);
@@ -54,7 +54,7 @@ async function consumed(value: Buffer): Promise<Record<string, unknown>> {
   const payload = value.subarray(5);
   if (schemaType === 'JSON') return JSON.parse(String(payload));
   if (schemaType !== 'PROTOBUF') return avsc.Type.forSchema(JSON.parse(schema)).fromBuffer(payload);
-  assert.equal(payload[0], 0, 'the first message of the file');
+  assert.equal(payload[0], 0, 'index of the first message');
   const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
   const [type] = (root.lookup(space) as protobuf.Namespace).nestedArray;
   assert.ok(type instanceof protobuf.Type);
@@ -65,7 +65,7 @@ async function consumed(value: Buffer): Promise<Record<string, unknown>> {
   });
 }
 
-test('a connector starts only with its schemas registered, then its records are read by their ids, also while the registry is down', async () => {
+test('a connector starts only with registered schemas, and continues while the registry is down', async () => {
   const directory = temporaryDirectory();
   const stack = await startStack(kafka, directory, {
     partitions: 1,
@@ -161,7 +161,7 @@ test('a connector starts only with its schemas registered, then its records are 
   for (const { value } of await written(framed, EACH))
     assertContract('decision', await consumed(value as Buffer));
 
-  // The tools that read the output know every format.
+  // Tools that read the output support every format.
   for (const { name } of [posts, framed]) {
     const told = await toolJson<{
       terminals: { decision: { status: string; batch: { type: string } } | null }[];

@@ -1,4 +1,4 @@
-/** Every source format other than JSON, from the bytes on its topic to the decision. */
+/** Every source format except JSON, from the bytes in the topic to the decision. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';
@@ -22,7 +22,7 @@ const SOON = {
 };
 const { signal } = new AbortController();
 
-/** As the records of each are to be understood. */
+/** Mapping for the records of each format. */
 const MAPPINGS = {
   avro: { content: 'content || text', type: { field: "colour || 'post'" }, metadata: '@' },
   protobuf: { content: 'content', type: { field: "kind || 'post'" }, metadata: '@' },
@@ -78,7 +78,7 @@ export function sourceFormatsSuite(kafka: TestKafka, url: string, registry: Sche
     });
 
     for (const format of FORMATS) {
-      test(`${format}: a record becomes a decision with its content, type and metadata, digit for digit, or a dead letter with its reason`, () => {
+      test(`${format}: a record becomes a decision with exact content, type and metadata, or a dead letter with its reason`, () => {
         for (const [index, { name, becomes, value }] of sent[format].entries()) {
           const { record, reason, decision } = found[format][index] as Terminal;
           assert.equal(String(record.key), `key-${index}`, name);
@@ -105,7 +105,7 @@ export function sourceFormatsSuite(kafka: TestKafka, url: string, registry: Sche
 const keyed = (records: readonly SourceFormatRecord[]): NewRecord[] =>
   records.map((record, n) => ({ ...record, key: `key-${n}` }));
 
-/** JSON text with the members of objects in one order, and the digits of numbers as they are. */
+/** Returns JSON text with sorted members and unchanged digits of numbers. */
 function sorted(value: unknown): string {
   if (typeof value !== 'object' || value === null || isKeptNumber(value))
     return JSON.stringify(value);

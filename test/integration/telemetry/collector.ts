@@ -1,4 +1,4 @@
-/** An OpenTelemetry collector that a test plays: takes spans over OTLP/HTTP as JSON, and shows them. */
+/** OpenTelemetry collector for tests, which receives spans over OTLP/HTTP as JSON. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -27,7 +27,7 @@ type JsonSpan = Omit<CollectedSpan, 'attributes' | 'links'> & {
 };
 
 export class Collector implements AsyncDisposable {
-  /** Bodies of the requests. */
+  /** Bodies of all requests. */
   readonly bodies: string[] = [];
   readonly #server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -45,7 +45,7 @@ export class Collector implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Spans of every request. */
+  /** Spans of all requests. */
   get spans(): CollectedSpan[] {
     return this.bodies
       .flatMap((body) => (JSON.parse(body) as Exported).resourceSpans)

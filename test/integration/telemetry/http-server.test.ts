@@ -7,7 +7,7 @@ import { startTelemetryServer, type TelemetryServer } from '../../../src/telemet
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
-/** Status of a request on a connection of its own, as kubelet sends it. */
+/** Returns the status of a request on a new connection, as kubelet sends it. */
 function statusOfProbe(
   port: number,
   path: string,
@@ -48,7 +48,7 @@ describe('telemetry server', () => {
     };
   };
 
-  it('serves the metrics, health among them, in the format of Prometheus', async () => {
+  it('serves the metrics, including health, in the format of Prometheus', async () => {
     metrics.count('rebalances_total', { pipeline: 'p' });
     health.ready('kafka');
     const { status, type, body } = await get('/metrics');
@@ -58,7 +58,7 @@ describe('telemetry server', () => {
     assert.match(body, /content_review_ready\{condition="kafka"\} 1/);
   });
 
-  it('answers /livez with 503 and the stuck loop, and 200 again when it moves', async () => {
+  it('responds to /livez with 503 and the stuck loop, and with 200 when the loop continues', async () => {
     health.beat('intake');
     assert.equal((await get('/livez')).status, 200);
     nowMs = 5_000;
@@ -92,7 +92,7 @@ describe('telemetry server', () => {
           .end();
       });
 
-    it('names this machine on a loopback address, at every path: no other site gets in under a name of its own', async () => {
+    it('must be this machine on a loopback address at every path, so that no other site gets access', async () => {
       for (const host of ['localhost', 'LOCALHOST:9464', '127.0.0.1:1', '127.9.9.9', '[::1]:9464'])
         assert.notEqual(await statusOf(server.url, '/metrics', host), 403, host);
       const foreign = ['evil.example', 'evil.example:9464', 'localhost.evil.example', '10.0.0.1'];
@@ -101,11 +101,11 @@ describe('telemetry server', () => {
     });
   });
 
-  describe('with more hostile connections than it keeps open', () => {
+  describe('with more hostile connections than the server keeps open', () => {
     const HOSTILE = 500;
     const ATTACKS: Readonly<Record<string, (socket: Socket) => void>> = {
       'that send nothing': () => {},
-      'that do not read what they request': (socket) => {
+      'that do not read the responses': (socket) => {
         socket.pause();
         socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20));
       },
@@ -136,7 +136,7 @@ describe('telemetry server', () => {
       });
   });
 
-  it('closes at once and twice, even with an idle and a half-open request on it', {
+  it('closes at once, also repeatedly, even with idle connections and an incomplete request', {
     timeout: 2_000,
   }, async () => {
     await get('/livez');

@@ -1,4 +1,4 @@
-/** Registers OpenTelemetry's SDK, as docs/tracing.md shows it. Other instrumentations would trace the connector's own clients. */
+/** Registers OpenTelemetry's SDK as in docs/tracing.md. Instrumentations would trace the connector's clients as well. */
 import { NodeSDK } from '@opentelemetry/sdk-node';
 
 new NodeSDK({ instrumentations: [] }).start();

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 
 const LOGGER = new URL('../../../src/telemetry/logger.ts', import.meta.url).href;
 
-/** A process that logs as told on its standard input, and tells on its standard error what its event loop still does. */
+/** Starts a process that runs this code with a logger, and reports its progress on standard error. */
 function logging(body: string): ChildProcess {
   const program = `
     import { createLogger } from ${JSON.stringify(LOGGER)};
@@ -22,7 +22,7 @@ function logging(body: string): ChildProcess {
   return child;
 }
 
-test('with a reader that stops, the process goes on: lines wait, then are dropped and counted, and come again when it reads', async () => {
+test('while the reader stops, lines are buffered, then dropped and counted, and written again when it continues', async () => {
   const child = logging(`
     const text = 'x'.repeat(1000);
     let lines = 0;
@@ -36,7 +36,7 @@ test('with a reader that stops, the process goes on: lines wait, then are droppe
   const [, dropped, lines] = (/dropped (\d+) of (\d+)/.exec(verdict) ?? []).map(Number);
   assert.ok(
     (dropped as number) > 0 && (lines as number) - (dropped as number) > 900,
-    `${verdict}: a MiB of lines waits before any is dropped`,
+    `${verdict}: a MiB of lines must be buffered before any is dropped`,
   );
 
   const read: string[] = [];
@@ -49,7 +49,7 @@ test('with a reader that stops, the process goes on: lines wait, then are droppe
   assert.deepEqual(
     parsed.slice(0, -1).map(({ n }) => n),
     Array.from({ length: parsed.length - 1 }, (_, n) => n),
-    'whole lines, in order, none of those before the first that was dropped is wanting',
+    'complete lines in order, without gaps before the first dropped line',
   );
   assert.equal(parsed.at(-1)?.msg, 'last');
 });

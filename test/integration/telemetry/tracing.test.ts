@@ -1,4 +1,4 @@
-/** Traces, trace headers and debug lines of the real process, over a real broker, the sandbox and a collector that the test plays. */
+/** Traces, trace headers and log lines of the real process, with a real broker, the sandbox and a test collector. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type CollectedSpan, Collector } from './collector.ts';
 
 const PATIENCE_MS = 60_000;
-/** Registers OpenTelemetry's SDK, as docs/tracing.md shows it. */
+/** Module that registers OpenTelemetry's SDK as in docs/tracing.md. */
 const REGISTER = new URL('register.ts', import.meta.url).href;
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const spanId = (n: number) => (n + 1).toString(16).padStart(16, '0');
@@ -37,14 +37,14 @@ const event = (n: number) => ({
   headers: headerList({ traceparent: `00-${TRACE}-${spanId(n)}-01`, tracestate: 'vendor=1' }),
 });
 
-/** Names from the batch to the span, without topics. */
+/** Returns the names from the batch to the span, without topics. */
 function pathOf({ parentSpanId, name }: CollectedSpan, spans: readonly CollectedSpan[]): string {
   const own = name.replace(/^(process|send) .*/, '$1');
   const parent = spans.find(({ spanId }) => spanId === parentSpanId);
   return parent === undefined ? own : `${pathOf(parent, spans)}/${own}`;
 }
 
-/** Required attributes by OpenTelemetry's conventions for messaging and HTTP clients. */
+/** Returns the required attributes of OpenTelemetry's conventions for messaging and HTTP clients. */
 function spanTable({ topics }: { readonly topics: { source: string; decisions: string } }) {
   const { hostname, port } = new URL(sandbox.url);
   const server = { 'server.address': hostname, 'server.port': Number(port) };
@@ -80,14 +80,14 @@ function spanTable({ topics }: { readonly topics: { source: string; decisions: s
   return table;
 }
 
-test('each decision carries the trace of its event, and the spans of batches arrive before the process ends', async () => {
+test('each decision has the trace headers of its event, and the spans of batches arrive before the process ends', async () => {
   await using collector = await new Collector().start();
   const stack = await createStack(kafka, directory, sandbox, setup);
   const replica = await stack.startReplica({
     NODE_OPTIONS: `--import=${REGISTER}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    // Nothing is sent before the end.
+    // No span is sent before the end.
     OTEL_BSP_SCHEDULE_DELAY: '600000',
   });
   after(() => replica.process.stop(0));
@@ -111,7 +111,7 @@ test('each decision carries the trace of its event, and the spans of batches arr
   assert.equal((await replica.process.exited).code, 0);
   for (const body of collector.bodies) assertSilent(body, 'what the collector got');
   const batch = collector.spans.find(({ spanId: id }) => id === settled.span_id);
-  assert.ok(batch !== undefined, 'the span that the log line names');
+  assert.ok(batch !== undefined, 'the span in the log line exists');
   assert.equal(batch.name, `process ${stack.topics.source}`);
   assert.equal(batch.traceId, settled.trace_id);
   assert.equal(batch.attributes['content_review.batch'], settled.batch);
@@ -124,7 +124,7 @@ test('each decision carries the trace of its event, and the spans of batches arr
   assert.deepEqual([...spans.keys()].sort(), Object.keys(spanTable(stack)).sort());
   for (const [path, [kind, attributes]] of Object.entries(spanTable(stack))) {
     const span = spans.get(path);
-    // OTLP counts the kinds from 1.
+    // Kinds in OTLP start with 1.
     assert.deepEqual([path, span?.kind], [path, kind + 1]);
     assert.deepEqual({ ...span?.attributes, ...attributes }, span?.attributes, path);
   }

@@ -1,4 +1,4 @@
-/** journal, explain and audit beside a real connector. */
+/** journal, explain and audit while a connector is running. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
@@ -56,7 +56,7 @@ const slow = await kafka.write(
 const replica = await stack.startReplica();
 const terminals = new TerminalRecords(kafka, stack);
 await terminals.untilCount(61);
-await eventually('the slow ones are in review', async () => {
+await eventually('the slow batches are in review', async () => {
   const { jobs } = await toolJson<JournalReport>('journal', ...flags);
   return jobs.reduce((sum, job) => sum + job.left, 0) === 6;
 });
@@ -68,7 +68,7 @@ const explained = (place: Parameters<typeof at>[0]) =>
 const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
 
 test('journal shows shards, positions and live jobs', async () => {
-  // Journal and group are read one after the other: progress may come between.
+  // Journal and group are read one after the other, so progress may occur in between.
   const report = await eventually('the group has committed what the journal has', async () => {
     const one = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
     const places = one.shards.flatMap(({ partitions }) => partitions);
@@ -133,8 +133,8 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
   }
 });
 
-test('the tools change neither group nor owners nor journal', async () => {
-  // The replica that is left takes over from the one that has just ended.
+test('the tools change neither the group nor owners nor the journal', async () => {
+  // The remaining replica takes over from the one that has just ended.
   const settled = async () => {
     const report = await toolJson<JournalReport>('journal', ...flags);
     const owners = new Set(report.shards.map(({ owner }) => owner?.instance));
@@ -161,7 +161,7 @@ test('the tools change neither group nor owners nor journal', async () => {
   );
 });
 
-test('without the connector, waiting records are shown as such, and deliberate damage is found', async () => {
+test('without a connector, waiting records are shown as waiting, and a duplicated decision is found', async () => {
   for (const { process } of stack.replicas) process.kill('SIGKILL');
   await Promise.all(stack.replicas.map(({ process }) => process.exited));
   const [waiting] = await kafka.write(stack.topics.source, [

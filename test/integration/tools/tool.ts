@@ -1,4 +1,4 @@
-/** Command line of a user, in this process. */
+/** Runs command lines in this process. */
 import { runCli } from '../../../src/cli/program.ts';
 
 export interface ToolEnd {
@@ -22,7 +22,7 @@ export async function tool(...args: string[]): Promise<ToolEnd> {
   return { code, out, err };
 }
 
-/** Its answer as JSON, and its exit code. */
+/** Returns the JSON output and the exit code of a command. */
 export async function toolJson<T>(...args: string[]): Promise<T & { readonly code: number }> {
   const { code, out, err } = await tool(...args, '--json');
   try {

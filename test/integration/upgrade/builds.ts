@@ -1,4 +1,4 @@
-/** Versions of the connector that replicas of one group run side by side: the released one (dev/upgrade/pin.ts) and the working tree. */
+/** Versions of the connector that share a group: the released one (dev/upgrade/pin.ts) and the working tree. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { PINNED_ARCHIVE, PINNED_NOTE, type PinnedNote } from '../../../dev/upgra
 
 export interface Build {
   readonly name: string;
-  /** Arguments of node that start its command line. */
+  /** Arguments of Node.js that start the command line. */
   readonly connector: readonly string[];
 }
 
@@ -20,9 +20,9 @@ export const WORKING_TREE: Build = {
 };
 
 /**
- * Unpacks the released version. It runs with the packages of the working tree.
+ * Unpacks the released version, which runs with the packages of the working tree.
  * @param directory an empty directory
- * @throws Error when one of its packages is no longer installed
+ * @throws Error if one of its packages is no longer installed
  */
 export function releasedBuild(directory: string): Build {
   const { version, commit } = JSON.parse(readFileSync(PINNED_NOTE, 'utf8')) as PinnedNote;

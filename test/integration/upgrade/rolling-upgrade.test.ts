@@ -1,6 +1,6 @@
 /**
- * Rolling upgrade of a running group under load, one replica at a time, killed or stopped in order:
- * from the released version to the working tree, and back. The judge is that of chaos.
+ * Rolling upgrade of a group under load from the released version to the working tree and back.
+ * Replicas are killed or stopped one at a time. The verdict is the same as in the chaos tests.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -25,17 +25,17 @@ import { liveJobs, ownedShards } from '../../support/stack/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Build, releasedBuild, WORKING_TREE } from './builds.ts';
 
-/** Shards per pipeline: at least one for each replica. */
+/** Shards per pipeline, at least one for each replica. */
 const SHARDS = 2;
-/** Records a second, of all kinds. */
+/** Records per second of each kind. */
 const RATE = 60;
-/** For what takes a second on a machine that does nothing else, ms. */
+/** Limit in milliseconds for steps that take a second on an idle machine. */
 const DEADLINE_MS = 60_000;
 
 const directory = temporaryDirectory();
 const kafka = await testKafka();
 
-/** Options that both versions know. */
+/** Returns options that both versions support. */
 function setup(kind: Kind): PipelineSetup {
   return {
     partitions: partitionsOf(kind),
@@ -51,7 +51,7 @@ function setup(kind: Kind): PipelineSetup {
   };
 }
 
-/** Two replicas, of which one at a time is replaced. */
+/** Two replicas that are replaced one at a time. */
 class Roll {
   readonly #stack: Stack;
   readonly #running: { readonly build: Build; readonly replica: Replica }[] = [];
@@ -71,23 +71,23 @@ class Roll {
     return replica;
   }
 
-  /** The one that has run longest is killed or stopped in order. @returns how many shards the new one took over with live jobs */
+  /** Replaces the replica that has run longest. @returns number of shards with live jobs that the new one took over */
   async replace(end: 'SIGKILL' | 'SIGTERM', build: Build): Promise<number> {
     const old = this.#running.shift();
     assert.ok(old !== undefined);
     const busy = () => liveJobs(old.replica, this.#stack.replicas) > 0;
-    await eventually(`${old.build.name} has batches under way`, busy, { deadlineMs: DEADLINE_MS });
+    await eventually(`${old.build.name} has batches in flight`, busy, { deadlineMs: DEADLINE_MS });
     old.replica.process.kill(end);
     const { code } = await old.replica.process.exited;
     if (end === 'SIGTERM') assert.equal(code, 0, old.replica.lines.slice(-15).join('\n'));
     const stayed = this.replicas.map((replica) => ({ replica, from: replica.lines.length }));
     const replica = await this.start(build);
-    // The one that was there settles batches beside the new one.
+    // The remaining replica settles batches next to the new one.
     await Promise.all(stayed.map((one) => one.replica.logged('batch settled', { from: one.from })));
     return replica.lines.filter((line) => /"jobs":[1-9].*"msg":"owns the shard"/.test(line)).length;
   }
 
-  /** It owns a shard of each pipeline, and has settled batches of its own. */
+  /** Waits until a replica owns a shard of each pipeline and has settled batches. */
   async #atWork(build: Build, replica: Replica): Promise<void> {
     const owns = () =>
       new Set([...ownedShards(replica)].map(([name]) => name.split('/')[0])).size === KINDS.length;
@@ -109,7 +109,7 @@ class Roll {
   }
 }
 
-test('versions share a group: upgraded and rolled back under load, every record has exactly one terminal record', async (t) => {
+test('during an upgrade and a rollback under load, every record gets exactly one terminal record', async (t) => {
   const released = releasedBuild(temporaryDirectory());
   t.diagnostic(`${released.name} → ${WORKING_TREE.name}`);
   const [first, ...beside] = KINDS.map(setup) as [PipelineSetup, ...PipelineSetup[]];
@@ -153,10 +153,10 @@ test('versions share a group: upgraded and rolled back under load, every record 
   for (const { producer } of pipelines) producer.start();
   const roll = new Roll(stack);
   try {
-    // The working tree takes over the first shards at once, with batches of the released version.
+    // The working tree immediately takes over shards with batches of the released version.
     await roll.start(released);
     await roll.start(WORKING_TREE);
-    // The replica that has run longest is replaced: upgraded, then rolled back.
+    // Upgrades, then rolls back the replica that has run longest.
     for (const [end, build] of [
       ['SIGKILL', WORKING_TREE],
       ['SIGTERM', released],
@@ -168,7 +168,7 @@ test('versions share a group: upgraded and rolled back under load, every record 
     await Promise.all(pipelines.map(({ producer }) => producer.stop()));
   }
 
-  // No group is reset here.
+  // This test does not reset groups.
   const trial: Trial = { kafka, sandbox, pipelines, logged: () => [] };
   const settled = async () => {
     await observer.refresh();
@@ -178,7 +178,7 @@ test('versions share a group: upgraded and rolled back under load, every record 
     deadlineMs: DEADLINE_MS,
     everyMs: 100,
   }).catch((error: Error) => error.message);
-  // An orderly end, so that nothing more can come after the last look.
+  // Ends the replicas, so that nothing changes after the last refresh.
   const ends = await Promise.all(roll.replicas.map(({ process }) => process.stop()));
   await observer.refresh();
   const verdicts = await Promise.all(pipelines.map((run) => verdictOn(trial, run)));

@@ -1,6 +1,6 @@
 /**
- * Doctor checks of a schema registry: reached or not, the schema of the output, the newest schema
- * of the source.
+ * Doctor checks of a schema registry: whether it can be reached, the schema of the output, and the
+ * latest schema of the source.
  */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
@@ -54,7 +54,7 @@ const EVENT = JSON.stringify({
   fields: [{ name: 'content', type: 'string' }],
 });
 
-test('with missing subjects the output fails with the command as remedy, and the source is a warning', async () => {
+test('missing subjects fail the output check, with the command to run, and warn about the source', async () => {
   const { output, source } = await ask();
   assert.deepEqual(
     [output?.status, output?.remedy],
@@ -67,7 +67,7 @@ test('with missing subjects the output fails with the command as remedy, and the
   assert.equal(source?.status, 'warning');
 });
 
-test('a source whose latest schema can be read passes', async () => {
+test('a source with a readable latest schema passes the check', async () => {
   await registry.register(SUBJECT, { type: 'AVRO', text: EVENT }, SIGNAL);
   const { source } = await ask();
   assert.deepEqual(source, {
@@ -76,7 +76,7 @@ test('a source whose latest schema can be read passes', async () => {
   });
 });
 
-test('a schema of another type and an invalid one fail', async () => {
+test('a schema of another type and an invalid schema fail the check', async () => {
   await registry.register(SUBJECT, { type: 'JSON', text: '{}' }, SIGNAL);
   assert.match(
     (await ask()).source?.found ?? '',
@@ -89,7 +89,7 @@ test('a schema of another type and an invalid one fail', async () => {
   assert.match(source?.found ?? '', /^version 1 of subject events-value: schema 1 cannot be used/);
 });
 
-test('a registry that refuses the credentials, or does not respond, fails with the remedy', async () => {
+test('a registry that rejects the credentials or does not respond fails the check, with the remedy', async () => {
   registry.failure = new RegistryUnavailable('401', 'no');
   await assert.rejects(ask(), /use credentials that may read the subject$/);
   registry.failure = new RegistryUnavailable('503', 'down');

@@ -1,4 +1,4 @@
-/** The way to the schema registry and to the token endpoint: by the proxies of the environment, with authorities of their own. */
+/** Requests to the schema registry and the token endpoint: proxies of the environment, and their own CA files. */
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -48,7 +48,7 @@ pipelines: [{name: posts, source: {topic: events}}]
   return parseConfig(text, {}, { file: 'f', directory: '.' });
 }
 
-/** Sets the proxy that the environment names. */
+/** Sets HTTPS_PROXY for one test. */
 function throughProxy(t: TestContext, url: string): void {
   const before = process.env.HTTPS_PROXY;
   process.env.HTTPS_PROXY = url;
@@ -72,14 +72,14 @@ async function refused(t: TestContext, config: Config): Promise<string> {
   return error.message;
 }
 
-/** As a login takes it. */
+/** Requests a token in the same way as a login does. */
 async function token(config: Config): Promise<string> {
   const sasl = saslOptions(config);
   assert.ok(sasl?.mechanism === 'oauthbearer');
   return (await requestToken(sasl.token, signal)).value;
 }
 
-test('registry and token endpoint are reached by the proxy of the environment, with its credentials', async (t) => {
+test('registry and token endpoint are reached through the proxy in HTTPS_PROXY, with its credentials', async (t) => {
   const basic = `Basic ${Buffer.from(CREDENTIALS).toString('base64')}`;
   const proxy = await proxyServer(t, ({ authorization }) =>
     authorization === basic ? undefined : 407,
@@ -108,7 +108,7 @@ test('registry and token endpoint are reached by the proxy of the environment, w
   await assert.rejects(token(config), /no token for Kafka .* the proxy refused the request/);
 });
 
-test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of the environment holds', async (t) => {
+test('HTTPS_PROXY applies to all hosts except this machine and the hosts in NO_PROXY', async (t) => {
   const proxy = await proxyServer(t);
   const { port } = await httpsServer(t, () => SCHEMA);
   const config = configOf({});
@@ -145,7 +145,7 @@ test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of 
   );
 });
 
-test('a proxy that is reached by https is trusted by the authorities of the service, not by the authorities of the registry', async (t) => {
+test('the certificate of an https proxy is verified with service.tls.ca, not with the CA file of the registry', async (t) => {
   const authority = certificateAuthority('Proxies');
   const { certificate: cert, key } = authority.issue({ name: 'proxy', hosts: ['localhost'] });
   const proxy = await proxyServer(t, undefined, { cert, key });
@@ -161,12 +161,12 @@ test('a proxy that is reached by https is trusted by the authorities of the serv
   );
 });
 
-test('schemaRegistry.ca is read again when it changes, and no other authority is trusted beside it', async (t) => {
+test('schemaRegistry.ca is reread when it changes, and no other authority is trusted', async (t) => {
   const { port, server } = await httpsServer(t, () => SCHEMA);
   const ca = path.join(temporaryDirectory(), 'ca.pem');
   const other = certificateAuthority('Others');
   writeFileSync(ca, other.certificate);
-  // Node.js trusts it, and so does the service; the registry's own list does not.
+  // Node.js and the service trust this authority, but schemaRegistry.ca does not contain it.
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, readFileSync(pem('ca.pem'), 'utf8')]);
   t.after(() => setDefaultCACertificates(before));
@@ -187,12 +187,12 @@ test('schemaRegistry.ca is read again when it changes, and no other authority is
   server.closeAllConnections();
   writeFileSync(ca, `${other.certificate}\n`);
   await assert.rejects(async () => {
-    // A connection that had been closed may be found so only now.
+    // The first requests may fail because their connections were closed.
     for (let n = 0; n < 3; n++) await registry.byId(2 + n, signal);
   }, /no TLS connection to the registry/);
 });
 
-test('a file of authorities that is gone is told with its name, by registry and token endpoint alike', async (t) => {
+test('a missing CA file is named in the errors of registry and token endpoint', async (t) => {
   const ca = path.join(temporaryDirectory(), 'ca.pem');
   copyFileSync(pem('ca.pem'), ca);
   const config = configOf({ ca });

@@ -1,4 +1,4 @@
-/** Registry calls for the output at the start of a connector, and the handling of answers. */
+/** Registry requests for the output format when a connector starts, and the handling of their responses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OutputFormats } from '../../../src/app/output-formats.ts';
@@ -44,7 +44,7 @@ function world(output = '{format: avro}') {
       logger,
       signal,
     });
-  /** Time passes: a registry is asked again for a few seconds. */
+  /** Expects a rejection within a few seconds, which allows for retries. */
   const refused = async (why: RegExp | ((error: Error) => boolean)) => {
     let over = false;
     const ended = assert.rejects(prepare(), why).finally(() => {
@@ -56,12 +56,12 @@ function world(output = '{format: avro}') {
   return { outputs, registry, logger, clock, kind, wrapped, prepare, refused };
 }
 
-test('with JSON the kind is the very same: nothing is put in the way of its records', () => {
+test('with JSON as output format the kind is not wrapped', () => {
   const { kind, wrapped } = world('{}');
   assert.equal(wrapped, kind);
 });
 
-test('a schema that the latest version does not go with is refused, with that version and the reasons of the registry', async () => {
+test('an incompatible schema is refused, with the latest version and the reasons of the registry', async () => {
   const { registry, refused } = world();
   await registry.register('events.decisions-value', OTHER, SIGNAL);
   registry.judge = () => ({ compatible: false, messages: ['TYPE_MISMATCH at /'] });
@@ -75,7 +75,7 @@ test('a schema that the latest version does not go with is refused, with that ve
   });
 });
 
-test('an answer about a schema that cannot be used ends the start: waiting changes nothing about it', async () => {
+test('an unusable response about a schema fails the start without a retry', async () => {
   const { registry, refused } = world();
   registry.failure = new UnusableSchema('the response of the registry is larger than 4 MiB');
   await refused((error: Error) => {

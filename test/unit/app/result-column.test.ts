@@ -1,11 +1,11 @@
-/** `review.resultColumn`, from the configuration to the file that goes up and the one that comes back. */
+/** `review.resultColumn`, from the configuration to the uploaded file and the result file. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { publishedOf, RESULT } from '../../support/review/published.ts';
 import { parse } from '../config/problems-of.ts';
 
-test('the column that review.resultColumn names holds the result, and metadata of that name has no column', async () => {
+test('the result is read from the column in review.resultColumn, and metadata of that name gets no column', async () => {
   for (const resultColumn of ['Decision', 'Decision, "final"']) {
     const config = {
       kafka: { brokers: ['broker:9092'] },

@@ -47,7 +47,7 @@ describe('probe of the service', () => {
     health.readiness().conditions.find((condition) => condition.name === name)?.reason;
   const WELL = { service: true, api_key: true };
 
-  it('is made once at the start; a service that does not know the object is well', async () => {
+  it('is made once at the start, and passes if the service does not know the object', async () => {
     probe.start();
     assert.deepEqual(states(), { service: false, api_key: false }, 'before the first response');
     await clock.advance(600_000);
@@ -55,7 +55,7 @@ describe('probe of the service', () => {
     assert.equal(probes, 1);
   });
 
-  it('lets shards be taken once the key is accepted, and not before, however long it is refused', async () => {
+  it('delays claims until the key is accepted, however long it is refused', async () => {
     outcome = KEY_REFUSED;
     probe.start();
     let isOver = false;
@@ -63,7 +63,7 @@ describe('probe of the service', () => {
       isOver = true;
     });
     await clock.advance(5_000);
-    // A failure of another kind does not make the key right.
+    // Another kind of failure does not prove that the key is valid.
     outcome = DOWN;
     await clock.advance(3_600_000);
     assert.equal(isOver, false);
@@ -80,7 +80,7 @@ describe('probe of the service', () => {
     assert.match(reasonOf('api_key') ?? '', /401; this replica keeps its shards/);
   });
 
-  it('lets shards be taken when the service was not reached for ten seconds', async () => {
+  it('allows claims after ten seconds without a response from the service', async () => {
     outcome = DOWN;
     probe.start();
     let isOver = false;
@@ -93,7 +93,7 @@ describe('probe of the service', () => {
     await accepted;
   });
 
-  it('ends the wait for the key with its signal', async () => {
+  it('ends the wait for the key when its signal is aborted', async () => {
     outcome = KEY_REFUSED;
     probe.start();
     const stopping = new AbortController();
@@ -102,7 +102,7 @@ describe('probe of the service', () => {
     await assert.rejects(accepted, /stopped/);
   });
 
-  it('does not blame the key while the service does not answer', async () => {
+  it('does not report the key as refused while the service does not respond', async () => {
     outcome = DOWN;
     probe.start();
     await clock.advance(5_000);
@@ -111,7 +111,7 @@ describe('probe of the service', () => {
     assert.match(reasonOf('api_key') ?? '', /^not tried yet/);
   });
 
-  it('counts a redirect and an answer that is none as no service', async () => {
+  it('treats a redirect and a response that violates the API contract as an unavailable service', async () => {
     for (const problem of [failure('protocol', 302), failure('protocol', 200)]) {
       outcome = problem;
       probe.start();
@@ -121,7 +121,7 @@ describe('probe of the service', () => {
     }
   });
 
-  it('follows a failed call of a pipeline; a passing failure changes nothing', async () => {
+  it('runs after a failed call of a pipeline, and ignores a transient failure', async () => {
     probe.start();
     await clock.advance(1);
     for (const code of ['503', 'reset', 'connect_failed', 'protocol']) {
@@ -139,7 +139,7 @@ describe('probe of the service', () => {
     assert.deepEqual(states(), { service: true, api_key: false });
   });
 
-  it('is made at once when a call is refused for its key, and ends with a call that succeeds', async () => {
+  it('runs at once when the key of a call is refused, and stops after a successful call', async () => {
     probe.start();
     await clock.advance(1);
     outcome = KEY_REFUSED;
@@ -154,7 +154,7 @@ describe('probe of the service', () => {
     assert.equal(probes, made);
   });
 
-  it('goes on after an unexpected failure', async () => {
+  it('continues after an unexpected failure', async () => {
     outcome = new Error('a bug');
     probe.start();
     await clock.advance(5_000);
@@ -164,7 +164,7 @@ describe('probe of the service', () => {
     assert.deepEqual(states(), WELL);
   });
 
-  it('ignores transfers, calls that were ended here, refusals of content and overload', async () => {
+  it('ignores transfers, aborted calls, rejected content and overload', async () => {
     probe.start();
     await clock.advance(1);
     const calls = [
@@ -179,7 +179,7 @@ describe('probe of the service', () => {
     assert.equal(probes, 1);
   });
 
-  it('ends with the process', async () => {
+  it('stops when the process ends', async () => {
     outcome = DOWN;
     probe.start();
     await clock.advance(3_000);

@@ -1,4 +1,4 @@
-/** Handling of a source's newest schema at the start of a connector. */
+/** Check of a source's latest schema when a connector starts. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { eventFormat } from '../../../src/app/all-formats.ts';
@@ -53,7 +53,7 @@ pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {t
   return logger.lines.map(({ level, message }) => `${level}: ${message}`);
 }
 
-test('a schema that can be read is named in the log; a source without any, or without a registry, starts', async () => {
+test('a readable schema is logged, and a source without a schema or registry starts', async () => {
   assert.deepEqual(await start('avro'), ['info: source schema checked']);
   register({
     type: 'AVRO',
@@ -64,7 +64,7 @@ test('a schema that can be read is named in the log; a source without any, or wi
   assert.deepEqual(await start('json'), []);
 });
 
-test('a schema that no record can be read with is refused, with the subject, the reason and what to do', async () => {
+test('an unusable schema is refused, with the subject, the reason and the remedy', async () => {
   const newest = 'the newest schema of its source (version 3 of subject events-value)';
   const refused = async (format: EventFormatName, schema: NewSchema, because: RegExp) => {
     register(schema);
@@ -96,7 +96,7 @@ test('a schema that no record can be read with is refused, with the subject, the
   );
 });
 
-test('a registry that cannot say does not prevent the start: records wait for it', async () => {
+test('the connector starts although the registry cannot return the schema', async () => {
   server.instead = (_, response) => response.writeHead(503).end();
   const unsaid = ['warn: source schema not checked; relying on the schema ids in the records'];
   assert.deepEqual(await start('avro'), unsaid);
@@ -105,7 +105,7 @@ test('a registry that cannot say does not prevent the start: records wait for it
   await assert.rejects(start('avro', AbortSignal.abort(new Error('stopped'))), /stopped/);
 });
 
-test('while a replica of the registry does not show the schema yet, the connector starts', async () => {
+test('the connector starts although a replica of the registry does not have the schema yet', async () => {
   register({ type: 'AVRO', text: '"bytes"' });
   delete server.answers['/schemas/ids/7'];
   assert.deepEqual(await start('avro'), [

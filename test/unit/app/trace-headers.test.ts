@@ -1,4 +1,4 @@
-/** `traceparent` and `tracestate` of a source record on what is published for it, through every kind as the process builds it. */
+/** Whether `traceparent` and `tracestate` of a source record are copied to its output record, for every kind. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
@@ -42,8 +42,8 @@ async function published(
 }
 
 for (const kind of Object.keys(EVENTS)) {
-  test(`${kind}: neither upload nor output has the trace of a record, unless output.headers names it`, async () => {
-    // What is published for a review is made of the upload alone.
+  test(`${kind}: upload and output contain a record's trace headers only if output.headers lists them`, async () => {
+    // The decision of a review is built from the upload alone.
     assert.deepEqual(await published(kind, CONTEXT), {});
     const named = { headers: ['tracestate'] };
     assert.deepEqual(await published(kind, CONTEXT, named), { tracestate: 'a=1,b=2' });

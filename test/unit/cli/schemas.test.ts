@@ -1,4 +1,4 @@
-/** `schemas check` and `schemas register`: what they say, and how they end. */
+/** Output and exit codes of `schemas check` and `schemas register`. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';

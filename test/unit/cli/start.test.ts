@@ -10,12 +10,12 @@ import { runCli } from '../../../src/cli/program.ts';
 const ROOT = new URL('../../../', import.meta.url);
 
 describe('the version of Node', () => {
-  it('is accepted from 24 on', () => {
+  it('is accepted if it is 24 or later', () => {
     for (const version of ['24.0.0', '24.1.1', '26.10.0', '100.0.0'])
       assert.equal(nodeVersionProblem(version), undefined);
   });
 
-  it('is refused below that, with the remedy', () => {
+  it('is refused if it is older, with the remedy', () => {
     for (const version of ['23.11.9', '22.19.0', '20.20.2', '18.0.0']) {
       assert.match(
         nodeVersionProblem(version) ?? '',
@@ -24,12 +24,12 @@ describe('the version of Node', () => {
     }
   });
 
-  it('is the one that package.json asks for', async () => {
+  it('has the same minimum as package.json', async () => {
     const { engines } = JSON.parse(await readFile(new URL('package.json', ROOT), 'utf8'));
     assert.equal(engines.node, '>=24');
   });
 
-  it('is checked before anything else is loaded: the entry point statically imports only a module without imports', async () => {
+  it('is checked before other modules load: the entry point statically imports only a module without imports', async () => {
     const imports = async (path: string) =>
       [...(await readFile(new URL(path, ROOT), 'utf8')).matchAll(/^import .* from '(.*)';$/gm)].map(
         ([, from]) => from,
@@ -40,7 +40,7 @@ describe('the version of Node', () => {
 });
 
 describe('exit codes', () => {
-  it('are the ones that scripts rely on', () => {
+  it('have the values that scripts rely on', () => {
     assert.deepEqual(EXIT, {
       ok: 0,
       failure: 1,
@@ -74,7 +74,7 @@ describe('the warning of kafkajs', () => {
       .stderr;
   };
 
-  it('about negative timers is hidden, and nothing else', () => {
+  it('about negative timers is hidden, and no other warning', () => {
     const inside = '/x/node_modules/kafkajs/src/a.js';
     assert.equal(warningsFrom(inside, 'setTimeout(() => {}, -1)'), '');
     assert.match(

@@ -1,4 +1,4 @@
-/** Input formats of the command line, and texts of others in its output. */
+/** Input formats of the command line, and foreign texts in its output. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -9,7 +9,7 @@ import {
 } from '../../../packages/client/src/cli/text.ts';
 import { coordinate, letterReason, pointInTime, several } from '../../../src/cli/tool-options.ts';
 
-test('a record is named PARTITION:OFFSET and in no other way', () => {
+test('a record is written as PARTITION:OFFSET only', () => {
   assert.deepEqual(coordinate('2:1371'), { partition: 2, offset: 1371 });
   for (const wrong of [
     '2',
@@ -26,7 +26,7 @@ test('a record is named PARTITION:OFFSET and in no other way', () => {
     assert.throws(() => coordinate(wrong), /PARTITION:OFFSET/, wrong);
 });
 
-test('a time is ISO 8601, or an age', () => {
+test('a time is written in ISO 8601 or as an age', () => {
   assert.equal(pointInTime('2026-11-21T10:00:00Z'), Date.UTC(2026, 10, 21, 10));
   assert.equal(pointInTime('2026-11-21T10:00:00.5+02:00'), Date.UTC(2026, 10, 21, 8) + 500);
   assert.equal(pointInTime('2026-11-21'), Date.UTC(2026, 10, 21));
@@ -51,7 +51,7 @@ test('an unknown reason is refused with a suggestion', () => {
   assert.throws(() => letterReason('whatever'), /Reasons: null_value, not_json, /);
 });
 
-test('text of others does not control the terminal', () => {
+test('foreign text cannot control the terminal', () => {
   const hostile = 'a\u001b[2Jb\u009bc\rd\ne\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀';
   assert.equal(
     printable(hostile),

@@ -1,4 +1,4 @@
-/** Formats of the source, and mappings that can find nothing in them. */
+/** Formats of the source, and mappings that do not fit them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse, problemsOf } from './problems-of.ts';
@@ -9,7 +9,7 @@ service: {baseUrl: "https://review.example", apiKey: key-1}
 pipelines: [{name: posts, kind: ${kind}, source: {topic: events, ${source}}}]
 `;
 
-test('a review of texts needs a type that is not a field', () => {
+test('a review of plain texts requires a type that is not a field of the value', () => {
   assert.deepEqual(problemsOf(withSource('format: text')), [
     "pipelines[0].source.mapping.type: a text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
   ]);
@@ -17,7 +17,7 @@ test('a review of texts needs a type that is not a field', () => {
   assert.ok(parse(withSource(`format: text, mapping: {type: {field: "header('type')"}}`)));
 });
 
-test('an import cannot be of texts; a lookup can', () => {
+test('plain texts are refused for an import and accepted for a lookup', () => {
   assert.match(
     problemsOf(withSource('format: text', 'import')).join(),
     /source\.format: an import needs objects/,
@@ -25,10 +25,10 @@ test('an import cannot be of texts; a lookup can', () => {
   assert.ok(parse(withSource('format: text', 'lookup')));
 });
 
-test('a review of CloudEvents must say where in data the content is', () => {
+test('a review of CloudEvents requires the path of the content', () => {
   assert.deepEqual(problemsOf(withSource('format: cloudevents')), [
     'pipelines[0].source.mapping.content: CloudEvents have the payload in data: write data.content, or the path of the content',
   ]);
   assert.ok(parse(withSource('format: cloudevents, mapping: {content: data.text}')));
-  assert.ok(parse(withSource('format: cloudevents', 'import')), 'the data of an import is in data');
+  assert.ok(parse(withSource('format: cloudevents', 'import')), 'an import finds its data in data');
 });

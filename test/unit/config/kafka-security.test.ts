@@ -33,7 +33,7 @@ const OAUTH =
   'oauth: {tokenEndpoint: "https://login.example/token", clientId: c, clientSecret: secret-1';
 
 describe('kafka.tls and kafka.sasl', () => {
-  it('take files relative to the configuration, and show no secret', () => {
+  it('resolve files relative to the configuration, and show no secret', () => {
     const text = withKafka(
       `tls: {enabled: true, ca: "${certificate}, ${certificate}", certificate: "${certificate}", key: "${key}", keyPassphrase: secret-1}, ` +
         `sasl: {mechanism: scram-sha-512, ${LOGIN}}`,
@@ -51,7 +51,7 @@ describe('kafka.tls and kafka.sasl', () => {
     ['plain over TLS', `tls: {enabled: true}, sasl: {mechanism: plain, ${LOGIN}}`],
     ['plain on this machine', `sasl: {mechanism: plain, ${LOGIN}}`, '127.0.0.1:9092'],
     [
-      'plain in the clear when it is asked for by name',
+      'plain without TLS if insecureWithoutTls is set',
       `sasl: {mechanism: plain, insecureWithoutTls: true, ${LOGIN}}`,
     ],
     ['scram without TLS, which sends no password', `sasl: {mechanism: scram-sha-256, ${LOGIN}}`],
@@ -89,22 +89,22 @@ describe('kafka.tls and kafka.sasl', () => {
       [/^kafka\.tls\.key: required with kafka\.tls\.keyPassphrase/],
     ],
     [
-      'a file that is not there',
+      'a missing file',
       `tls: {enabled: true, ca: [missing.pem]}`,
       [/^kafka\.tls\.ca: .*entry 1: the file \/nowhere\/missing\.pem: there is no such file/],
     ],
     [
-      'a file that is no certificate',
+      'a file without a certificate',
       `tls: {enabled: true, ca: ["${key}"]}`,
       [/^kafka\.tls\.ca: .*has no PEM part "CERTIFICATE"/],
     ],
     [
-      'a key in place of the path of its file',
+      'a key instead of the path of its file',
       `tls: {enabled: true, certificate: "${certificate}", key: "-----BEGIN PRIVATE KEY-----"}`,
       [/^kafka\.tls\.key: .*write the path of the file/],
     ],
     [
-      'a mechanism that there is not',
+      'an unknown mechanism',
       `sasl: {mechanism: gssapi}`,
       [/^kafka\.sasl\.mechanism: "gssapi" is not allowed/],
     ],
@@ -114,7 +114,7 @@ describe('kafka.tls and kafka.sasl', () => {
       [/^kafka\.sasl\.username: has no effect while kafka\.sasl\.mechanism is none/],
     ],
     [
-      'scram without its login',
+      'scram without username and password',
       `sasl: {mechanism: scram-sha-256}`,
       [
         /^kafka\.sasl\.password: required with kafka\.sasl\.mechanism scram-sha-256/,
@@ -122,7 +122,7 @@ describe('kafka.tls and kafka.sasl', () => {
       ],
     ],
     [
-      'tokens without where they come from',
+      'tokens without an endpoint and credentials',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer}`,
       [
         /oauth\.clientId: required/,
@@ -131,34 +131,34 @@ describe('kafka.tls and kafka.sasl', () => {
       ],
     ],
     [
-      'a password for tokens',
+      'a password with oauthbearer',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}}, password: x}`,
       [/^kafka\.sasl\.password: has no effect while kafka\.sasl\.mechanism is oauthbearer/],
     ],
     [
-      'a token endpoint for a password',
+      'options of oauth with scram',
       `sasl: {mechanism: scram-sha-256, ${LOGIN}, oauth: {scope: kafka}}`,
       [/^kafka\.sasl\.oauth\.scope: has no effect while kafka\.sasl\.mechanism is scram-sha-256/],
     ],
     [
-      'a password for anybody on the way to read',
+      'a password that would be sent without TLS',
       `sasl: {mechanism: plain, ${LOGIN}}`,
       [
         /^kafka\.sasl\.mechanism: plain sends the password to broker:9093 .*set kafka\.tls\.enabled to true/,
       ],
     ],
     [
-      'a token for anybody on the way to read',
+      'a token that would be sent without TLS',
       `sasl: {mechanism: oauthbearer, ${OAUTH}}}`,
       [/^kafka\.sasl\.mechanism: oauthbearer sends the token to broker:9093/],
     ],
     [
-      'a token endpoint without TLS elsewhere',
+      'a token endpoint on another machine without TLS',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "http://login.example/t", clientId: c, clientSecret: s}}`,
       [/oauth\.tokenEndpoint: .*http would expose the client secret/],
     ],
     [
-      'a parameter that has an option of its own',
+      'a parameter that has its own option',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, parameters: {scope: x}}}`,
       [/oauth\.parameters: .*scope: it has an option of its own/],
     ],
@@ -176,7 +176,7 @@ describe('kafka.tls and kafka.sasl', () => {
         assert.match(problems[index] ?? '', pattern);
     });
 
-  it('say once that a variable is missing', () => {
+  it('report a missing variable once', () => {
     const text = withKafka(
       `sasl: {mechanism: scram-sha-256, username: alice, password: "\${NOT_SET}"}`,
     );

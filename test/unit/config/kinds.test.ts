@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parse, problemsOf } from './problems-of.ts';
 
 const KINDS = ['review', 'import', 'lookup'] as const;
-/** An option in its group, a value of its own, and the kinds that look at it. */
+/** Option, a fragment that sets it, and the kinds that use it. */
 const OWN: readonly (readonly [string, string, readonly (typeof KINDS)[number][]])[] = [
   ['source.types', 'source: {topic: events, types: [post]}', ['review', 'import']],
   ['source.mapping.content', 'source: {topic: events, mapping: {content: body}}', ['review']],
@@ -36,7 +36,7 @@ pipelines: [{name: posts, kind: ${kind}, ${rest}}]
 `;
 
 describe('options of one kind of pipeline', () => {
-  it('have defaults that are right for every kind', () => {
+  it('have valid defaults for every kind', () => {
     for (const kind of KINDS)
       assert.equal(parse(withPipeline(kind, 'source: {topic: events}')).pipelines[0]?.kind, kind);
   });
@@ -54,7 +54,7 @@ describe('options of one kind of pipeline', () => {
     });
   }
 
-  it('are not spoken of when the kind is not known', () => {
+  it('are not reported if the kind is unknown', () => {
     const problems = problemsOf(
       withPipeline('lookups', 'source: {topic: events, mapping: {content: body}}'),
     );

@@ -13,8 +13,8 @@ import { errorOf, MINIMAL, parse, problemsOf } from './problems-of.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 
-describe('a configuration that is right', () => {
-  it('needs brokers, address, key, and name and topic of a pipeline; everything else has a default', () => {
+describe('a valid configuration', () => {
+  it('requires brokers, base URL, API key, and name and topic of a pipeline; all other options have defaults', () => {
     const { kafka, service, pipelines, http, memory } = parse(MINIMAL);
     assert.deepEqual(
       [kafka.brokers, kafka.clientId],
@@ -38,7 +38,7 @@ describe('a configuration that is right', () => {
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });
 
-  it('takes the objective of a pipeline, and shares as numbers or texts', () => {
+  it('accepts the objective of a pipeline, with its share as a number or a text', () => {
     const objectiveOf = (text: string) =>
       parse(MINIMAL.replace('}}]', `}, objective: {${text}}}]`), { S: '0.95' }).pipelines[0]
         ?.objective;
@@ -48,7 +48,7 @@ describe('a configuration that is right', () => {
       assert.throws(() => objectiveOf(`share: ${wrong}`), ConfigError, wrong);
   });
 
-  it('has a column for each metadata key, for listed ones, or for none', () => {
+  it('selects columns for all metadata keys, listed keys or none', () => {
     const columnsOf = (text: string) =>
       parse(MINIMAL.replace('}}]', `}, review: {${text}}}]`)).pipelines[0]?.review.columns;
     assert.equal(columnsOf(''), undefined);
@@ -57,12 +57,12 @@ describe('a configuration that is right', () => {
     assert.deepEqual(columnsOf('columns: []'), []);
   });
 
-  it('derives the journal from a group of its own', () => {
+  it('derives the name of the journal from a configured group', () => {
     const config = parse(MINIMAL.replace('topic: events', 'topic: events, group: g-7'));
     assert.equal(config.pipelines[0]?.journal.topic, 'g-7.journal');
   });
 
-  it('takes lists, numbers and switches from variables', () => {
+  it('reads lists, numbers and booleans from variables', () => {
     const text = `${MINIMAL.replace('[broker:9092]', `"\${B}"`)}http: {port: "\${P}", console: "\${E}"}\nmemory: {budget: "\${M}"}\n`;
     const config = parse(text, { B: 'a:1, b:2', P: '0', E: 'false', M: '128MiB' });
     assert.deepEqual(config.kafka.brokers, ['a:1', 'b:2']);
@@ -70,12 +70,12 @@ describe('a configuration that is right', () => {
     assert.equal(config.memory.budgetBytes, 128 * 2 ** 20);
   });
 
-  it('lets no variable change the structure', () => {
+  it('does not let a variable change the structure', () => {
     const text = `${MINIMAL}log:\n  level: \${L:-info}\n`;
     assert.match(problemsOf(text, { L: 'info\nhttp: {port: 1}' })[0] ?? '', /^log\.level: /);
   });
 
-  it('shares options between pipelines by anchors and merges', () => {
+  it('shares options between pipelines with anchors and merge keys', () => {
     const text = `
 kafka: {brokers: [broker:9092]}
 service: {baseUrl: "https://review.example", apiKey: k}
@@ -96,7 +96,7 @@ pipelines:
     );
   });
 
-  it('shows every option in effect as it would be written, secrets masked', () => {
+  it('shows every effective option in the form of the file, with secrets masked', () => {
     const shown = new Map(effectiveOptions(parse(MINIMAL)).map(({ path, value }) => [path, value]));
     assert.equal(shown.get('service.apiKey'), '[secret]');
     assert.equal(shown.get('pipelines[0].batch.maxAge'), '30s');
@@ -105,7 +105,7 @@ pipelines:
     assert.equal(shown.get('pipelines[0].output.topic'), 'events.decisions');
   });
 
-  it('marks values that differ from the default, also from one that follows from other options', () => {
+  it('marks values that differ from the default, including defaults derived from other options', () => {
     const text = MINIMAL.replace(
       'topic: events',
       'topic: events, startFrom: latest, nullValues: dead-letter}, output: {topic: events.decisions',
@@ -120,8 +120,8 @@ pipelines:
   });
 });
 
-describe('a configuration that is wrong', () => {
-  it('is refused with every problem at once, in the order of the file, each with what was found and what is allowed', () => {
+describe('an invalid configuration', () => {
+  it('is refused with all problems in file order, each with the found and the allowed value', () => {
     const { problems } = errorOf(
       `
 kafka: {broker: [x], brokers: "\${B}"}
@@ -189,7 +189,7 @@ htpp: {}
     );
   });
 
-  it('shows no password and no query of an address that is refused', () => {
+  it('does not show password and query of a refused address', () => {
     for (const [address, shown] of [
       ['https://review.example?key=HIDDEN', 'https://review.example?[secret]'],
       ['https://review.example/#HIDDEN', 'https://review.example/#[secret]'],
@@ -217,7 +217,7 @@ htpp: {}
   });
 
   for (const [what, text] of [
-    ['references without an end', (count: number) => `x: "${'${A:-'.repeat(10 * count)}"\n`],
+    ['unterminated references', (count: number) => `x: "${'${A:-'.repeat(10 * count)}"\n`],
     [
       'members',
       (count: number) =>
@@ -241,7 +241,7 @@ htpp: {}
       assert.ok(growth < LINEAR, `${growth}`);
     });
 
-  it('lists everything in the message, with places that editors understand', () => {
+  it('lists all problems in the message, with positions that editors recognize', () => {
     assert.match(
       errorOf(`${MINIMAL}htpp: 1\nlgo: 2\n`).message,
       /^c\.yaml has 2 problems:\n {2}c\.yaml:5:1 {2}htpp: .*\n {2}c\.yaml:6:1 {2}lgo: .*log\?$/,
@@ -250,12 +250,12 @@ htpp: {}
 
   for (const [what, text, pattern] of [
     [
-      'a list where a switch belongs',
+      'a list instead of a boolean',
       `${MINIMAL}http: {console: ["true"]}\n`,
       /^http\.console: a list of 1 is not allowed; expected true or false$/,
     ],
     [
-      'a number where a text belongs',
+      'a number instead of a text',
       MINIMAL.replace('topic: events', 'topic: 42'),
       /^pipelines\[0\]\.source\.topic: 42 is not allowed.*put quotes around it: "42"/,
     ],
@@ -266,17 +266,17 @@ htpp: {}
     ],
     ['an unknown prototype key', `${MINIMAL}__proto__: {http: 1}\n`, /^__proto__: unknown option/],
     [
-      'a type mapping with both',
+      'a type mapping with both field and constant',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {type: {field: a, constant: b}}'),
       /exactly one of field and constant/,
     ],
     [
-      'a decision id that is neither',
+      'a decision id that is not a field mapping',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {decisionId: id}'),
       /decisionId: .*\{field: EXPRESSION\}/,
     ],
     [
-      'a result column that holds something else',
+      'a result column that has another meaning',
       MINIMAL.replace('topic: events', 'topic: events}, review: {resultColumn: labels'),
       /that column has another meaning/,
     ],
@@ -287,9 +287,9 @@ htpp: {}
   }
 
   for (const [what, text, pattern] of [
-    ['a bracket that is never closed', 'kafka: [', /c\.yaml:1:\d+ {2}kafka: not valid YAML/],
+    ['an unclosed bracket', 'kafka: [', /c\.yaml:1:\d+ {2}kafka: not valid YAML/],
     [
-      'a key given twice',
+      'a duplicate key',
       'a: [{b: hunter2,\n b: 2}]',
       /c\.yaml:2:2 {2}a: not valid YAML: duplicate key/,
     ],
@@ -299,7 +299,7 @@ htpp: {}
       /c\.yaml:2:\d+ {2}a\.b: not valid YAML: a second "key: value" on one line/,
     ],
     [
-      'a secret that begins like a mapping',
+      'a secret that starts like a mapping',
       'kafka:\n  sasl:\n    password: {hunter2\n    username: a',
       /kafka\.sasl\.password: not valid YAML/,
     ],
@@ -352,14 +352,14 @@ pipelines: [${first}, ${second}]
     );
   });
 
-  it('let two pipelines read the same topic and write to the same topics', () => {
+  it('allow two pipelines with the same source and output topics', () => {
     const topics = 'output: {topic: o}, deadLetters: {topic: d}';
     parse(
       two(`{name: a, source: {topic: x}, ${topics}}`, `{name: b, source: {topic: x}, ${topics}}`),
     );
   });
 
-  it('refuse a topic that has two parts to play', () => {
+  it('refuse a topic that is used for two purposes', () => {
     assert.match(
       problemsOf(MINIMAL.replace('topic: events', 'topic: events}, output: {topic: events'))[0] ??
         '',
@@ -387,7 +387,7 @@ pipelines: [${first}, ${second}]
     );
   });
 
-  it('refuse limits of types that contradict others, or have no effect', () => {
+  it('refuse limits of types that contradict other limits or have no effect', () => {
     const withTypes = (types: string) =>
       MINIMAL.replace('topic: events}', `topic: events, types: [chat]}, batch: {types: ${types}}`);
     assert.deepEqual(
@@ -407,7 +407,7 @@ pipelines: [${first}, ${second}]
     );
   });
 
-  it('refuse lanes without content, without a share, or whose shares leave nothing', () => {
+  it('refuse lanes without content, without a share, or with shares that leave none for the default lane', () => {
     const withLanes = (lanes: string) =>
       MINIMAL.replace('topic: events}', `topic: events}, lanes: ${lanes}`);
     const live = '{live: {types: [chat], when: urgent, share: 0.5, age: 5s}}';
@@ -427,7 +427,7 @@ pipelines: [${first}, ${second}]
     assert.match(problemsOf(lookup)[0] ?? '', /lanes\.live\.types: has no effect with kind lookup/);
   });
 
-  it('are made even when other options are wrong, and not on the wrong ones', () => {
+  it('cover the valid options although others are invalid', () => {
     const problems = problemsOf(
       two(
         '{name: a, source: {topic: x}, nonsense: 1}',
@@ -444,7 +444,7 @@ pipelines: [${first}, ${second}]
 });
 
 describe('configuration files', () => {
-  it('are refused with the reason when they cannot be read', async () => {
+  it('are refused with the reason if they cannot be read', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'config-'));
     try {
       const big = join(directory, 'big.yaml');
@@ -468,7 +468,7 @@ describe('configuration files', () => {
     }
   });
 
-  it('in the repository: the example is accepted without setup, has the first options alone, and all but the names are the defaults', async () => {
+  it('in the repository: the example is valid as it is, has only the first options, and differs from the defaults only in names', async () => {
     const file = new URL('config/example.yaml', ROOT);
     const options = effectiveOptions(await loadConfig(file.pathname, {}));
     const defaults = new Map(

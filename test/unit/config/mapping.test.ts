@@ -8,7 +8,7 @@ const withSource = (source: string) =>
 const sourceOf = (source: string) => parse(withSource(source)).pipelines[0]?.source;
 
 describe('the mapping in a configuration', () => {
-  it('takes expressions, maps of types and a filter', () => {
+  it('accepts expressions, type maps and a filter', () => {
     const source = sourceOf(
       `filter: "kind == 'x'", mapping: {content: 'post."a.b"', type: {field: kind, map: {1: comment, true: post}, otherwise: o}, metadata: '{"a b": x.y}'}`,
     );
@@ -23,7 +23,7 @@ describe('the mapping in a configuration', () => {
     assert.equal(sourceOf('maxInFlight: 1000')?.filter, undefined);
   });
 
-  it('shows what is in effect as it would be written', () => {
+  it('shows the effective mapping in the form of the file', () => {
     const shown = new Map(
       effectiveOptions(parse(withSource('mapping: {type: {field: k, map: {1: a}}}'))).map(
         ({ path, value }) => [path.replace('pipelines[0].source.', ''), value],
@@ -35,12 +35,12 @@ describe('the mapping in a configuration', () => {
 
   for (const [what, source, problem] of [
     [
-      'a slip without a value',
+      'a misspelled option with the value null',
       'mapping: {type: {field: a, othrewise: null}}',
       /mapping\.type: .*othrewise is unknown; did you mean otherwise\?/,
     ],
     [
-      'a mistake in a type',
+      'a syntax error in a type',
       'mapping: {type: {field: "a."}}',
       /mapping\.type: .*field: column 3: it ends too early/,
     ],
@@ -55,17 +55,17 @@ describe('the mapping in a configuration', () => {
       /otherwise requires map/,
     ],
     [
-      'a type that is no text',
+      'a type that is not a text',
       'mapping: {type: {field: a, map: {1: 2}}}',
       /map: 1: put quotes around it: "2"/,
     ],
     [
-      'a filter that compares nothing',
+      'a filter with a single equals sign',
       `filter: "a = 'b'"`,
       /source\.filter: .*column 3: = does not compare; write ==/,
     ],
     [
-      'a filter that is no text',
+      'a filter that is not a text',
       'filter: true',
       /source\.filter: true is not allowed; expected none, or a JMESPath expression/,
     ],

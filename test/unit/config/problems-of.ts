@@ -3,7 +3,7 @@ import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 
-/** The least that a configuration needs, in flow style so that tests can add to it. */
+/** Smallest valid configuration, in flow style so that tests can add to it. */
 export const MINIMAL = `
 kafka: {brokers: [broker:9092]}
 service: {baseUrl: "https://review.example", apiKey: key-1}

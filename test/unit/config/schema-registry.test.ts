@@ -10,7 +10,7 @@ pipelines: [{name: posts, source: {topic: events}${pipeline}}]
 `;
 
 describe('schemaRegistry', () => {
-  it('is needed by the formats with a schema, on either side, and by no other', () => {
+  it('is required by the schema formats of source and output', () => {
     for (const format of ['avro', 'json-schema', 'protobuf']) {
       assert.deepEqual(problemsOf(withRegistry('{}', `, output: {format: ${format}}`)), [
         `schemaRegistry.urls: required with output.format ${format}`,
@@ -27,7 +27,7 @@ describe('schemaRegistry', () => {
     );
   });
 
-  it('takes addresses without credentials in them, and shows none', () => {
+  it('accepts URLs without credentials, and shows no credentials of others', () => {
     assert.deepEqual(
       parse(withRegistry('{urls: "http://a:8081,https://b/apis/ccompat/v7"}')).schemaRegistry.urls,
       ['http://a:8081', 'https://b/apis/ccompat/v7'],
@@ -43,7 +43,7 @@ describe('schemaRegistry', () => {
     }
   });
 
-  it('sends credentials by https, unless told otherwise or to this machine', () => {
+  it('requires https for credentials, except with insecureWithoutTls or on this machine', () => {
     const registry = (url: string, more = '') =>
       withRegistry(`{urls: ["${url}"], token: t${more}}`);
     assert.match(

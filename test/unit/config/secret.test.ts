@@ -20,7 +20,7 @@ after(() => rmSync(directory, { recursive: true }));
 const withKey = (key: string) => MINIMAL.replace('apiKey: key-1', `apiKey: ${key}`);
 
 describe('a secret', () => {
-  it('is not printed by anything that prints', () => {
+  it('is not shown by any way of printing it', () => {
     const secret = Secret.of('hunter2');
     const lines: string[] = [];
     createLogger({
@@ -44,7 +44,7 @@ describe('a secret', () => {
     assert.equal(secret.reveal(), 'hunter2');
   });
 
-  it('stays out of the whole configuration when that is printed', () => {
+  it('is not shown when the whole configuration is printed', () => {
     const config = parse(withKey('hunter2'));
     assert.doesNotMatch(
       inspect(config, { depth: 20, showHidden: true }) + JSON.stringify(config),
@@ -52,20 +52,20 @@ describe('a secret', () => {
     );
   });
 
-  it('is inline only if the file has its value, and not a variable or another file', () => {
+  it('counts as inline only if the configuration file itself contains its value', () => {
     assert.deepEqual(inlineSecrets(parse(withKey('hunter2'))), ['service.apiKey']);
     for (const key of ['{env: KEY}', `"\${KEY}"`])
       assert.deepEqual(inlineSecrets(parse(withKey(key), { KEY: 'hunter2' })), [], key);
   });
 
-  it('is refused when empty or with a line break inside', () => {
+  it('is refused if it is empty or contains a line break', () => {
     assert.throws(() => Secret.of(' '), /it is empty/);
     assert.throws(() => Secret.of('a\nb'), /control character/);
   });
 });
 
 describe('a secret in a file', () => {
-  it('loses one line break at its end, and is read again when the file changes', async () => {
+  it('is read without one trailing line break, and reread when the file changes', async () => {
     const path = join(directory, 'rotated');
     writeFileSync(path, 'first\r\n');
     const secret = Secret.file(path);
@@ -76,7 +76,7 @@ describe('a secret in a file', () => {
     assert.equal(secret.reveal(), 'second');
   });
 
-  it('keeps its last good value while the file is missing, empty, or a pipe', async () => {
+  it('keeps its last valid value while the file is missing, empty, or a pipe', async () => {
     const path = join(directory, 'flaky');
     writeFileSync(path, 'good');
     const secret = Secret.file(path);
@@ -91,13 +91,13 @@ describe('a secret in a file', () => {
     assert.equal(await secret.current(), 'better');
   });
 
-  it('is refused when it is a pipe, which could hang', () => {
+  it('is refused if it is a pipe, which could block', () => {
     const path = join(directory, 'pipe');
     execFileSync('mkfifo', [path]);
     assert.throws(() => Secret.file(path), /not a regular file/);
   });
 
-  it('is found relative to the configuration file', () => {
+  it('has a path relative to the configuration file', () => {
     writeFileSync(join(directory, 'key'), 'from-file\n');
     const config = parseConfig(withKey('{file: key}'), {}, { file: 'c.yaml', directory });
     assert.equal(config.service.apiKey.reveal(), 'from-file');
@@ -105,7 +105,7 @@ describe('a secret in a file', () => {
 });
 
 describe('secrets in a configuration', () => {
-  it('are found with the paths of their options, headers included', () => {
+  it('are listed with the paths of their options, including headers', () => {
     const key = withKey('{env: KEY}, transfer: {uploadHeaders: {x-token: {env: KEY}}}');
     const found = secretsIn(parse(key, { KEY: 'k-2' }));
     assert.deepEqual(
@@ -117,7 +117,7 @@ describe('secrets in a configuration', () => {
     );
   });
 
-  it('come from the environment', () => {
+  it('are read from the environment', () => {
     assert.equal(parse(withKey('{env: KEY}'), { KEY: 'k-2' }).service.apiKey.reveal(), 'k-2');
   });
 
@@ -132,7 +132,7 @@ describe('secrets in a configuration', () => {
       /the file \/nowhere\/key: there is no such file/,
     ],
     ['a directory', '{file: /}', {}, /it is a directory/],
-    ['a slip in the key', '{fil: hunter2}', {}, /did you mean file\?/],
+    ['a misspelled key', '{fil: hunter2}', {}, /did you mean file\?/],
     ['two sources', '{file: hunter2, env: hunter2}', {}, /exactly one of env and file/],
     ['a number', '12345678', {}, /this secret cannot be used/],
     ['a list', '[hunter2]', {}, /this secret cannot be used/],
@@ -144,7 +144,7 @@ describe('secrets in a configuration', () => {
     });
   }
 
-  it('are not shown when they stand under a wrong name, in an address, or beside a mistake in the YAML', () => {
+  it('are not shown if they are under a wrong name, in an address, or next to a YAML error', () => {
     assert.doesNotMatch(errorOf(withKey('k, apikey: hunter2')).message, /hunter2/);
     assert.doesNotMatch(
       errorOf(MINIMAL.replace('https://', 'https://user:hunter2@')).message,

@@ -1,4 +1,4 @@
-/** `service`: where the client may go. */
+/** Options of `service` that control which hosts the client may connect to. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -19,7 +19,7 @@ const load = (service: string, env: Record<string, string> = {}, more = '') =>
     { file: 'c.yaml', directory: '/nowhere' },
   ).service;
 
-/** Returns the problems, by path. */
+/** Returns the problems of a configuration, by path. */
 function problems(service: string, env: Record<string, string> = {}): Record<string, string> {
   try {
     load(service, env);
@@ -33,7 +33,7 @@ function problems(service: string, env: Record<string, string> = {}): Record<str
 const HTTPS = 'baseUrl: "https://review.example"';
 
 describe('baseUrl', () => {
-  it('by http is refused with the way to allow it, unless it is this machine or allowed by name', () => {
+  it('with http is refused with the remedy, unless its host is this machine or allowed', () => {
     assert.deepEqual(problems('baseUrl: "http://review.corp:8080"'), {
       'service.baseUrl':
         'http sends the API key unencrypted: write https://, or allow the host with service.allowHttp: [review.corp]',
@@ -59,7 +59,7 @@ describe('baseUrl', () => {
 });
 
 describe('hosts and networks', () => {
-  it('are refused at check when they are none', () => {
+  it('are refused if they are malformed', () => {
     const wrong = problems(
       `${HTTPS}, allowHttp: ["http://a"], transfer: {hosts: [a, "a.*"], allowPrivate: [10.0.0.0/33]}`,
     );
@@ -75,14 +75,14 @@ describe('hosts and networks', () => {
     );
   });
 
-  it('are refused when they could never match, or be used', () => {
+  it('are refused if they could never match or be used', () => {
     assert.match(hostObjection('.example.com') ?? '', /\*\.example\.com/);
     for (const zoned of ['fe80::1%eth0', '[fe80::1%eth0]:443'])
       assert.match(hostObjection(zoned) ?? '', /without a zone|not a host/);
     assert.match(networkObjection('.example.com') ?? '', /everything below/);
   });
 
-  it('that pass the check are taken by the client, whatever they are', () => {
+  it('are accepted by the client if they pass the check', () => {
     const text = fc.oneof(
       fc.string({ maxLength: 20 }),
       fc.domain(),
@@ -111,7 +111,7 @@ describe('hosts and networks', () => {
 });
 
 describe('extra headers', () => {
-  it('that follow from the request are refused at check, and no value is shown', () => {
+  it('are refused without showing their value if the request sets them itself', () => {
     for (const header of [
       'Authorization',
       'content-length',
@@ -134,7 +134,7 @@ describe('extra headers', () => {
     );
   });
 
-  it('have their values from texts, variables and files', async () => {
+  it('get their values from texts, variables and files', async () => {
     const file = path.join(temporaryDirectory(), 'sas');
     writeFileSync(file, 'from-file\n');
     const service = load(
@@ -158,7 +158,7 @@ describe('extra headers', () => {
   });
 });
 
-it('a client certificate without its key is told', () => {
+it('a client certificate without its key and a missing CA file are refused', () => {
   const pem = path.join(temporaryDirectory(), 'client.pem');
   writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
   assert.deepEqual(problems(`${HTTPS}, tls: {certificate: ${JSON.stringify(pem)}}`), {
@@ -170,7 +170,7 @@ it('a client certificate without its key is told', () => {
   );
 });
 
-it('the path of an import holds no dot segments, also escaped ones', () => {
+it('the path of an import must not contain dot segments, even if they are escaped', () => {
   for (const wrong of [
     '/v1/../{import_id}',
     '/v1/./{import_id}',

@@ -1,4 +1,4 @@
-/** Static checks of the Dockerfile and the compose file, which the test machines cannot run. */
+/** Static checks of the Dockerfile and the compose file, because test machines cannot run them. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const lastOf = (name: string) =>
   last.instructions.findLast((instruction) => instruction.name === name)?.value ?? '';
 
 describe('the image', () => {
-  it('has the Node that the tests run on', () => {
+  it('has the Node version that the tests run on', () => {
     const { packages } = JSON.parse(read('package-lock.json'));
     assert.match(
       args.get('NODE_IMAGE') ?? '',
@@ -28,7 +28,7 @@ describe('the image', () => {
     );
   });
 
-  it('starts as the first line of main.ts has it, without a shell in between', () => {
+  it('starts Node with the option in the first line of main.ts, without a shell', () => {
     const [, variable, option] =
       /^#!\/usr\/bin\/env -S (\S+) node (\S+)\n/.exec(read('src/cli/main.ts')) ?? [];
     assert.deepEqual(execForm(lastOf('ENTRYPOINT')), ['node', option, 'dist/src/cli/main.js']);
@@ -37,7 +37,7 @@ describe('the image', () => {
     assert.equal(lastOf('STOPSIGNAL'), 'SIGTERM');
   });
 
-  it('runs as a user that is not root, by number, where platforms can check it', () => {
+  it('sets a non-root user by number, so that platforms can check it', () => {
     assert.match(lastOf('USER'), /^[1-9]\d*:[1-9]\d*$/);
     const chart = parse(read('helm/content-review-connector/values.yaml'));
     assert.equal(
@@ -46,7 +46,7 @@ describe('the image', () => {
     );
   });
 
-  it('fetches packages with an .npmrc and a certificate authority that are build secrets, if given', () => {
+  it('installs packages with an .npmrc and a CA file from optional build secrets', () => {
     const [install = '', ...others] = stages
       .flatMap(({ instructions }) => instructions)
       .filter(({ name, value }) => name === 'RUN' && /\bnpm (?:ci|install)\b/.test(value))
@@ -70,7 +70,7 @@ describe('the image', () => {
     for (const id of ['npmrc', 'ca']) assert.match(page, new RegExp(`--secret id=${id},src=`));
   });
 
-  it('gets what it copies from the build context, and nothing else', () => {
+  it('copies only files that the build context contains', () => {
     const [first, ...rules] = read('.dockerignore')
       .split('\n')
       .filter((line) => /^[^#]/.test(line));
@@ -86,7 +86,7 @@ describe('the image', () => {
     );
   });
 
-  it('has a version that is that of the package', () => {
+  it('has the version of the package', () => {
     const { version } = JSON.parse(read('package.json'));
     const { appVersion } = parse(read('helm/content-review-connector/Chart.yaml'));
     const written = last.instructions.find(
@@ -109,21 +109,21 @@ describe('docker-compose.yaml', () => {
     },
   ][] = Object.entries(compose.services);
 
-  it('runs the Kafka of the tests', async () => {
+  it('runs the same Kafka version as the tests', async () => {
     const version = await kafkaVersion();
     for (const name of ['kafka', 'topics'])
       assert.equal(compose.services[name].image, `apache/kafka:${version}`);
   });
 
-  it('is reached from this machine alone, by ports that variables replace, and pins every image', () => {
+  it('can be reached only from this machine, has configurable ports, and pins every image', () => {
     const variables = new Map<string, string>();
     for (const [name, { image, ports = [] }] of services) {
       assert.match(image, /:(?!latest$)[^:]+$/, `${name} has no version`);
       for (const port of ports) {
         const [, variable = '', preset = ''] =
           /^127\.0\.0\.1:\$\{([A-Z]+_PORT):-(\d+)\}:\d+$/.exec(port) ?? [];
-        assert.notEqual(variable, '', `${name}: ${port} has no variable or is open to the network`);
-        assert.ok(!variables.has(variable), `${variable} is there twice`);
+        assert.notEqual(variable, '', `${name}: ${port} has no variable or is not local`);
+        assert.ok(!variables.has(variable), `${variable} is used twice`);
         variables.set(variable, preset);
       }
     }
@@ -139,7 +139,7 @@ describe('docker-compose.yaml', () => {
     );
   });
 
-  it('starts the connector with a configuration that is accepted', () => {
+  it('starts the connector with a valid configuration', () => {
     const file = 'dev/compose/connector.yaml';
     const config = parseConfig(read(file), compose.services.connector.environment, {
       file,

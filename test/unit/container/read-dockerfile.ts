@@ -1,16 +1,16 @@
-/** Reads a Dockerfile as far as this repository's goes: no heredocs, no ONBUILD, `\` as the escape. */
+/** Reads the Dockerfile syntax that this repository uses, without heredocs and ONBUILD, and with `\` as the escape. */
 
 export interface Instruction {
-  /** In capitals. */
+  /** Name in capitals. */
   readonly name: string;
-  /** Arguments, with continued lines joined; ARGs are not replaced. */
+  /** Arguments with continued lines joined, and with ARGs not replaced. */
   readonly value: string;
 }
 
 export interface Stage {
-  /** The image or stage that it begins with, ARGs replaced by their defaults. */
+  /** Base image or stage, with ARGs replaced by their defaults. */
   readonly from: string;
-  /** After AS; undefined: the last stage. */
+  /** Name after AS, or undefined for the last stage. */
   readonly name: string | undefined;
   readonly instructions: readonly Instruction[];
 }
@@ -42,7 +42,7 @@ export function readDockerfile(text: string): Dockerfile {
 /** Returns the shell command of a RUN without its options, such as `--mount`. */
 export const shellCommand = (value: string): string => value.replace(/^(?:--\S+\s+)+/, '');
 
-/** The words of CMD, ENTRYPOINT or HEALTHCHECK … CMD in JSON form. @throws Error when it is another form: then a shell would stand in between. */
+/** Returns the words of CMD, ENTRYPOINT or HEALTHCHECK … CMD. @throws Error without JSON form, which would start a shell */
 export function execForm(value: string): string[] {
   const json = /\[.*\]$/s.exec(value)?.[0];
   const words: unknown = json === undefined ? undefined : JSON.parse(json);

@@ -1,4 +1,4 @@
-/** The chart's schema of `config`: what it refuses never starts, so it must refuse nothing that the connector takes. */
+/** The chart's schema of `config`. It must accept every configuration that the connector accepts. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -25,10 +25,10 @@ const problems = (config: unknown) =>
       );
 const read = (file: string) =>
   parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'), { merge: true });
-/** It has the options that a user meets first. */
+/** Returns the example, which has the options that a user needs first. */
 const example = () => read('config/example.yaml');
 
-/** A configuration in which every option is this. */
+/** Returns a configuration in which every option has this value. */
 function filled(info: Option, value: unknown): unknown {
   if (info.kind === 'value') return value;
   if (info.kind === 'list') return [filled(info.item, value)];
@@ -37,7 +37,7 @@ function filled(info: Option, value: unknown): unknown {
   );
 }
 
-test('every option is there, also from a variable or without a value', () => {
+test('every option is accepted, also from a variable or without a value', () => {
   assert.deepEqual(problems(example()), []);
   assert.deepEqual(problems(filled(CONFIGURATION, ['$', '{ANY:-5}'].join(''))), []);
   const { pipelines, ...process } = CONFIGURATION.shape;
@@ -52,13 +52,13 @@ test('the values of the chart are accepted', () => {
     assert.deepEqual(problems(read(`${chart}/${file}`).config), [], file);
 });
 
-test('a value of another type is refused where Helm renders', () => {
+test('values of the wrong type or outside the allowed range are refused', () => {
   assert.notDeepEqual(problems({ http: { port: 70_000 } }), []);
   assert.notDeepEqual(problems({ memory: { budget: 64 } }), []);
   assert.notDeepEqual(problems({ log: { level: 'loud' } }), []);
 });
 
-test('a name that no option has is refused, wherever it is', () => {
+test('unknown names and missing required options are refused at every level', () => {
   const config = example();
   config.kafkaa = {};
   config.kafka.broker = 'a:1';

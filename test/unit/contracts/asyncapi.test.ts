@@ -1,4 +1,4 @@
-/** contracts/asyncapi.yaml is an AsyncAPI 3 document, says what contracts/ has, and nothing that is not there. */
+/** contracts/asyncapi.yaml is an AsyncAPI 3 document and describes exactly the schemas of contracts/. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ type Loose = any;
 
 const DOCUMENT = parse(contractFile('asyncapi.yaml')) as Loose;
 
-/** Every reference, with what it leads to; undefined when it leads nowhere. */
+/** Yields every reference with its target, which is undefined if it does not exist. */
 function* references(value: unknown): Generator<[ref: string, target: unknown]> {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, part] of Object.entries(value)) {
@@ -35,11 +35,11 @@ function target(ref: string): unknown {
 
 const follow = (value: Loose): Loose => (value?.$ref === undefined ? value : target(value.$ref));
 
-test('it is an AsyncAPI 3.0 document by the published schema of those', () => {
+test('asyncapi.yaml is valid by the published schema of AsyncAPI 3.0', () => {
   const schema = structuredClone(
     createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json') as Loose,
   );
-  // Draft 7 itself, which the validator has.
+  // The validator already contains draft 7.
   delete schema.definitions['http://json-schema.org/draft-07/schema'];
   const validate = new Ajv({
     strict: false,
@@ -51,11 +51,11 @@ test('it is an AsyncAPI 3.0 document by the published schema of those', () => {
   assert.equal(
     validate(Object.assign({}, DOCUMENT, { operations: { x: { action: 'listen' } } })),
     false,
-    'the schema must refuse something',
+    'the schema must refuse an invalid document',
   );
 });
 
-test('every reference leads somewhere, and every schema of contracts/ is referred to', () => {
+test('every reference has a target, and every schema of contracts/ is referenced', () => {
   const all = [...references(DOCUMENT)];
   assert.ok(all.length > 60);
   assert.deepEqual(
@@ -71,7 +71,7 @@ test('every reference leads somewhere, and every schema of contracts/ is referre
   assert.deepEqual([...referred].sort(), files.sort());
 });
 
-test('the examples of its messages fit their schemas', () => {
+test('the examples of messages match their schemas', () => {
   let checked = 0;
   for (const message of Object.values(DOCUMENT.components.messages) as Loose[]) {
     for (const { payload, headers } of message.examples ?? []) {

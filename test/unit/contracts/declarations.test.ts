@@ -1,4 +1,4 @@
-/** The types of the package are what the JSON Schemas say. */
+/** The package's types agree with the JSON Schemas. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -7,11 +7,11 @@ import { DECLARATIONS, renderedDeclarations } from '../../../dev/contracts/gener
 const index = readFileSync(new URL('index.ts', DECLARATIONS), 'utf8');
 const pkg = JSON.parse(readFileSync(new URL('../../package.json', DECLARATIONS), 'utf8'));
 
-test('the declarations are what the schemas of contracts/ are made into', () => {
+test('the declarations are up to date with the schemas of contracts/', () => {
   assert.ok(readFileSync(DECLARATIONS, 'utf8') === renderedDeclarations(), 'run npm run generate');
 });
 
-test('the package exports every declaration, and the files of contracts/', () => {
+test('the package exports every declaration and the files of contracts/', () => {
   const declared = [...renderedDeclarations().matchAll(/^export (?:type|interface) (\w+)/gm)].map(
     ([, name = '']) => name,
   );

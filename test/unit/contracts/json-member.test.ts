@@ -9,7 +9,7 @@ const textOf = (json: string, name: string) => {
   return at && json.slice(at.start, at.end);
 };
 
-test('a member is found on the top level alone, whatever is around and inside it', () => {
+test('a member is found only on the top level, whatever surrounds it and whatever it contains', () => {
   for (const [json, wanted] of [
     ['{"a":"metadata","b":{"metadata":1},"metadata":{"x":[1,"}"]},"c":2}', '{"x":[1,"}"]}'],
     ['{"metadata":1}', '1'],
@@ -22,7 +22,7 @@ test('a member is found on the top level alone, whatever is around and inside it
   }
 });
 
-test('the member found equals the one of JSON.parse, for any object', () => {
+test('the member equals the one that JSON.parse finds, for any object', () => {
   const member = fc.tuple(
     fc.oneof(fc.constant('metadata'), fc.string({ unit: anyCharacter })),
     fc.jsonValue(),

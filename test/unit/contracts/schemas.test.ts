@@ -1,4 +1,4 @@
-/** The published JSON Schemas, and their examples. */
+/** Published JSON Schemas and their examples. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,17 +9,17 @@ import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reaso
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 import { assertContract, contractFile, contractProblem } from '../../support/contracts.ts';
 
-/** By the start of their names: `decision-error` is an example of `decision`. */
+/** Examples, assigned to contracts by the start of their names: `decision-error` belongs to `decision`. */
 const EXAMPLES = readdirSync(new URL('examples/', CONTRACTS_DIRECTORY)).map((file) => {
   const name = file.replace(/\.json$/, '');
   const contract = CONTRACTS.map((one) => one.name).find(
     (one) => name === one || name.startsWith(`${one}-`),
   );
-  assert.ok(contract, `contracts/examples/${file} is an example of no contract`);
+  assert.ok(contract, `contracts/examples/${file} does not belong to a contract`);
   return { file, contract };
 });
 
-test('every example file fits the contract that it is named after, and every contract has one', () => {
+test('every example file fits the contract in its name, and every contract has an example', () => {
   for (const { file, contract } of EXAMPLES)
     assertContract(contract, JSON.parse(contractFile(`examples/${file}`)));
   assert.deepEqual(
@@ -28,7 +28,7 @@ test('every example file fits the contract that it is named after, and every con
   );
 });
 
-/** Every member that a schema describes, with where it is. */
+/** Yields every member that a schema describes, with its path. */
 function* members(
   schema: JsonSchema,
   root: JsonSchema,
@@ -43,7 +43,7 @@ function* members(
 }
 
 for (const { name } of CONTRACTS) {
-  test(`${name}: of draft 2020-12, named by version, and every member is described with an example that fits`, () => {
+  test(`${name}uses draft 2020-12, has a versioned id, and describes every member with a valid example`, () => {
     const root = readSchema(name);
     assert.equal(root.$schema, 'https://json-schema.org/draft/2020-12/schema');
     assert.equal(root.$id, `urn:content-review-connector:${name}:v1`);
@@ -63,7 +63,7 @@ for (const { name } of CONTRACTS) {
         found.properties === undefined && found.const === undefined && found.items === undefined;
       if (leaf && member.oneOf?.some(({ $ref }) => $ref === '#/$defs/error') !== true)
         assert.ok((member.examples ?? []).length > 0, `${where} has no example`);
-      // Members of the top level; deeper ones are in the example files. Status and error depend on each other.
+      // Checks top-level members only, except status and error, which depend on each other. Example files cover the others.
       const top = /^\/([\w-]+)$/.exec(where)?.[1];
       if (top !== undefined && top !== 'status' && top !== 'error') {
         for (const example of member.examples ?? [])
@@ -82,7 +82,7 @@ test('unknown members are allowed everywhere', () => {
   }
 });
 
-test('an outcome whose status and error disagree, or whose status is unknown, does not fit', () => {
+test('an outcome with an unknown status, or whose status and error disagree, does not fit', () => {
   for (const name of ['decision', 'looked-up-decision', 'receipt'] as const) {
     const example = JSON.parse(contractFile(`examples/${name}.json`));
     const error = { code: 'batch_failed', message: 'it failed' };
@@ -97,7 +97,7 @@ test('an outcome whose status and error disagree, or whose status is unknown, do
   }
 });
 
-test('the reasons and stages of dead letters are in the code, and no others; others may come', () => {
+test('the schema of dead letters lists the reasons and stages of the code, and accepts later ones', () => {
   const { properties = {} } = readSchema('dead-letter');
   const known = (header: string) => properties[header]?.anyOf?.[0]?.enum;
   const stages = { decode: 0, create: 0, rewind: 0, settle: 0 } satisfies Record<
@@ -117,7 +117,7 @@ test('the reasons and stages of dead letters are in the code, and no others; oth
   }
 });
 
-test('the error codes in the description of decisions name every failure of the failure table', () => {
+test('the description of decisions lists every failure of the failure table as an error code', () => {
   const described = String(readSchema('decision').$defs?.error?.properties?.code?.description);
   for (const { job } of FAILURE_TABLE)
     if (job !== undefined) assert.match(described, new RegExp(`\\b${job.failure}\\b`));

@@ -41,7 +41,7 @@ const NAMED = {
 };
 const REASONS = headerList(NAMED);
 
-test('a dead letter has the key, value and headers of the record untouched, and says why, where from, and when it failed', () => {
+test('a dead letter has the unchanged key, value and headers of the record, and its reason, coordinates and time', () => {
   const headers: RecordHeaders = [
     ['many', Buffer.from('1')],
     ['toString', Buffer.from('abc')],
@@ -54,10 +54,10 @@ test('a dead letter has the key, value and headers of the record untouched, and 
   assert.equal(letter.key, source.key);
   assert.equal(letter.value, source.value);
   assert.deepEqual(letter.headers, [...headers, ...REASONS]);
-  assert.deepEqual(source.headers, headers, 'the record itself is left alone');
+  assert.deepEqual(source.headers, headers, 'the record itself is unchanged');
 });
 
-test('a producer cannot forge what a dead letter says of itself', () => {
+test('a producer cannot forge the headers of a dead letter', () => {
   const forged = Object.values(DEAD_LETTER_HEADERS).flatMap(
     (name): RecordHeaders => [
       [name, 'forged'],
@@ -68,7 +68,7 @@ test('a producer cannot forge what a dead letter says of itself', () => {
   assert.deepEqual(letter.headers, [['own', 'kept'], ...REASONS]);
 });
 
-test('an event id is stable, and a reset of the group gives a new one', () => {
+test('an event id is stable, and changes only with a reset of the group', () => {
   const at = { partition: 3, offset: 12 };
   assert.equal(eventId('content', at, 0), 'content-3-12');
   assert.equal(eventId('content', at, 2), 'content-3-12#2');
@@ -78,12 +78,12 @@ test('an event id is stable, and a reset of the group gives a new one', () => {
   ]);
 });
 
-test('a null value and a null key stay null, and are not called left out', () => {
+test('a null value and a null key stay null, and do not count as omitted', () => {
   const letter = deadLetter(record({ key: null, value: null }), poison, context);
   assert.deepEqual([letter.key, letter.value, letter.headers], [null, null, REASONS]);
 });
 
-test('a value larger than the dead-letter topic takes is left out, and its size told; one byte less is kept', () => {
+test('a value is omitted and its size reported only if it is larger than the dead-letter topic allows', () => {
   const kept = deadLetter(record({ value: Buffer.alloc(100, 1) }), poison, context);
   assert.deepEqual([kept.value?.length, kept.headers], [100, REASONS]);
   const omitted = deadLetter(record({ value: Buffer.alloc(101, 1) }), poison, context);
@@ -91,7 +91,7 @@ test('a value larger than the dead-letter topic takes is left out, and its size 
   assert.deepEqual(omitted.headers, [...REASONS, ['dead-letter-value-omitted-bytes', '101']]);
 });
 
-test('of a record that the source no longer has, coordinates are all there is', () => {
+test('the dead letter of a record that the source no longer has contains only its coordinates', () => {
   const unavailable = { reason: 'source_unavailable', message: 'gone' } as const;
   assert.deepEqual(
     deadLetter({ partition: 3, offset: 12 }, unavailable, {

@@ -5,7 +5,7 @@ import type { SourceRecord } from '../../../src/core/record.ts';
 import { originalOf } from '../../../src/tools/inspect/replay.ts';
 import { headerList } from '../../support/records/headers.ts';
 
-test('a record that is kept holds nothing of the response that it came in, and is the same', () => {
+test('a detached record equals the original, but does not share memory with the response', () => {
   const response = Buffer.alloc(1_000_000, 'x');
   const record: SourceRecord = {
     partition: 1,

@@ -5,7 +5,7 @@ import type { JobFailure } from '../../../src/core/outcome/failure-table.ts';
 
 const POLICY = { attempts: 3, maxRetryBatches: 9, onFailure: 'error' } as const;
 
-/** Next step of a job: submitted again whole, halved, or given up. */
+/** Expected action for a job that may be repeated whole, that may be halved, or neither. */
 interface Row {
   readonly whole: FailureAction;
   readonly halvable: FailureAction;
@@ -16,14 +16,14 @@ const TABLE: Readonly<Record<JobFailure, Row>> = {
   batch_failed: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   batch_cancelled: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   upload_rejected: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
-  // The same body would be as large again: it is halved at once.
+  // Halved at once: the same body would be too large again.
   upload_too_large: { whole: 'bisect', halvable: 'bisect', otherwise: 'error' },
-  // The service never saw these: nothing ever gives them up.
+  // Retried indefinitely: the service never received these.
   upload_lost: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   upload_expired: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   upload_blocked: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   batch_unknown: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
-  // Comes only while the limit of ERROR rows lets it.
+  // Occurs only while the limit of ERROR rows allows it.
   results_unreadable: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   rows_missing: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   rows_malformed: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
@@ -31,7 +31,7 @@ const TABLE: Readonly<Record<JobFailure, Row>> = {
 };
 
 for (const failure of Object.keys(TABLE) as JobFailure[]) {
-  test(`the policy for ${failure} is as its row says, for every depth, attempt, remainder and number of batches`, () => {
+  test(`the policy for ${failure} matches its row, for every depth, attempt, remainder and number of batches`, () => {
     for (const depth of [0, 1, 5]) {
       for (const attempt of [1, 2, 3, 4, 20]) {
         for (const left of [1, 2, 1000]) {
@@ -40,7 +40,7 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
             const mayHalve = left > 1 && spent + 2 <= POLICY.maxRetryBatches;
             const { whole, halvable, otherwise } = TABLE[failure];
             let expected = mayRepeat ? whole : mayHalve ? halvable : otherwise;
-            // Halving at once still needs something to halve.
+            // A single record cannot be halved.
             if (expected === 'bisect' && !mayHalve) expected = otherwise;
             const action = decide(failure, { depth, attempt }, left, spent, POLICY);
             assert.equal(
@@ -55,7 +55,7 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
   });
 }
 
-test('by policy records that nothing more is tried for become dead letters, and nothing else changes', () => {
+test('with onFailure dead-letter the action error becomes dead_letter, and no other action changes', () => {
   for (const failure of Object.keys(TABLE) as JobFailure[]) {
     for (const [attempt, depth, left, spent] of [
       [1, 0, 5, 1],

@@ -8,7 +8,7 @@ import {
   type ServiceCall,
 } from '../../../src/core/outcome/failure-table.ts';
 
-/** Complete by their types: a new failure or call does not compile without being added here. */
+/** All failures: a new one does not compile unless it is added here. */
 const FAILURES: Record<ServiceFailure, true> = {
   rejected: true,
   unauthorized: true,
@@ -27,7 +27,7 @@ const POSSIBLE: Record<ServiceCall, readonly Reaction['do'][]> = {
   results: ['download_again'],
 };
 
-test('every failure of every call is in exactly one row, with a reaction that the call can meet', () => {
+test('every failure of every call is in exactly one row, with a reaction that is possible for the call', () => {
   for (const call of Object.keys(POSSIBLE) as ServiceCall[]) {
     for (const failure of Object.keys(FAILURES) as ServiceFailure[]) {
       const rows = FAILURE_TABLE.filter(({ calls }) => calls?.[call]?.includes(failure));
@@ -37,7 +37,7 @@ test('every failure of every call is in exactly one row, with a reaction that th
   }
 });
 
-test('a row with calls has a reaction, one that fails batches says what becomes of them, and no failure has two rules', () => {
+test('a row with calls has a reaction, a failing reaction has a job failure, and no failure has two rules', () => {
   const rules = FAILURE_TABLE.flatMap(({ job }) => job ?? []).map(({ failure }) => failure);
   assert.equal(new Set(rules).size, rules.length);
   for (const { event, calls, reaction, job } of FAILURE_TABLE) {
@@ -46,7 +46,7 @@ test('a row with calls has a reaction, one that fails batches says what becomes 
   }
 });
 
-test('only what may pass without anybody touching the content is waited for, or downloaded again without end', () => {
+test('only failures that may pass with unchanged content are waited for or downloaded again indefinitely', () => {
   const patient = (call: ServiceCall) =>
     (Object.keys(FAILURES) as ServiceFailure[]).filter((failure) => {
       const reaction = reactionTo(call, failure);

@@ -34,7 +34,7 @@ const fail = (as: Fail['as']): Fail => ({ do: 'fail', as });
 
 type Step = Wait | Settle | Fail;
 
-/** Steps in time, late under `onTimeout: wait`, and late under `onTimeout: error`. */
+/** Expected steps in time, late with `onTimeout: wait`, and late with `onTimeout: error`. */
 const STEPS: Readonly<Record<RemoteState | 'none', readonly [Step, Step, Step]>> = {
   none: [WAIT, OVERDUE, OVERDUE],
   pending: [WAIT, OVERDUE, fail('review_timeout')],
@@ -42,13 +42,13 @@ const STEPS: Readonly<Record<RemoteState | 'none', readonly [Step, Step, Step]>>
   finished: [SETTLE, SETTLE, SETTLE_LAST],
   failed: [fail('batch_failed'), fail('batch_failed'), fail('batch_failed')],
   cancelled: [fail('batch_cancelled'), fail('batch_cancelled'), fail('batch_cancelled')],
-  // Long after their grace periods.
+  // Both grace periods are long over.
   missing: [fail('batch_unknown'), fail('batch_unknown'), fail('batch_unknown')],
   waiting_for_upload: [fail('upload_lost'), fail('upload_lost'), fail('upload_lost')],
 };
 
 for (const [answer, [inTime, late, lateError]] of Object.entries(STEPS)) {
-  test(`the answer ${answer} leads to ${inTime.do} in time and to ${lateError.do} when errors end late reviews`, () => {
+  test(`the state ${answer} leads to ${inTime.do} in time and to ${lateError.do} after maxReviewTime with onTimeout error`, () => {
     const step = (nowMs: number, rules: FollowRules) =>
       next(CREATED, answer as RemoteState | 'none', nowMs, rules);
     assert.deepEqual(step(IN_TIME, RULES), inTime);
@@ -58,14 +58,14 @@ for (const [answer, [inTime, late, lateError]] of Object.entries(STEPS)) {
   });
 }
 
-test('an upload has its grace period from its end on, however late the review is', () => {
+test('the grace period of an upload starts at its end, however late the review is', () => {
   const state = { ...CREATED, uploadUntilMs: 5_100 };
   const step = (nowMs: number) => next(state, 'waiting_for_upload', nowMs, ERROR_RULES);
   assert.deepEqual(step(5_099), WAIT);
   assert.deepEqual(step(5_100), fail('upload_lost'));
 });
 
-test('a batch is missing for its grace period, which another answer restarts and silence does not', () => {
+test('a batch is given up when it was missing for its grace period, which another state restarts', () => {
   const first = heard(CREATED, 'missing', 5_000);
   const again = heard(first, 'missing', 5_030);
   assert.deepEqual(next(again, 'missing', 5_049, RULES), WAIT);

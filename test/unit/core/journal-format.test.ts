@@ -1,6 +1,6 @@
 /**
- * Format 1 of the journal as it stands in the topics of those who run the connector. Other versions read it, in the same group and
- * after a rollback, so its text is fixed here: a field may be added if every reader does without it; anything else is a new
+ * Format 1 of the journal as it is stored in users' topics. This test fixes its text, because other versions read it in the
+ * same group and after a rollback. A field may be added if every reader works without it. Any other change requires a new
  * format (docs/upgrading.md).
  */
 import assert from 'node:assert/strict';
@@ -55,7 +55,7 @@ const LEFT = CoordinateSet.of([
   { partition: 4, offset: 70 },
 ]);
 
-/** Journal writes with the record that represents each since the first version. */
+/** Journal writes, each with its key and value since the first version. */
 const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | null])[] = [
   [writeMeta(META), 'meta', '{"v":1,"group":"g","source":"s","shards":4,"kind":"review"}'],
   [
@@ -103,16 +103,16 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
   [writeJobEnd('a')[1], 'job/a/left', null],
 ];
 
-test('the journal is written in format 1, to the letter', () => {
+test('the journal is written exactly in format 1', () => {
   assert.equal(
     JOURNAL_FORMAT,
     1,
-    'keep the records of format 1 beside those of the new one: this version must still read them',
+    'keep the records of format 1 and add those of the new format: this version must read both',
   );
   for (const [written, key, value] of FORMAT_1) assert.deepEqual(written, { key, value });
 });
 
-test('records of format 1 that stand in a journal are read', () => {
+test('records of format 1 are read', () => {
   const read = new Map(
     FORMAT_1.filter(([, , value]) => value !== null).map(([, key, value]) => [
       key,

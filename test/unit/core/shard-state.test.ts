@@ -1,4 +1,4 @@
-/** Steps that a shard refuses: the last defence of exactly-once. The simulation judges those that it takes. */
+/** Steps that a shard refuses, as the last defence of exactly-once. The simulation tests the allowed ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Coordinates } from '../../../src/core/bytes/encoded-records.ts';
@@ -9,7 +9,7 @@ import type { SourceCoordinate } from '../../../src/core/record.ts';
 
 const at = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
 
-/** Source records as columns. */
+/** Returns coordinates of source records by column. */
 const columnsOf = (rows: readonly SourceCoordinate[]): Coordinates => ({
   length: rows.length,
   partition: (row) => rows[row]?.partition ?? -1,
@@ -23,7 +23,7 @@ function jobOf(id: string, records: BatchRecords): JobRecord {
   return { id, remoteId: id, ...line, ...times, count: records.size, bytes: 1, sources };
 }
 
-/** A shard with one partition, and a submission of these offsets. */
+/** Returns a shard with one partition, and a function that submits offsets. */
 function shard() {
   const state = new ShardState(new Map([[0, PartitionState.startAt(0, 0)]]), new Map(), 0);
   const submit = (id: string, offsets: readonly number[]) => {
@@ -46,7 +46,7 @@ test('a record that is in a job or settled is not assigned again', () => {
   assert.deepEqual([...submit('free', [3]).left], [{ partition: 0, offset: 3 }]);
 });
 
-test('a record that is not left in a job is neither settled nor moved', () => {
+test('a record that no job contains any more is neither settled nor moved', () => {
   const { state, submit } = shard();
   const job = submit('one', [1, 2]);
   state.settle(job, columnsOf([at(1)]));
@@ -58,20 +58,20 @@ test('a record that is not left in a job is neither settled nor moved', () => {
   }
 });
 
-test('a record that is named twice in one batch, or among dead letters, is refused', () => {
+test('a record that occurs twice in one batch or among dead letters is refused', () => {
   const { state } = shard();
   assert.throws(() => state.deadLetter([at(1), at(1)]), /would end as two dead letters/);
   assert.throws(() => new BatchRecords([at(1), at(1)]), /is already in the batch/);
 });
 
-test('a partition of another shard is refused by name', () => {
+test('a partition of another shard is refused with its number', () => {
   assert.throws(
     () => shard().state.deadLetter([{ ...at(1), partition: 2 }]),
     /partition 2 is not in this shard/,
   );
 });
 
-test('only offsets that this connector committed count as its own commits', () => {
+test('only offsets that the connector committed count as own commits', () => {
   for (const seq of [0, 1, 2 ** 40]) assert.equal(isOwnCommit(commitMetadata(seq)), true);
   for (const foreign of ['', 'v1:', 'v1:1 ', 'NONE', '1', 'xv1:1', 'v:1'])
     assert.equal(isOwnCommit(foreign), false, foreign);

@@ -5,10 +5,10 @@ import type { SourceRecord } from '../../../src/core/record.ts';
 import { compileExpression, EventInput } from '../../../src/events/expression/index.ts';
 import type { MemberPath } from '../../../src/events/expression/input.ts';
 
-/** An event with the input that its expressions share. */
+/** Input for the expressions of one event. */
 export interface TestInput {
   readonly input: EventInput;
-  /** Begins the event in another input. */
+  /** Starts the event in another input. */
   readonly begin: (input: EventInput) => void;
 }
 
@@ -31,7 +31,7 @@ export function inputOf(json: string, over: Partial<SourceRecord> = {}): TestInp
   return { input, begin };
 }
 
-/** JSON text of what an expression finds; undefined when a path leads nowhere. */
+/** Returns the result of an expression as JSON text, or undefined if a path does not exist. */
 export function found(expression: string, { input, begin }: TestInput): string | undefined {
   const compiled = compileExpression(expression);
   return typeof compiled === 'function'
@@ -39,7 +39,7 @@ export function found(expression: string, { input, begin }: TestInput): string |
     : foundAt(compiled, begin);
 }
 
-/** JSON text of the value at a path; undefined when it leads nowhere. */
+/** Returns the value at a path as JSON text, or undefined if it does not exist. */
 export function foundAt(path: MemberPath, begin: TestInput['begin']): string | undefined {
   const input = new EventInput();
   const number = input.addPath(path);

@@ -1,4 +1,4 @@
-/** Memory of expressions: a process with a small heap survives what they refuse. */
+/** Checks that expensive expressions do not exhaust a small heap. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const EVALUATE = `
   }
 `;
 
-/** @param json a JSON text, or an expression in JavaScript that makes one */
+/** Evaluates an expression in a process with a small heap. @param json JSON text, or JavaScript that returns it */
 function evaluated(expression: string, json: string): string {
   const heap = `--max-old-space-size=${HEAP_MIB}`;
   const child = spawnSync(
@@ -37,7 +37,7 @@ for (const [name, expression, json] of [
   ['the parts of a text', "length(split(text, ' '))", BLANKS],
   ['replaced blanks', "length(replace(text, ' ', '_'))", BLANKS],
 ] as const)
-  test(`what would take too much is refused before it is made: ${name}`, () => {
+  test(`a result that would need too much memory is refused before it is created: ${name}`, () => {
     assert.match(
       evaluated(expression, json),
       /^EvaluationProblem: it (?:takes too long|has more than)/,

@@ -29,7 +29,7 @@ const gives = (cases: Readonly<Record<string, string | undefined>>) => {
   for (const [expression, expected] of Object.entries(cases))
     assert.equal(found(expression, input), expected, expression);
 };
-test('every mistake in an expression is reported with its place before a record comes', () => {
+test('every mistake in an expression is reported with its position before the first record', () => {
   const problems: Readonly<Record<string, RegExp | undefined>> = {
     'a..b': /^column 3: unexpected token: \.\(Dot\)$/,
     '': /^column 1: it ends too early$/,
@@ -65,7 +65,7 @@ test('every mistake in an expression is reported with its place before a record 
   }
 });
 
-test('inherited members are not visible, and __proto__ is a name like any other', () => {
+test('inherited members are not visible, and __proto__ is an ordinary name', () => {
   gives({
     'constructor.name': undefined,
     'constructor.name || `0`': '0',
@@ -76,7 +76,7 @@ test('inherited members are not visible, and __proto__ is a name like any other'
   });
 });
 
-test('numbers keep their digits where they are selected, and are doubles where they are compared', () => {
+test('numbers keep their digits when selected, and are doubles when compared', () => {
   gives({
     id: DIGITS,
     '{x: {y: id}}': `{"x":{"y":${DIGITS}}}`,
@@ -104,7 +104,7 @@ test('numbers keep their digits where they are selected, and are doubles where t
   assert.equal(typeOf(false), 'ten');
 });
 
-test('functions follow the language where the library does not', () => {
+test('functions follow the specification where the library does not', () => {
   gives({
     "to_number('')": 'null',
     'trim(s)': '"x"',
@@ -114,7 +114,7 @@ test('functions follow the language where the library does not', () => {
   });
 });
 
-test('every evaluation ends, whatever record and expression are', {
+test('every evaluation ends, whatever the record and the expression', {
   timeout: 20_000,
 }, () => {
   const members = (count: number) =>
@@ -160,11 +160,11 @@ test('every evaluation ends, whatever record and expression are', {
       expression,
     );
   }
-  // The library's own takes minutes over these blanks.
+  // The trim function of the library takes minutes for these blanks.
   assert.equal(found('trim(text)', inputOf(json)), '"x"');
 });
 
-test('the expressions for one record share a budget, and each record has a new one', () => {
+test('the expressions for one record share a budget, and each record has its own', () => {
   const json = JSON.stringify({ items: Array.from({ length: 100_000 }, (_, n) => n) });
   const one = inputOf(json);
   const rounds = Array.from({ length: 100 }, () => one).findIndex((input) => {
@@ -179,14 +179,14 @@ test('the expressions for one record share a budget, and each record has a new o
   assert.equal(found('length(items[?@ > `1`])', inputOf(json)), '99998');
 });
 
-test('nesting is evaluated to the depth that an event may have', () => {
+test('expressions are evaluated at any depth that an event may have', () => {
   const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
   const event = inputOf(`{"one":1,"deep":${deep(990)},"other":${deep(990)}}`);
   assert.equal(found('one || two', event), '1');
   assert.equal(found('deep == other', event), 'true');
 });
 
-test('an event of more values than an expression may cost is refused before it is parsed', () => {
+test('an event with more values than an expression may process is refused before it is parsed', () => {
   const event = (count: number) => inputOf(`{"one":1,"list":[${'{},'.repeat(count)}0]}`);
   assert.equal(found('one || two', event(MAX_VALUES - 10)), '1');
   assert.throws(

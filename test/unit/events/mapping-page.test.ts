@@ -1,4 +1,4 @@
-/** docs/mapping.md, run. */
+/** Runs the examples of docs/mapping.md. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ interface Example {
   readonly text: string;
 }
 
-/** Blocks up to the next `text` block make one example. */
+/** Returns the examples: each consists of the blocks up to the next `text` block. */
 function examples(): Example[] {
   const found: Example[] = [];
   let heading = '';

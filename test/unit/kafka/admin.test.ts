@@ -1,4 +1,4 @@
-/** Answers that lack what was requested: nothing may be made up in its place. */
+/** Responses without the requested data, on which the admin must fail. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
@@ -49,7 +49,7 @@ describe('the admin', () => {
     Object.assign(cluster, { findGroupCoordinator: async () => broker });
   });
 
-  it('finds the partitions of a topic although an earlier refresh, without the topic, ends last', async () => {
+  it('finds the partitions of a topic although an earlier refresh without this topic ends last', async () => {
     const one = admin();
     const slow = Promise.withResolvers<void>();
     held = slow.promise;
@@ -62,7 +62,7 @@ describe('the admin', () => {
     await one.close();
   });
 
-  it('fails without an answer about a partition', async () => {
+  it('fails if a response lacks a partition', async () => {
     const one = admin();
     const missing = /the brokers returned no offset for partition 0 of topic in$/;
     await assert.rejects(one.ranges('in', [0]), missing);

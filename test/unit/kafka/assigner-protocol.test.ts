@@ -1,4 +1,4 @@
-/** Group protocol that members of different versions must share (docs/upgrading.md). */
+/** Group protocol that all versions must share (docs/upgrading.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cluster } from 'kafkajs';
@@ -28,7 +28,7 @@ const memberOf = (memberId: string, userData: Buffer) => ({
   }),
 });
 
-test('every version joins under one name and says what it owned in the same words', () => {
+test('every version joins with the same protocol name and the same form of its history', () => {
   const { name, version, protocol } = assigner({ generation: 7, shards: [0, 1] });
   assert.equal(name, 'content-review-shards');
   assert.equal(version, 0);
@@ -38,7 +38,7 @@ test('every version joins under one name and says what it owned in the same word
   assert.equal(said?.toString(), '{"v":1,"generation":7,"shards":[0,1]}');
 });
 
-test('a member whose history is of another version gets its share, as one without a history', async () => {
+test('a member with an unreadable history gets its share like a member without history', async () => {
   const old = memberOf('a', Buffer.from('{"v":1,"generation":7,"shards":[1]}'));
   for (const history of ['{"v":2,"generation":9,"shards":[1]}', 'not JSON', '']) {
     const assigned = await assigner().assign({

@@ -7,7 +7,7 @@ function watched() {
   return { time, silence: new BrokerSilence(() => time.nowMs) };
 }
 
-test('a broker is silent from the first request that it has not answered, until any answer', () => {
+test('a broker is silent from its first unanswered request until any response', () => {
   const { time, silence } = watched();
   assert.equal(silence.silentMs, 0);
   silence.sent('a:1', 'Fetch')(true);
@@ -20,7 +20,7 @@ test('a broker is silent from the first request that it has not answered, until 
   assert.equal(silence.silentMs, 0);
 });
 
-test('one broker that answers is enough for the cluster; a request that waits for other members is no silence', () => {
+test('the cluster is not silent while one broker responds, or while a join waits for other members', () => {
   const { time, silence } = watched();
   silence.sent('a:1', 'Fetch');
   silence.sent('b:1', 'JoinGroup');
@@ -28,7 +28,7 @@ test('one broker that answers is enough for the cluster; a request that waits fo
   assert.equal(silence.silentMs, 0);
 });
 
-test('a broker that nothing is sent to any more is forgotten; one with a request in flight is not', () => {
+test('a broker is forgotten if nothing is sent to it any more, unless a request is in flight', () => {
   const { time, silence } = watched();
   silence.sent('gone:1', 'connect')(true);
   silence.sent('frozen:1', 'Fetch');

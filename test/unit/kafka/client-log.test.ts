@@ -13,7 +13,7 @@ function entry(level: number, message: string, extra: object = {}): LogEntry {
 }
 
 describe("kafkajs's log", () => {
-  it('reaches the logger as warnings, with fields that hold no content', () => {
+  it('is logged as warnings, without fields that may contain content', () => {
     const logger = new RecordingLogger();
     const fields = {
       broker: 'b:1',
@@ -32,7 +32,7 @@ describe("kafkajs's log", () => {
     ]);
   });
 
-  it('is quiet about what is normal while brokers start and groups form', () => {
+  it('logs events that are normal while brokers start and groups form at debug', () => {
     const logger = new RecordingLogger();
     const log = clientLog(logger)();
     log(
@@ -52,7 +52,7 @@ describe("kafkajs's log", () => {
     assert.deepEqual(new Set(logger.lines.map(({ level }) => level)), new Set(['debug']));
   });
 
-  it('says the same thing once in five minutes', () => {
+  it('repeats the same warning at most every five minutes', () => {
     const logger = new RecordingLogger();
     let now = 0;
     const log = clientLog(logger, () => now)();

@@ -22,7 +22,7 @@ describe('a request to the cluster', () => {
   const connection = (patienceMs?: number) =>
     new ClusterConnection({ brokers: ['b:1'], clientId: 'c' }, new RecordingLogger(), patienceMs);
 
-  it('is repeated with newer metadata while its failure is transient, and reports it meanwhile', async () => {
+  it('is repeated with newer metadata while its failure is transient, and reports this failure', async () => {
     const one = connection();
     const failures: (string | undefined)[] = [];
     const answer = await one.request('try', {}, async () => {
@@ -37,7 +37,7 @@ describe('a request to the cluster', () => {
     await one.close();
   });
 
-  it('is repeated although its first attempt took longer than the patience', async () => {
+  it('is repeated although its first attempt took longer than the time limit', async () => {
     const one = connection(20);
     let attempts = 0;
     const answer = one.request('try', {}, async () => {
@@ -49,7 +49,7 @@ describe('a request to the cluster', () => {
     await one.close();
   });
 
-  it('fails with its name, the cause and the remedy when its failure is permanent or lasts too long', async () => {
+  it('fails with its name, the cause and the remedy if its failure is permanent or lasts too long', async () => {
     const one = connection(20);
     const access = { operation: 'WRITE', topic: 'out' };
     await assert.rejects(
@@ -64,7 +64,7 @@ describe('a request to the cluster', () => {
     await one.close();
   });
 
-  it('that fails permanently does not cut off another one in flight', async () => {
+  it('that fails permanently does not interrupt another request in flight', async () => {
     const one = connection();
     const other = Promise.withResolvers<string>();
     const inFlight = one.request('wait', {}, () => other.promise);
@@ -77,7 +77,7 @@ describe('a request to the cluster', () => {
     await one.close();
   });
 
-  it('ends with the reason of its signal, and is refused once the connection is closed', async () => {
+  it('ends with the reason of its signal, and is refused after the connection was closed', async () => {
     const one = connection();
     const ended = new AbortController();
     const retried = one.request('try', {}, () => Promise.reject(transient('away')), {

@@ -14,8 +14,8 @@ const connection = (code: string, message = code): Error =>
 const retried = (cause: Error): Error =>
   Object.assign(new Error(cause.message, { cause }), { name: 'KafkaJSNumberOfRetriesExceeded' });
 
-describe('what a refusal of Kafka means', () => {
-  it('is the right that is missing, for whom, and on what', () => {
+describe('the explanation of a Kafka error', () => {
+  it('names the missing right, its principal and its resource', () => {
     const asked = {
       operation: 'WRITE',
       topic: 'journal',
@@ -48,7 +48,7 @@ describe('what a refusal of Kafka means', () => {
     );
   });
 
-  it('is said once, however often an error is wrapped', () => {
+  it('appears once, however often an error is wrapped', () => {
     const inner = new Error(
       explain(retried(protocol('GROUP_AUTHORIZATION_FAILED')), { group: 'g' }),
       {
@@ -77,14 +77,14 @@ describe('what a refusal of Kafka means', () => {
     ['ERR_SSL_WRONG_VERSION_NUMBER', '', /kafka\.tls\.enabled to false/],
   ];
   for (const [code, message, expected] of handshakes)
-    it(`is told of ${code}, and asking again does not help`, () => {
+    it(`has a remedy for ${code}, which is not retried`, () => {
       const error = retried(connection(code, message));
       assert.match(explain(error), /^TLS with b:9093 failed \(/);
       assert.match(explain(error), expected);
       assert.equal(requestFailure(error), 'refused');
     });
 
-  it('is not sure when a broker goes away in a handshake', () => {
+  it('names both possible causes if a broker disconnects during a handshake', () => {
     const message =
       'Client network socket disconnected before secure TLS connection was established';
     const error = retried(connection('ECONNRESET', message));
@@ -95,13 +95,13 @@ describe('what a refusal of Kafka means', () => {
     assert.equal(requestFailure(error), 'unreachable');
   });
 
-  it('is that nobody is there when nobody is', () => {
+  it('recommends checking the brokers if the connection is refused', () => {
     const error = retried(connection('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'));
     assert.match(explain(error), /check that the brokers run/);
     assert.equal(requestFailure(error), 'unreachable');
   });
 
-  it('is what protects the connection says, by whether it passes', () => {
+  it('repeats the reason of a security error, which decides about retries', () => {
     const told = (retriable: boolean) => retried(new SecurityError('the reason', { retriable }));
     assert.equal(explain(told(true)), 'the reason');
     assert.deepEqual(

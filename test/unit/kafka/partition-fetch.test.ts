@@ -23,7 +23,7 @@ function data(batches: readonly Buffer[], given: Partial<FetchedPartition> = {})
   };
 }
 
-/** Two records, from offset 5 on. */
+/** Returns a batch of two records from offset 5 on. */
 const two = (given: RawBatch = {}) =>
   writeBatch({
     baseOffset: 5,
@@ -33,7 +33,7 @@ const two = (given: RawBatch = {}) =>
   });
 
 describe('a fetch of one partition', () => {
-  it('is delivered as a copy, and freed when it was read', async () => {
+  it('is delivered as a copy, which release frees', async () => {
     const fetched = data([two()]);
     const batch = new PartitionFetch('t', '5', fetched).toFetchedBatch('source', OWN_TOPIC_LIMITS);
     fetched.messages.fill(0);
@@ -48,11 +48,11 @@ describe('a fetch of one partition', () => {
     );
   });
 
-  it('never moves back', () => {
+  it('never moves the position back', () => {
     assert.equal(new PartitionFetch('t', '20', data([two()])).nextOffset, 20);
   });
 
-  it('becomes the batch that the engine reads, without what was aborted', async () => {
+  it('becomes the batch that the engine reads, without aborted records', async () => {
     const aborted = writeBatch({
       baseOffset: 7,
       producerId: 9n,
@@ -81,7 +81,7 @@ describe('a fetch of one partition', () => {
     assert.deepEqual(pieces, [{ records: [record], unreadable: undefined, nextOffset: 9 }]);
   });
 
-  it('with bytes that are no batch is an unreadable range, and fails nothing before it is read', async () => {
+  it('with damaged bytes becomes an unreadable range when it is read, and does not fail before', async () => {
     const damaged = two();
     damaged.fill(0xff, 61);
     const fetch = new PartitionFetch('t', '5', data([damaged]));
@@ -96,7 +96,7 @@ describe('a fetch of one partition', () => {
 });
 
 describe('offsets', () => {
-  it('beyond what a number holds exactly are refused', () => {
+  it('that a number cannot represent exactly are refused', () => {
     assert.equal(toOffset('9007199254740991'), 2 ** 53 - 1);
     for (const text of ['9007199254740993', '-1', 'x', '1.5', ''])
       assert.throws(() => toOffset(text), UnusableOffset, text);

@@ -9,7 +9,7 @@ function failed(type: string | undefined, message = 'x'): Error {
 
 describe('failure of a transaction', () => {
   const table: [string | undefined, TransactionFailure, TransactionFailure][] = [
-    // error, while sending, at the commit
+    // Error, failure while sending, failure at the commit.
     ['INVALID_PRODUCER_EPOCH', 'fenced', 'fenced'],
     ['PRODUCER_FENCED', 'fenced', 'fenced'],
     ['INVALID_PRODUCER_ID_MAPPING', 'fenced', 'fenced'],
@@ -24,18 +24,18 @@ describe('failure of a transaction', () => {
     ['GROUP_COORDINATOR_NOT_AVAILABLE', 'aborted', 'unknown'],
     ['CONCURRENT_TRANSACTIONS', 'aborted', 'unknown'],
     ['NOT_ENOUGH_REPLICAS', 'aborted', 'unknown'],
-    // A matter of time: NTP corrects a clock.
+    // Temporary: NTP corrects the clock.
     ['INVALID_TIMESTAMP', 'aborted', 'unknown'],
     [undefined, 'aborted', 'unknown'],
   ];
   for (const [type, sending, committing] of table) {
-    it(`${type ?? 'a broken connection'} is ${sending} while sending, ${committing} at the commit`, () => {
+    it(`${type ?? 'a broken connection'} is ${sending} while sending and ${committing} at the commit`, () => {
       assert.equal(transactionFailure(failed(type), 'sending'), sending);
       assert.equal(transactionFailure(failed(type), 'committing'), committing);
     });
   }
 
-  it('is found inside the errors that kafkajs wraps around it', () => {
+  it('is found within the errors of kafkajs that wrap it', () => {
     const wrapped = new Error('retries exceeded', {
       cause: new Error('again', { cause: failed('INVALID_PRODUCER_EPOCH') }),
     });
@@ -44,7 +44,7 @@ describe('failure of a transaction', () => {
     assert.equal(transactionFailure(several, 'sending'), 'too_large');
   });
 
-  it('knows PRODUCER_FENCED, which is missing in the table of kafkajs', () => {
+  it('recognizes PRODUCER_FENCED, which the table of kafkajs lacks', () => {
     assert.equal(
       transactionFailure(
         failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 90'),
@@ -61,7 +61,7 @@ describe('failure of a transaction', () => {
     );
   });
 
-  it('does not hang on an error that is its own cause', () => {
+  it('does not loop on an error that is its own cause', () => {
     const circular = new Error('round');
     circular.cause = circular;
     assert.equal(transactionFailure(circular, 'sending'), 'aborted');

@@ -1,4 +1,4 @@
-/** Metrics of batches. Whole pipeline in memory. */
+/** Metrics of batches, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';
@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 const oldest = ({ metrics }: Instance, state: string) =>
   metrics.gauge('oldest_batch_timestamp_seconds', { pipeline: 'reviews', state });
 
-test('the oldest batch of a state is told by when it was created, until there is none', async () => {
+test('the metric of the oldest batch in a state has its creation time, and no value without a batch', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 2 } },
@@ -21,7 +21,7 @@ test('the oldest batch of a state is told by when it was created, until there is
   await world.clock.advance(2 * MINUTE);
   for (let n = 0; n < 2; n++) world.event(0);
   await world.clock.advance(5_000);
-  const createdSeconds = oldest(instance, 'reviewing') ?? assert.fail('nobody reviews');
+  const createdSeconds = oldest(instance, 'reviewing') ?? assert.fail('no batch is under review');
   assert.ok(
     createdSeconds * 1_000 >= beganMs && createdSeconds * 1_000 < beganMs + MINUTE,
     `${createdSeconds}`,
@@ -39,7 +39,7 @@ const WITHOUT_FILES: WorldSettings = {
   wrap: (ports) => ({ ...ports, kind: sourceKind(ports.kind, { slice: 5 }) }),
 };
 
-test('the age of decisions counts each of them, as old as the oldest event of its batch', async () => {
+test('the age of decisions counts each decision with the age of the oldest event in its batch', async () => {
   for (const kind of [{}, WITHOUT_FILES]) {
     const world = new World({ partitions: 1, options: { batch: { maxRows: 5 } }, ...kind });
     const instance = world.start();
@@ -71,7 +71,7 @@ test('each stage of a batch is timed', async () => {
   assert.ok(review >= 60 && review < 70, `${review} s`);
 });
 
-test('decisions count as late after the age of the objective, which need not be a bucket', async () => {
+test('decisions count as late after the age of the objective, which need not be a bucket boundary', async () => {
   for (const [ageMinutes, late] of [
     [99, 5],
     [102, 0],

@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 const traceparent = (n: number) =>
   `00-${n.toString(16).padStart(32, '0')}-${n.toString(16).padStart(16, '0')}-01`;
 
-/** Records of type a with a context each. */
+/** Writes records of type a, each with its own trace context. */
 function produceTraced(world: World, count: number): void {
   for (let n = 1; n <= count; n++) {
     world.put(0, sourceValue({ type: 'a', content: 'event of a' }), {
@@ -24,7 +24,7 @@ const outcome = (span: RecordedSpan | undefined) => [
   span?.attributes['content_review.outcome'],
 ];
 
-test('a batch that fails ends its span with the failure, and the next attempt links to it', async () => {
+test('the span of a failed batch ends with the failure, and the next attempt links to it', async () => {
   const world = new World({
     partitions: 1,
     service: {
@@ -50,7 +50,7 @@ test('a batch that fails ends its span with the failure, and the next attempt li
   assert.equal(second?.links.length, 6);
 });
 
-test('a transaction that fails is a step that ends with the failure of Kafka', async () => {
+test('a failed transaction is a step that ends with the failure of Kafka', async () => {
   let failing = true;
   const world = new World({
     partitions: 1,
@@ -75,7 +75,7 @@ test('a transaction that fails is a step that ends with the failure of Kafka', a
   );
 });
 
-test('a shard that is given up ends its spans; the next owner begins others without links', async () => {
+test('a shard that is given up ends its spans, and the next owner starts new ones without links', async () => {
   const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 60_000 }) } });
   const first = world.start();
   produceTraced(world, 5);
@@ -93,7 +93,7 @@ test('a shard that is given up ends its spans; the next owner begins others with
   assert.deepEqual(span?.links, []);
 });
 
-test('without tracing nobody looks at headers, and log lines have no trace', async () => {
+test('without tracing log lines have no trace id', async () => {
   const world = new World({ partitions: 1, wrap: (ports) => ({ ...ports, tracer: NO_TRACER }) });
   const { logger } = world.start();
   produceTraced(world, 5);

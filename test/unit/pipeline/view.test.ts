@@ -1,4 +1,4 @@
-/** State of the pipeline for operators: Pipeline.view. */
+/** State of the pipeline for operators (Pipeline.view). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World } from '../../support/engine/world.ts';
@@ -7,7 +7,7 @@ import type { ServiceScript } from '../../support/memory/service/review-service.
 const NEVER: ServiceScript = { review: () => ({ afterMs: 'never' }) };
 const jobsOf = (instance: Instance) => instance.pipeline.view().jobs;
 
-test('a batch under review shows its id, type, age, rows and a record to explain', async () => {
+test('a batch under review shows its id, type, age, rows and first record', async () => {
   const world = new World({ service: NEVER });
   const instance = world.start();
   world.produce(5, { types: ['a'] });
@@ -31,7 +31,7 @@ test('a batch under review shows its id, type, age, rows and a record to explain
   assert.ok(ownedSinceMs !== null && ownedSinceMs <= world.clock.now());
 });
 
-test('the oldest batches are listed and the others counted', async () => {
+test('only the oldest batches are listed, and all are counted', async () => {
   const world = new World({ service: NEVER });
   const instance = world.start();
   world.produce(300, { types: ['a'] });
@@ -69,10 +69,10 @@ test('a batch is settling while its results are downloaded, and under review bet
 });
 
 for (const [what, failure, reason] of [
-  ['that refuses the key', 'unauthorized', 'api_key'],
-  ['whose answers make no sense', 'protocol', 'service'],
+  ['that rejects the key', 'unauthorized', 'api_key'],
+  ['with invalid responses', 'protocol', 'service'],
 ] as const) {
-  test(`a service ${what} is a wait that shows since when it lasts`, async () => {
+  test(`a service ${what} is shown as a wait with its start time`, async () => {
     let failing = false;
     const world = new World({
       service: {

@@ -1,4 +1,4 @@
-/** Documents that would go wrong silently. */
+/** Checks of documents for errors that would otherwise go unnoticed. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,14 +16,14 @@ const DOCUMENTS = [
   ...globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: ROOT }),
 ];
 
-test('the generated pages are what the code generates', () => {
-  // Without the texts: the page would be printed twice, in front of the one line that helps.
+test('the generated pages are up to date', () => {
+  // Compares without assert, which would print the whole page twice before the useful message.
   const stale = PAGES.filter(({ file, render }) => readFileSync(file, 'utf8') !== render());
   const names = stale.map(({ file }) => path.relative(ROOT, file.pathname));
   assert.deepEqual(names, [], 'run npm run generate');
 });
 
-test('every error code and reason of the contracts is in docs/outcomes.md, and no other', () => {
+test('docs/outcomes.md lists exactly the error codes and reasons of the contracts', () => {
   const listed = (text: string) => [...text.matchAll(/\b[a-z]+_[a-z_]+\b/g)].map(([code]) => code);
   const described = ['decision', 'looked-up-decision', 'receipt'].flatMap((name) => {
     const file = path.join(ROOT, `contracts/${name}.schema.json`);
@@ -36,7 +36,7 @@ test('every error code and reason of the contracts is in docs/outcomes.md, and n
   assert.deepEqual([...new Set(named)].sort(), [...all].sort());
 });
 
-test('links between documents lead to files and headings that exist', () => {
+test('links between documents lead to existing files and headings', () => {
   const broken: string[] = [];
   for (const document of DOCUMENTS) {
     for (const { target, file, heading } of linksOf(document)) {
@@ -48,7 +48,7 @@ test('links between documents lead to files and headings that exist', () => {
   assert.deepEqual(broken, []);
 });
 
-test('every page is reached from docs/README.md, and the index from README.md', () => {
+test('every page is linked from docs/README.md directly or indirectly, and docs/README.md from README.md', () => {
   const reached = new Set(['README.md']);
   const follow = (document: string) => {
     for (const { file } of linksOf(document)) {
@@ -73,7 +73,7 @@ test('every page is reached from docs/README.md, and the index from README.md', 
   );
 });
 
-test('docs/limits.md has the exit codes of the command line, and no others', () => {
+test('docs/limits.md lists exactly the exit codes of the command line', () => {
   const page = readFileSync(path.join(ROOT, 'docs/limits.md'), 'utf8');
   const codes = page.slice(page.indexOf('| Exit code |')).split('\n\n', 1)[0] ?? '';
   assert.deepEqual(
@@ -83,14 +83,14 @@ test('docs/limits.md has the exit codes of the command line, and no others', () 
 });
 
 interface Link {
-  /** As it is written. */
+  /** Target as written in the document. */
   readonly target: string;
-  /** Below the root. */
+  /** Path relative to the root. */
   readonly file: string;
   readonly heading: string | undefined;
 }
 
-/** Those that stay in the repository. */
+/** Returns the links of a document within the repository. */
 function linksOf(document: string): Link[] {
   const links: Link[] = [];
   for (const [, target = ''] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(
@@ -107,7 +107,7 @@ function linksOf(document: string): Link[] {
   return links;
 }
 
-/** As GitHub names them. */
+/** Returns the anchors that GitHub gives to the headings of a document. */
 function headingsOf(document: string): Set<string> {
   const headings = readFileSync(path.join(ROOT, document), 'utf8').matchAll(/^#+ (.+)$/gm);
   return new Set(

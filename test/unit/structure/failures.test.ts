@@ -1,4 +1,4 @@
-/** The failure table against its tests and the options that it names. */
+/** Checks that each row of the failure table has a test and names existing options. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -17,56 +17,56 @@ const NAMES = globSync('test/integration/failures/**/*.test.ts', { cwd: ROOT }).
 
 const UNREADABLE = [
   'test/unit/pipeline/stages/unreadable.test.ts',
-  'each offset that cannot be read becomes one dead letter by its coordinates, in order, and the records around it are decided',
+  'each unreadable offset becomes one dead letter with its coordinates, and the records around it are decided',
 ] as const;
 
-/** Events that need a broker of their own, or the engine in memory: the tests that prove them. */
+/** Tests of events that require their own broker or the engine in memory. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>> = {
   'upload address not allowed': [
     'test/unit/pipeline/stages/blocked.test.ts',
-    'upload address not allowed: the records go into new batches until the address is allowed, and none is given up',
+    'upload address not allowed: the records are submitted in new batches until the address is allowed',
   ],
   'download refused by the connector': [
     'test/unit/pipeline/stages/blocked.test.ts',
-    'download refused by the connector: it is tried again every five minutes, and rows never count as missing',
+    'download refused by the connector: it is retried every five minutes, and no rows count as missing',
   ],
   'record batch that cannot be read': UNREADABLE,
   'record too large to be read': [
     'test/unit/kafka/records/bounds.test.ts',
-    'is passed without being kept, and those beside it are read',
+    'is skipped without being kept, and its neighbours are read',
   ],
   'record with too many headers': UNREADABLE,
   'result files that settle nothing': [
     'test/unit/pipeline/stages/broken-results.test.ts',
-    'the type pauses, nothing is given up, and all is decided once the service is well',
+    'the type pauses, no record fails, and all are decided once the service recovers',
   ],
   'too many content types': [
     'test/unit/pipeline/limits/type-limit.test.ts',
-    'too many content types: the service gets batches of as many as allowed, types in use continue, and every record ends',
+    'too many content types: only the allowed number is submitted, types in use continue, and every record ends',
   ],
   'unexpected exception': [
     'test/unit/pipeline/context/internal-errors.test.ts',
-    'records of which none can be written as a row end as dead letters, and what comes later is submitted',
+    'a batch without any writable row ends in dead letters, and later records are submitted',
   ],
   'Kafka unreachable': [
     'test/integration/kafka/group-failures.test.ts',
-    'is told of the loss when the broker goes, and comes back with it',
+    'reports the loss when the broker ends, and joins again when it is back',
   ],
   'Kafka refuses the login or the certificate': [
     'test/integration/kafka/security-login.suite.ts',
-    'uses the password that its file has by then, for new connections',
+    'uses the current password of its file for new connections',
   ],
   'Kafka certificate expires': [
     'test/unit/kafka/security/tls-material.test.ts',
-    'are told two weeks before, once each, and the first end is what the metric has',
+    'are logged once, two weeks before, and the metric has the earliest expiry',
   ],
   'right revoked at runtime': [
     'test/integration/kafka/security-rights.suite.ts',
-    'makes its journal, moves every record, waits while a right is taken away, and loses nothing',
+    'creates its journal, settles every record, and waits while a right is revoked',
   ],
 };
 
-test('each row of the failure table has a test whose name begins with its event, or is proven elsewhere', () => {
+test('each row of the failure table has a test whose name begins with its event, or a test elsewhere', () => {
   for (const { event } of FAILURE_TEXTS) {
     const elsewhere = ELSEWHERE[event];
     const proven =
@@ -77,7 +77,7 @@ test('each row of the failure table has a test whose name begins with its event,
   }
 });
 
-test('each row of the engine has its texts on the page', () => {
+test('each row of the failure table has its texts on the page', () => {
   const events = FAILURE_TEXTS.map(({ event }) => event);
   assert.equal(new Set(events).size, events.length);
   for (const { event } of FAILURE_TABLE)

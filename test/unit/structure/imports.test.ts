@@ -1,4 +1,4 @@
-/** Layers of src and packages: which folder may import which, and where each package is used. */
+/** Layers of src and packages: which folders and npm packages each folder may import. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
- * Rooms of src and of the packages (`client/http` is packages/client/src/http) from the bottom to
- * the top, and the only imports each may have: rooms above it in
- * this table (a path means that folder or file alone), packages, and `node:*` for all built-ins.
- * A room's own folders are free unless they have a row of their own.
+ * Rooms (folders) of src and packages from the lowest layer to the highest, and their allowed
+ * imports: earlier rooms of this table, or single folders and files in them, npm packages, and
+ * `node:*` for all built-ins. `client/http` is packages/client/src/http. Imports within a room are
+ * allowed, except from folders with their own row.
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'client/base': [
@@ -89,7 +89,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'client',
       'client/cli',
       'config',
-      // For the command `sandbox` alone, as a test below has it.
+      // Only for the command `sandbox`, as a test below checks.
       'sandbox',
       'telemetry',
       'valibot',
@@ -103,7 +103,7 @@ const ROOMS = Object.keys(LAYERS);
 const below = (file: string, folder: string): boolean =>
   file === folder || file.startsWith(`${folder}/`);
 
-/** Name of a file in the table, by its path from the root. */
+/** Returns the name of a file in the table. @param file path from the root */
 const named = (file: string): string =>
   file.replace(/^src\//, '').replace(/^packages\/(\w+)\/src\//, '$1/');
 
@@ -111,7 +111,7 @@ const SOURCES = globSync(['src/**/*.ts', 'packages/*/src/**/*.ts'], { cwd: ROOT 
   file.split(path.sep).join('/'),
 );
 
-/** @returns the most specific room that holds a file, by its name in the table */
+/** Returns the most specific room of a file. @param file name in the table */
 const roomOf = (file: string): string | undefined =>
   ROOMS.filter((room) => below(file, room)).sort((a, b) => b.length - a.length)[0];
 
@@ -121,10 +121,10 @@ const SPECIFIER =
 const packageOf = (specifier: string): string =>
   specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 
-/** @returns the reason why the import is refused, or undefined */
+/** Returns the reason why an import is not allowed, or undefined. */
 function refused(file: string, specifier: string): string | undefined {
   const room = roomOf(named(file));
-  if (room === undefined) return `${file} is in no room of the table`;
+  if (room === undefined) return `${file} does not belong to a room of the table`;
   const allowed = LAYERS[room] ?? [];
   if (!specifier.startsWith('.')) {
     const granted = isBuiltin(specifier)
@@ -145,7 +145,7 @@ function importsOf(file: string): string[] {
   return [...text.matchAll(SPECIFIER)].map(([, specifier = '']) => specifier);
 }
 
-test('each file of src and packages imports only what the table grants its room', () => {
+test('each file of src and packages imports only what the table allows for its room', () => {
   assert.ok(SOURCES.length > 100);
   const problems = SOURCES.flatMap((file) =>
     importsOf(file).flatMap((specifier) => refused(file, specifier) ?? []),
@@ -153,15 +153,15 @@ test('each file of src and packages imports only what the table grants its room'
   assert.deepEqual(problems, []);
 });
 
-test('each row of the table names only rows above it, so no circle of rooms can arise', () => {
+test('each row of the table refers only to rows above it, so rooms have no import cycles', () => {
   for (const [index, room] of ROOMS.entries())
     for (const entry of LAYERS[room] ?? []) {
       const at = ROOMS.indexOf(entry);
-      assert.ok(at < index, `${room} imports ${entry}, which stands below it`);
+      assert.ok(at < index, `${room} imports ${entry}, which is below it`);
     }
 });
 
-/** Folders that a file's imports lead to, each with its siblings: `a/b/x.ts` → `a/c/d/y.ts` is b → c of a. */
+/** Yields imports as arrows between sibling folders: `a/b/x.ts` → `a/c/d/y.ts` is b → c in a. */
 function* folderArrows(): Generator<readonly [parent: string, from: string, to: string]> {
   for (const file of SOURCES)
     for (const specifier of importsOf(file).filter((name) => name.startsWith('.'))) {
@@ -175,7 +175,7 @@ function* folderArrows(): Generator<readonly [parent: string, from: string, to: 
     }
 }
 
-test('no circle leads through folders that stand side by side', () => {
+test('sibling folders have no import cycles', () => {
   const arrows = new Map<string, Set<string>>();
   for (const [parent, one, other] of folderArrows()) {
     const from = path.posix.join(parent, one);
@@ -195,7 +195,7 @@ test('no circle leads through folders that stand side by side', () => {
   );
 });
 
-test('of src, only the command that runs the sandbox imports it, when it is called', () => {
+test('in src only the sandbox command imports the sandbox, and only when it runs', () => {
   const importing = SOURCES.filter(
     (file) => below(file, 'src') && importsOf(file).some((name) => name.includes('/sandbox/src/')),
   );
@@ -204,7 +204,7 @@ test('of src, only the command that runs the sandbox imports it, when it is call
   assert.doesNotMatch(text, /from '[^']*\/sandbox\/src\//);
 });
 
-test('dev imports only src, packages and itself', () => {
+test('dev imports only from src, packages and dev', () => {
   for (const file of globSync('dev/**/*.ts', { cwd: ROOT })) {
     const text = readFileSync(path.join(ROOT, file), 'utf8');
     for (const [, specifier = ''] of text.matchAll(SPECIFIER)) {
@@ -215,11 +215,11 @@ test('dev imports only src, packages and itself', () => {
   }
 });
 
-/** A value import, re-export or call that loads kafkajs, also through the internals. */
+/** Matches a value import, re-export or call that loads kafkajs, directly or through internals.ts. */
 const LOADS_KAFKAJS =
   /^(?:import|export)\b(?! type\b)[^;'"()]*'(?:kafkajs(?:\/[^']*)?|[^']*\/internals\.ts)'|\('(?:kafkajs['/]|[^']*\/internals\.ts')/m;
 
-test('only src/kafka/kafkajs loads kafkajs; every other file takes its types alone, or it would load without the patches', () => {
+test('only src/kafka/kafkajs loads kafkajs, so that it is never loaded without the patches', () => {
   const loading = SOURCES.filter((file) =>
     LOADS_KAFKAJS.test(readFileSync(path.join(ROOT, file), 'utf8')),
   );

@@ -1,14 +1,14 @@
-/** Packages as their users install them: the lock file does not reach them. */
+/** Dependencies of published packages, which are installed without our lock file. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 const ROOT = new URL('../../../', import.meta.url);
 const read = (file: string) => JSON.parse(readFileSync(new URL(file, ROOT), 'utf8'));
-/** Packages with internals that the connector replaces or reads. */
+/** Packages whose internals the connector replaces or reads. */
 const OPENED = ['@jmespath-community/jmespath', 'csv-parse', 'kafkajs', 'prom-client'];
 
-test('a package with internals that the connector uses has one version', () => {
+test('packages whose internals the connector uses have an exact version', () => {
   for (const manifest of [
     'package.json',
     'packages/client/package.json',
@@ -18,11 +18,11 @@ test('a package with internals that the connector uses has one version', () => {
       if (OPENED.includes(name)) assert.match(range, /^\d+\.\d+\.\d+$/, `${manifest}: ${name}`);
 });
 
-test('the package has no source maps: it does not have the sources', () => {
+test('the package has no source maps, because it does not contain the sources', () => {
   assert.equal(read('tsconfig.build.json').compilerOptions.sourceMap, undefined);
 });
 
-/** Packages that a file and those behind its imports load; types are not loaded. */
+/** Returns the npm packages that a file and its imports load. Types are not loaded. */
 function packagesOf(file: URL, seen = new Set<string>(), found = new Set<string>()): Set<string> {
   if (seen.has(file.href)) return found;
   seen.add(file.href);
@@ -43,7 +43,7 @@ for (const [name, entry] of [
   ['consumer', 'index.ts'],
   ['sandbox', 'sandbox.ts'],
 ] as const)
-  test(`packages/${name} depends on the packages that it loads, in the versions of the connector`, () => {
+  test(`packages/${name} depends on exactly the packages that it loads, in the versions of the connector`, () => {
     const connector = read('package.json');
     const own = read(`packages/${name}/package.json`);
     const loaded = [...packagesOf(new URL(`packages/${name}/src/${entry}`, ROOT))].sort();

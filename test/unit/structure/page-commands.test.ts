@@ -1,4 +1,4 @@
-/** Commands of the pages: those that a test cannot run are at least commands that exist. */
+/** Checks that the commands of the pages exist, even those that no test runs. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,14 +18,14 @@ const COMMANDS = PAGES.flatMap((page) =>
   ),
 );
 
-/** Arguments of the connector, or undefined for another command. */
+/** Returns the arguments of a connector command, or undefined for another command. */
 function connectorArguments(words: readonly string[]): readonly string[] | undefined {
   const [first, second, third] = words;
-  // Alone it is the name of the function that stands for it in a clone.
+  // Without arguments it is the name of the shell function for a clone.
   if (first === 'content-review-connector') return second === undefined ? second : words.slice(1);
   if (first === 'npx' && second === 'content-review-connector') return words.slice(2);
   if (first === 'npm' && second === 'start') return words.slice(third === '--' ? 3 : 2);
-  // The function of the runbook.
+  // Shell function of the runbook.
   if (first === 'crc' && second !== undefined)
     return [...words.slice(1), '--config', 'config.yaml'];
   const main = words.findIndex(
@@ -34,7 +34,7 @@ function connectorArguments(words: readonly string[]): readonly string[] | undef
   return main < 0 || words.includes('$@') ? undefined : words.slice(main + 1);
 }
 
-/** Parses arguments without running the command. @returns the error, or undefined */
+/** Parses arguments without running the command. Returns the error, or undefined. */
 function usageError(args: readonly string[]): string | undefined {
   let message = '';
   const write = (text: string) => {
@@ -64,14 +64,14 @@ function disarm(command: Command): void {
   }
 }
 
-test('every command of a page is in a block that is marked as sh', () => {
+test('every command of a page is in a block marked as sh', () => {
   const unmarked = PAGES.flatMap((page) =>
     unmarkedCommands(read(page)).map((line) => `${page}:${line}`),
   );
   assert.deepEqual(unmarked, []);
 });
 
-test('every connector command of a page has a subcommand and options that exist', () => {
+test('every connector command of a page has an existing subcommand and existing options', () => {
   const wrong: string[] = [];
   let checked = 0;
   for (const { where, words } of COMMANDS) {
@@ -95,7 +95,7 @@ test('every npm script of a page exists', () => {
   assert.deepEqual(missing, []);
 });
 
-test('every value that a page sets by helm --set is in values.yaml', () => {
+test('every value that a page sets with helm --set is in values.yaml', () => {
   const values: unknown = parse(read('helm/content-review-connector/values.yaml'));
   const missing = COMMANDS.flatMap(({ where, words }) =>
     words.flatMap((word, index) => {
@@ -108,7 +108,7 @@ test('every value that a page sets by helm --set is in values.yaml', () => {
   assert.deepEqual(missing, []);
 });
 
-/** True if a path exists, or leads into a value that is free, such as `config: {}`. */
+/** Returns true if a path exists or is within a free-form value, such as `config: {}`. */
 function isIn(values: unknown, [name, ...more]: readonly string[]): boolean {
   if (name === undefined) return true;
   if (typeof values !== 'object' || values === null) return false;

@@ -1,4 +1,4 @@
-/** TypeScript in pages, type-checked as one program. */
+/** Checks the types of TypeScript blocks in pages. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { blocksOf } from '../../support/docs/blocks.ts';
 import { PAGES, ROOT } from '../../support/docs/pages.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** Compiles each text as a module of its own. @returns what the compiler prints */
+/** Compiles each text as a separate module. Returns the output of the compiler. */
 function problemsOf(texts: ReadonlyMap<string, string>): string {
   const directory = temporaryDirectory();
   for (const [name, text] of texts)
@@ -48,6 +48,6 @@ test('every TypeScript block of a page is type-correct', () => {
     "import { consumeDecisions } from 'content-review-consumer';\nawait consumeDecisions({});\n";
   const lines = problemsOf(new Map([...texts, ['wrong.mts', wrong]])).split('\n');
   const problems = lines.filter((line) => /error TS/.test(line));
-  assert.equal(problems.length, 1, `one problem, in the block that is wrong:\n${lines.join('\n')}`);
+  assert.equal(problems.length, 1, `not one problem:\n${lines.join('\n')}`);
   assert.match(problems[0] ?? '', /wrong\.mts/);
 });

@@ -1,4 +1,4 @@
-/** Unnamed blocks of configuration in pages, loaded as parts of a configuration. */
+/** Checks unnamed YAML blocks in pages as parts of a configuration. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { blocksOf } from '../../support/docs/blocks.ts';
 import { PAGES, ROOT } from '../../support/docs/pages.ts';
 
-/** Pages with a test of their own for their blocks. */
+/** Pages whose blocks have their own test. */
 const TESTED = ['docs/mapping.md'];
 const POLICY = /^(?:review|faults|imports):/m;
 const LEAST = {
@@ -21,7 +21,7 @@ const LEAST = {
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** Returns the configuration that a reader has after adding the block to the least one. */
+/** Returns the smallest configuration with the block added to it. */
 function completed(fragment: Mapping): string {
   const merged: Mapping = { ...LEAST, ...fragment };
   const { kafka, service } = fragment as { readonly kafka?: Mapping; readonly service?: Mapping };
@@ -32,7 +32,7 @@ function completed(fragment: Mapping): string {
   });
 }
 
-/** Problems of a block, other than files that only the reader has. */
+/** Returns the problems of a block, except for missing files. */
 function problemsOf(text: string): readonly string[] {
   if (POLICY.test(text)) {
     parsePolicy(parse(text));
@@ -54,7 +54,7 @@ function problemsOf(text: string): readonly string[] {
   }
 }
 
-test('every unnamed yaml block of a page is a valid part of a configuration or of a sandbox policy', () => {
+test('every unnamed YAML block of a page is a valid part of a configuration or a sandbox policy', () => {
   let checked = 0;
   for (const page of PAGES.filter((one) => !TESTED.includes(one)))
     for (const { language, words, line, text } of blocksOf(

@@ -1,4 +1,4 @@
-/** Declarations without a use. */
+/** Checks for unused declarations. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,13 +9,13 @@ import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
-/** Text of the files of src that are not left out. */
+/** Returns the text of all files of src except the left out ones. */
 function sourcesWithout(isLeftOut: (file: string) => boolean): string {
   const files = globSync('**/*.ts', { cwd: SRC }).filter((file) => !isLeftOut(file));
   return files.map((file) => readFileSync(`${SRC}/${file}`, 'utf8')).join('\n');
 }
 
-/** Typed name of each option, by its path. */
+/** Returns path and property name of each option. */
 function optionNames(option: Option, path: string, name: string): (readonly [string, string])[] {
   if (option.kind === 'value') return [[path, name]];
   if (option.kind === 'list') return optionNames(option.item, `${path}[]`, name);
@@ -34,7 +34,7 @@ test('every option is read', () => {
   assert.deepEqual(unread, []);
 });
 
-test('every failure of a batch is raised', () => {
+test('every failure of a batch is used by the code', () => {
   const text = sourcesWithout((file) => file === 'core/outcome/failure-table.ts');
   const unraised = FAILURE_TABLE.flatMap(({ job }) => {
     if (job === undefined || text.includes(`'${job.failure}'`)) return [];

@@ -11,7 +11,7 @@ describe('liveness', () => {
     health = new Health({ stuckAfterMs: 30_000, now: () => nowMs });
   });
 
-  it('holds up to the threshold after the last progress, and fails beyond it', () => {
+  it('succeeds until the threshold after the last progress, and fails afterwards', () => {
     health.beat('intake');
     nowMs += 30_000;
     assert.equal(health.liveness().ok, true);
@@ -22,7 +22,7 @@ describe('liveness', () => {
     });
   });
 
-  it('holds while a loop reports that it waits, and shows since when and for what', () => {
+  it('succeeds while a loop reports a wait, and shows its duration and reason', () => {
     health.beat('intake');
     nowMs += 5_000;
     health.waiting('intake', 'broker unreachable');
@@ -34,7 +34,7 @@ describe('liveness', () => {
     });
   });
 
-  it('fails when a wait that bounded itself is overdue by the threshold', () => {
+  it('fails if a wait with a deadline is overdue by the threshold', () => {
     health.waiting('tracker', 'next poll', 15_000);
     nowMs += 45_000;
     assert.equal(health.liveness().ok, true);
@@ -42,7 +42,7 @@ describe('liveness', () => {
     assert.equal(health.liveness().loops[0]?.state, 'stuck');
   });
 
-  it('fails for one stuck loop among healthy ones, and forgets a loop that ended', () => {
+  it('fails for one stuck loop among healthy ones, and drops a loop that has ended', () => {
     health.beat('a');
     health.beat('b');
     nowMs += 31_000;
@@ -60,14 +60,14 @@ describe('liveness', () => {
 });
 
 describe('readiness', () => {
-  it('does not hold before anything was reported', () => {
+  it('fails before anything was reported', () => {
     assert.deepEqual(new Health({ stuckAfterMs: 1 }).readiness(), {
       ok: false,
       conditions: [],
     });
   });
 
-  it('holds when every condition holds, and otherwise names each with its reason', () => {
+  it('succeeds if every condition is met, and otherwise shows the reasons', () => {
     const health = new Health({ stuckAfterMs: 1 });
     health.notReady('kafka', 'no broker answers');
     health.ready('service');
@@ -88,7 +88,7 @@ describe('readiness', () => {
 });
 
 describe('health in the metrics', () => {
-  it('counts loops by state, and has each condition', async () => {
+  it('counts loops by state and contains each condition', async () => {
     let nowMs = 0;
     const health = new Health({ stuckAfterMs: 1_000, now: () => nowMs });
     const metrics = new PromMetrics({ version: '0', nodeMetrics: false });

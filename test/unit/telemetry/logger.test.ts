@@ -34,7 +34,7 @@ describe('logger', () => {
     assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
   });
 
-  it('escapes characters that turn the direction of text or control a terminal, in JSON too', () => {
+  it('escapes characters that control a terminal or the text direction, even in JSON', () => {
     const { logger, lines, last } = capture();
     logger.info({ name: 'a\u009b31m\u202eb\u2028c\u{e0041}', line: 'd\ne' }, 'said \u2066x');
     assert.doesNotMatch((lines[0] ?? '').replace(/\n$/, ''), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
@@ -45,7 +45,7 @@ describe('logger', () => {
     );
   });
 
-  it('leaves out what is below its level', () => {
+  it('omits lines below its level', () => {
     const { logger, lines } = capture('json', 'warn');
     logger.debug({}, 'a');
     logger.info({}, 'b');
@@ -54,7 +54,7 @@ describe('logger', () => {
     assert.equal(lines.length, 2);
   });
 
-  it('gives a child the fields of its parent, each name once, the closest winning', () => {
+  it('adds the fields of the parent to a child, where the closest field of a name is used', () => {
     const { logger, lines, last } = capture();
     logger
       .child({ pipeline: 'p', shard: 1 })
@@ -72,7 +72,7 @@ describe('logger', () => {
     });
   });
 
-  it('takes an error instead of fields', () => {
+  it('accepts an error instead of fields', () => {
     const { logger, last } = capture();
     logger.error(new TypeError('bad'), 'failed');
     const error = last().error as Record<string, unknown>;
@@ -89,7 +89,7 @@ describe('logger', () => {
 });
 
 describe('redaction', () => {
-  it('keeps signed queries, users in addresses, bearer tokens and keys out of messages and fields', () => {
+  it('removes signed queries, credentials in addresses, bearer tokens and keys from messages and fields', () => {
     const { logger, lines } = capture();
     logger.info({ url: PRESIGNED, address: new URL(PRESIGNED) }, `PUT ${PRESIGNED} failed`);
     logger.info(
@@ -119,7 +119,7 @@ describe('redaction', () => {
     assert.ok(all.includes('https://storage.example/bucket/up.csv?[redacted]'));
   });
 
-  it('keeps of an error its name, message, stack, causes and known fields, and nothing else', () => {
+  it('keeps only name, message, stack, causes and known fields of an error', () => {
     const { logger, lines, last } = capture();
     const cause = Object.assign(new Error(`fetch ${PRESIGNED}`), {
       code: 'ECONNRESET',
@@ -154,7 +154,7 @@ describe('redaction', () => {
     );
   });
 
-  it('survives cycles, throwing getters, endless nesting and huge values', () => {
+  it('handles cycles, throwing getters, deep nesting and huge values', () => {
     const { logger, last } = capture();
     const cycle: Record<string, unknown> = {
       big: 10n,
@@ -190,7 +190,7 @@ describe('redaction', () => {
     assert.ok(JSON.stringify(line).length < 8_000);
   });
 
-  it('never lets a signature through, wherever an address is in a text', () => {
+  it('removes a signature wherever the address is in a text', () => {
     const text = fc.string({ maxLength: 40 });
     fc.assert(
       fc.property(
@@ -213,7 +213,7 @@ describe('redaction', () => {
     );
   });
 
-  it('logs anything without throwing, as one JSON line', () => {
+  it('logs any value as one JSON line without throwing', () => {
     fc.assert(
       fc.property(
         fc.object({
@@ -246,7 +246,7 @@ describe('log lines as text', () => {
     );
   });
 
-  it('lets no value start a line or steer the terminal', () => {
+  it('does not let a value start a line or control the terminal', () => {
     const controls = fc.string({
       unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u009b', '\u202e', '\u2066', '\u2028', '"'),
     });

@@ -1,4 +1,4 @@
-/** The list of metrics is complete, and the number of series does not grow with the shards. */
+/** Completeness of the list of metrics, and a number of series that is independent of shards. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
-test('every metric that the code counts is in the list, and every one of the list is counted', () => {
+test('the list contains exactly the metrics that the code updates', () => {
   const counted = new Set<string>();
   for (const file of globSync('**/*.ts', { cwd: SRC })) {
     const text = readFileSync(`${SRC}/${file}`, 'utf8');
@@ -21,7 +21,7 @@ test('every metric that the code counts is in the list, and every one of the lis
   assert.deepEqual([...counted].toSorted(), Object.keys(METRICS).toSorted());
 });
 
-test('a scrape of a process with 200 shards has as many series as one with two', async () => {
+test('a process with 200 shards exposes as many series as a process with two', async () => {
   const series = async (shards: number) => {
     const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
     const health = new Health({ stuckAfterMs: 60_000 });

@@ -1,4 +1,4 @@
-/** Text of /metrics, shared by the scrapers of a moment. */
+/** Text of /metrics, which concurrent scrapers share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Health } from '../../../src/telemetry/health.ts';
@@ -19,7 +19,7 @@ function page() {
   return { made, metrics, times };
 }
 
-test('scrapers of a moment get one text, and rendering takes a twentieth of the time', async () => {
+test('concurrent scrapers share one text, and rendering takes at most a twentieth of the time', async () => {
   const { made, times } = page();
   const texts = await Promise.all(Array.from({ length: 120 }, () => made.text()));
   assert.equal(times.rendered, 1);
@@ -32,7 +32,7 @@ test('scrapers of a moment get one text, and rendering takes a twentieth of the 
   assert.equal(times.rendered, 2);
 });
 
-test('no text is older than a second, however long its rendering takes', async () => {
+test('no text is older than a second, however long rendering takes', async () => {
   const { made, metrics, times } = page();
   times.costMs = 400;
   await made.text();
@@ -43,7 +43,7 @@ test('no text is older than a second, however long its rendering takes', async (
   assert.match(await made.text(), /log_lines_dropped_total 7/);
 });
 
-test('a rendering that fails is repeated by the next scraper', async () => {
+test('a failed rendering is repeated for the next scraper', async () => {
   const { made, metrics } = page();
   const { render } = metrics;
   metrics.render = async () => assert.fail('broken');

@@ -23,7 +23,7 @@ describe('metric list', () => {
     }
   });
 
-  it('gives every histogram ascending buckets of its own, and buckets to nothing else', () => {
+  it('defines ascending buckets for every histogram, and only for histograms', () => {
     for (const [name, { kind, buckets }] of LIST) {
       assert.equal(buckets !== undefined, kind === 'histogram', name);
       for (let i = 1; i < (buckets?.length ?? 0); i++)
@@ -31,21 +31,21 @@ describe('metric list', () => {
     }
   });
 
-  it('explains every label that is used, and no other', () => {
+  it('explains exactly the labels in use', () => {
     assert.deepEqual(
       new Set(LIST.flatMap(([, { labels }]) => labels)),
       new Set(Object.keys(LABELS)),
     );
   });
 
-  it('covers stages from 5 ms to 24 h', () => {
+  it('has buckets for stages from 5 ms to 24 h', () => {
     assert.equal(METRICS.stage_duration_seconds.buckets[0], 0.005);
     assert.equal(METRICS.stage_duration_seconds.buckets.at(-1), 86_400);
   });
 });
 
 describe('prometheus metrics', () => {
-  it('exposes every listed metric under the prefix with its type and help, and nothing that is not listed', async () => {
+  it('exposes exactly the listed metrics, with prefix, type and help', async () => {
     const text = await newMetrics().render();
     const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [
       name,
@@ -87,7 +87,7 @@ describe('prometheus metrics', () => {
     assert.doesNotMatch(text, /reason="memory"/);
   });
 
-  it('starts what is known of a pipeline at 0, so that increase() sees the first event', async () => {
+  it('starts counters with known labels at 0, so that increase() includes the first event', async () => {
     const metrics = newMetrics();
     metrics.startPipeline('p');
     const text = await metrics.render();
@@ -104,7 +104,7 @@ describe('prometheus metrics', () => {
     assert.match(await metrics.render(), /rebalances_total\{pipeline="p"\} 1/);
   });
 
-  it('refuses a name, a kind, a label or a number that is not right', () => {
+  it('refuses an invalid name, kind, label or number', () => {
     const metrics = newMetrics();
     assert.throws(
       () => metrics.count('decision_total', {}),
@@ -142,7 +142,7 @@ describe('prometheus metrics', () => {
     );
   });
 
-  it('names the versions, and includes the metrics of Node under their usual names', async () => {
+  it('exposes the versions, and the metrics of Node under their usual names', async () => {
     const text = await new PromMetrics({ version: '1.2.3' }).render();
     assert.ok(
       text.includes(`content_review_build_info{version="1.2.3",node="${process.version}"} 1`),
@@ -151,14 +151,14 @@ describe('prometheus metrics', () => {
     assert.match(text, /^nodejs_heap_size_used_bytes /m);
   });
 
-  it('separates instances: two share no series', async () => {
+  it('does not share series between instances', async () => {
     const [one, two] = [newMetrics(), newMetrics()];
     one.set('memory_used_bytes', {}, 7);
     assert.match(await two.render(), /content_review_memory_used_bytes 0/);
   });
 });
 
-it('an observation counts once unless a count is given, which must be a positive integer', async () => {
+it('an observation counts once unless a positive integer count is given', async () => {
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const labels = { pipeline: 'p' };
   metrics.observe('event_to_decision_seconds', labels, 3_000);
@@ -174,11 +174,11 @@ it('an observation counts once unless a count is given, which must be a positive
     );
 });
 
-it('an observation with a count renders as that many observations', async () => {
+it('an observation with a count equals this number of single observations', async () => {
   const observation = fc.record({
     name: fc.constantFrom('event_to_decision_seconds', 'batch_rows'),
     pipeline: fc.constantFrom('p', 'q"\\', '1'),
-    // Quarters: their sums are exact. The largest are beyond every bucket.
+    // Multiples of 0.25, whose sums are exact. The largest values are above every bucket.
     value: fc.integer({ min: 0, max: 8e6 }).map((quarters) => quarters / 4),
     times: fc.integer({ min: 1, max: 5 }),
   });

@@ -1,4 +1,4 @@
-/** The port over the real SDK. */
+/** The tracing port with the real SDK. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
@@ -27,7 +27,7 @@ const PARENT = traceParentOf(
 );
 assert.ok(PARENT !== undefined);
 
-test('only the first end counts, and later calls are ignored', () => {
+test('calls after the first end of a span are ignored', () => {
   const { exporter, tracer } = traced();
   const span = tracer.startBatch('process events', {}, []);
   span.end('batch_failed');
@@ -41,7 +41,7 @@ test('only the first end counts, and later calls are ignored', () => {
   assert.deepEqual(batch?.events, []);
 });
 
-test('a batch that is not sampled has no span: neither its steps nor log lines name it', () => {
+test('a batch that is not sampled has no span', () => {
   const provider = new TracerProvider({ sampler: new AlwaysOffSampler() });
   assert.equal(
     new OtelTracer(provider.getTracer('test')).startBatch('process events', {}, []),
@@ -49,7 +49,7 @@ test('a batch that is not sampled has no span: neither its steps nor log lines n
   );
 });
 
-test('an address that got into an attribute loses its query', () => {
+test('the query of an address in an attribute is removed', () => {
   const { exporter, tracer } = traced();
   const url = `https://storage.example/up?X-Amz-Signature=${CANARY.signature}`;
   const span = tracer.startBatch('process events', { url }, []);
@@ -62,12 +62,12 @@ test('an address that got into an attribute loses its query', () => {
   }
 });
 
-test('without a registered SDK nothing is traced, and there is nothing to send', async () => {
+test('without a registered SDK nothing is traced or sent', async () => {
   assert.equal(registeredTracer('1.2.3'), NO_TRACER);
   await flushSpans(0);
 });
 
-test('a collector that does not answer delays the end of the process no longer than allowed', async () => {
+test('an unresponsive collector delays the end of the process only for the allowed time', async () => {
   const provider = new TracerProvider();
   provider.forceFlush = () => new Promise(() => undefined);
   trace.setGlobalTracerProvider(provider);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { readAvro, recordOf } from '../../../support/records/avro.ts';
 import { jsonOf, jsonOrPoison } from '../../../support/records/read-event.ts';
 
-/** Reads a field of this type. @returns JSON text */
+/** Reads a field of this type. Returns its JSON text. */
 function read(type: unknown, ...bytes: number[]): string {
   const read = readAvro(recordOf(type), Buffer.from(bytes));
   return jsonOf(read)?.slice(5, -1) ?? jsonOrPoison(read);
@@ -47,7 +47,7 @@ test('logical types without a fixture are read: nanoseconds, local times, UUIDs 
   assert.equal(read(logical(fixed(16), 'uuid'), ...uuid), '"123e4567-e89b-12d3-a456-426614174000"');
 });
 
-test('default values never make a schema unusable: of logical types, of other branches, or wrong ones', () => {
+test('no default value makes a schema unusable, even if it is invalid or for another branch of a union', () => {
   const field = (type: unknown, value: unknown, name = 'D') => ({
     type: 'record',
     name,
@@ -78,7 +78,7 @@ test('default values never make a schema unusable: of logical types, of other br
     assert.equal(read(field(type, value), ...bytes), `{"d":${expected}}`);
 });
 
-test('numbers that JSON does not have become strings, a float its shortest number, and a negative zero stays one', () => {
+test('NaN and infinities become strings, a float has its shortest form, and a negative zero stays negative', () => {
   const float = (value: number) => [...Buffer.from(Float32Array.of(value).buffer)];
   const double = (value: number) => [...Buffer.from(Float64Array.of(value).buffer)];
   assert.equal(read('double', ...double(Number.NaN)), '"NaN"');
@@ -90,11 +90,11 @@ test('numbers that JSON does not have become strings, a float its shortest numbe
   assert.equal(read('double', ...double(-0)), '-0.0');
 });
 
-test('blocks with their size are read', () => {
+test('blocks that include their size are read', () => {
   assert.equal(read({ type: 'array', items: 'int' }, 3, 4, 2, 4, 2, 6, 0), '[1,2,3]');
 });
 
-test('bytes that do not fit the schema are refused with the reason, and without their content', () => {
+test('bytes that do not match the schema are refused with the reason, without their content', () => {
   const list = { type: 'array', items: 'null' };
   assert.equal(read('string', 8, 0x61), broken('the data ends too early'));
   assert.equal(read('string', 1), broken('the data ends too early'));
@@ -121,7 +121,7 @@ test('bytes that do not fit the schema are refused with the reason, and without 
   );
 });
 
-test('a recursive type is read to a depth, and refused beyond it', () => {
+test('a recursive type is read up to a maximum depth', () => {
   const chain = {
     type: 'record',
     name: 'Chain',
@@ -135,7 +135,7 @@ test('a recursive type is read to a depth, and refused beyond it', () => {
   );
 });
 
-test('records without a byte of data are limited, as a schema can make a billion of them from nothing', () => {
+test('records without data are limited, because a schema can expand 0 bytes to a billion records', () => {
   let schema: unknown = { type: 'record', name: 'R0', fields: [{ name: 'nothing', type: 'null' }] };
   for (let level = 1; level <= 30; level++) {
     const fields = [
@@ -152,7 +152,7 @@ test('records without a byte of data are limited, as a schema can make a billion
   assert.equal(read({ type: 'array', items: few }, 4, 0), '[{"nothing":null},{"nothing":null}]');
 });
 
-test('a value has as many items as its JSON has room for: far more than its bytes in a small one', () => {
+test('the number of items is limited by the size of the JSON, not by the bytes of the value', () => {
   const row = {
     type: 'record',
     name: 'Row',

@@ -1,4 +1,4 @@
-/** CloudEvents 1.0, the Kafka protocol binding: structured and binary content mode. */
+/** CloudEvents 1.0 in the structured and the binary mode of its Kafka binding. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -23,7 +23,7 @@ const read = (headers: NamedHeaders, value: string | Buffer) =>
     value: Buffer.from(value),
   });
 
-test('binary: without a content type, and with any +json, the value is JSON; text is a text; all else is base64', () => {
+test('in binary mode data is JSON without a content type and with +json, text with text/*, and base64 otherwise', () => {
   const withType = (type: string) => ({ ...BINARY, 'content-type': type });
   assert.deepEqual(documentOf(read(BINARY, '[1]')), { ...ATTRIBUTES, data: [1] });
   assert.deepEqual(documentOf(read(withType('Application/vnd.post+JSON'), '{"a":1}')), {
@@ -43,7 +43,7 @@ test('binary: without a content type, and with any +json, the value is JSON; tex
   });
 });
 
-test('a record that is not a CloudEvent is refused with the missing part, and without its value', () => {
+test('a record that is not a CloudEvent is refused with the missing part, without its value', () => {
   const reasons: [NamedHeaders, string, RegExp][] = [
     [{}, '{"content":"SECRET"}', /neither the header ce_specversion/],
     [{ ...BINARY, ce_id: '' }, '"SECRET"', /attribute "id"/],

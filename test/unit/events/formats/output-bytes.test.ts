@@ -1,4 +1,4 @@
-/** The bytes that Confluent's client has read (test/fixtures/output/read.py) are those that the outputs write now. */
+/** Outputs still write the bytes that Confluent's client has read (test/fixtures/output/read.py). */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,12 +6,12 @@ import { writtenOutputs } from '../../../support/formats/output-bytes.ts';
 
 const FILE = new URL('../../../fixtures/output/read.json', import.meta.url);
 const AGAIN =
-  "what Confluent's client has read is not what is written now: run test/fixtures/output/read.py, which says how";
+  "Confluent's client has read other bytes: run test/fixtures/output/read.py, which explains how";
 
 interface ReadOutput {
   readonly name: string;
   readonly format: string;
-  /** base64 */
+  /** Value in base64. */
   readonly value: string;
 }
 
@@ -27,6 +27,6 @@ for (const written of writtenOutputs()) {
   });
 }
 
-test('everything in the fixture is still written', () => {
+test('the fixture has exactly the written outputs', () => {
   assert.deepEqual(records.map(titleOf), writtenOutputs().map(titleOf), AGAIN);
 });

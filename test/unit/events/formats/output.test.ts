@@ -1,4 +1,4 @@
-/** Output formats: what is encoded, what is not, and what happens when an encoding fails. */
+/** Output formats: which rows are encoded, and what happens if encoding fails. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
@@ -10,7 +10,7 @@ import { contractFile } from '../../../support/contracts.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
 import { SIGNAL } from '../../kinds/review/sample.ts';
 
-test('a slice is encoded; malformed rows and poison pass, and a record that cannot be encoded has the place of the exception alone', () => {
+test('records of a slice are encoded; malformed rows and poison stay, and a failure reports only its location', () => {
   const record = (value: string): OutgoingRecord => ({ key: 'k', value });
   const rows: ReadRow[] = [
     { partition: 0, offset: 0, status: 'success', result: 'spam', record: record('{"id":1}') },
@@ -58,7 +58,7 @@ test('tools read records of every format', async () => {
     assert.deepEqual(await shown(value), wanted, format);
     assert.equal(await readDecision(value as Buffer, undefined), null);
   }
-  // Of an unknown schema, of a schema that is not ours, no JSON.
+  // Unknown schema, foreign schema, invalid frame, invalid JSON.
   const foreign = await registry.register('foreign', { type: 'AVRO', text: '"string"' }, SIGNAL);
   for (const value of [
     Buffer.of(0, 0, 0, 3, 9, 1),

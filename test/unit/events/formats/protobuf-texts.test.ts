@@ -1,10 +1,10 @@
-/** .proto files as people write them: what says nothing of how data is read must not keep it from being read. */
+/** Real-world .proto files, in which parts that do not affect decoding must not prevent it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { protobufReader } from '../../../support/records/protobuf.ts';
 import { jsonOf } from '../../../support/records/read-event.ts';
 
-/** The first message as JSON text. */
+/** Reads the first message as JSON text. */
 function read(
   text: string,
   bytes: readonly number[],
@@ -59,7 +59,7 @@ message Post {
 const PAYLOAD = [10, 8, 10, 2, 0x03, 0xe8, 16, 4, 24, 2, 18, 1, 0x61];
 const EXPECTED = '{"amount":10.00,"content":"a","amounts":[],"by_name":{}}';
 
-test("Confluent's annotations are ignored, with its own files registered or not, and with either path of its decimal", () => {
+test("Confluent's annotations are ignored with and without its registered files, for both paths of its decimal", () => {
   for (const path of ['confluent/type/decimal.proto', 'confluent/types/decimal.proto']) {
     assert.equal(read(POST(path), PAYLOAD), EXPECTED);
     assert.equal(
@@ -72,7 +72,7 @@ test("Confluent's annotations are ignored, with its own files registered or not,
   assert.equal(read(variant, [10, 3, 10, 1, 0x61]), '{"v":{"metadata":"YQ==","value":""}}');
 });
 
-test('options of every shape are ignored: on files, messages, fields, enums and their values, oneofs, ranges, services', () => {
+test('options of every form are ignored on files, messages, fields, enums, enum values, oneofs, ranges and services', () => {
   const text = `syntax = "proto2"; package p;
     option java_package = "com.example"; option (file) = { a { b: 1; c: [{d: 2}, {d: 3}] }, e: "}" };
     message M {
@@ -102,7 +102,7 @@ test('options of every shape are ignored: on files, messages, fields, enums and 
   );
 });
 
-test('options that change how data is read are kept: features of editions, and enums with two names for a number', () => {
+test('features of editions, which change how data is decoded, are kept', () => {
   const text = (field: string, file = 'option features.field_presence = IMPLICIT;') =>
     `edition = "2023"; ${file} option (x) = {a: [{}]}; message M { int32 a = 1; int32 b = 2 [${field}]; }`;
   assert.equal(

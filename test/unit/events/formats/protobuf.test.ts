@@ -5,7 +5,7 @@ import { UnusableSchema } from '../../../../src/events/registry/index.ts';
 import { protobufReader } from '../../../support/records/protobuf.ts';
 import { documentOf, jsonOrPoison } from '../../../support/records/read-event.ts';
 
-/** A message as JSON text. */
+/** Reads a message as JSON text. */
 function read(text: string, ...bytes: (number | string)[]): string {
   const value = bytes.flatMap((part) =>
     typeof part === 'string' ? [...Buffer.from(part)] : [part],
@@ -17,7 +17,7 @@ const proto3 = (body: string, head = '') => `syntax = "proto3"; ${head} message 
 const broken = (message: string) =>
   `undecodable: the value is not Protobuf of its schema: ${message}`;
 
-test('a message in several parts is merged, and of scalars the last one counts', () => {
+test('the parts of a repeated message field are merged, and the last value of a scalar field is used', () => {
   const text = proto3('M child = 1; int64 a = 2; repeated int64 list = 3; int64 b = 4;');
   assert.equal(
     read(text, 10, 2, 16, 1, 10, 4, 32, 7, 24, 5, 16, 1, 16, 2),
@@ -32,12 +32,12 @@ test('only the last member of a oneof is kept', () => {
   assert.equal(read(text, 18, 2, 24, 6, 10, 1, 'a'), '{"text":"a"}');
 });
 
-test('repeated numbers are read packed and not packed, whatever the schema says', () => {
+test('repeated numbers are read packed and unpacked, whatever the schema declares', () => {
   const text = proto3('repeated int32 packed = 1; repeated int32 plain = 2 [packed = false];');
   assert.equal(read(text, 8, 1, 10, 2, 2, 3, 16, 4, 18, 1, 5), '{"packed":[1,2,3],"plain":[4,5]}');
 });
 
-test('a field that the schema does not have, or has with another wire type, is skipped', () => {
+test('a field that is not in the schema or has another wire type is skipped', () => {
   const text = proto3('int32 a = 1;');
   assert.equal(
     read(
@@ -67,7 +67,7 @@ test('a field that the schema does not have, or has with another wire type, is s
   assert.equal(read(text, 13, 0, 0, 0, 0), '{"a":0}');
 });
 
-test('fields without presence have a default, fields with presence are there only if sent', () => {
+test('fields without presence have a default, and fields with presence appear only if they were sent', () => {
   const body =
     'string a = 1; optional string b = 2; Kind c = 3; bytes d = 4; bool e = 5; double f = 6; Empty g = 7; map<string, int32> h = 8;';
   const head = 'enum Kind { FIRST = 0; SECOND = 1; }';
@@ -88,14 +88,14 @@ test('a missing required field is named', () => {
   );
 });
 
-test('an unknown number stays in an open enum, and is dropped from a closed one', () => {
+test('an unknown number is kept for an open enum and dropped for a closed enum', () => {
   const body = 'enum K { A = 0; B = 1; } message M { optional K one = 1; repeated K many = 2; }';
   const bytes = [8, 9, 16, 1, 16, 9];
   assert.equal(read(`syntax = "proto3"; ${body}`, ...bytes), '{"one":9,"many":["B",9]}');
   assert.equal(read(`syntax = "proto2"; ${body}`, ...bytes), '{"many":["B"]}');
 });
 
-test('an Any is its type and its bytes, also of a type in the schema', () => {
+test('an Any becomes its type URL and its bytes, even if the schema contains its type', () => {
   const head = 'import "google/protobuf/any.proto";';
   const text = `syntax = "proto3"; ${head} message M { google.protobuf.Any any = 1; int32 a = 2; }`;
   const url = 'type.googleapis.com/M';
@@ -107,7 +107,7 @@ test('an Any is its type and its bytes, also of a type in the schema', () => {
   assert.equal(read(text, 10, 0), '{"any":{"@type":"","value":""},"a":0}');
 });
 
-test("Confluent's decimal is a number with its digits", () => {
+test("Confluent's decimal becomes a number with all its digits", () => {
   const text = proto3(
     'confluent.type.Decimal price = 1;',
     'import "confluent/type/decimal.proto";',
@@ -130,7 +130,7 @@ test('an unusable schema is refused with the reason', () => {
   objection('edition = "2099"; message M {}', /edition/);
 });
 
-test('a message is found by its indexes, and only where they can mean one alone', () => {
+test('a message is found by its indexes unless they are ambiguous', () => {
   const text = `syntax = "proto3"; message A { map<string, string> m = 1; message X { int32 a = 1; } message Y { int32 b = 1; } } message B { int32 c = 1; }`;
   assert.deepEqual(documentOf(protobufReader(text, [1])(Buffer.alloc(0))), { c: 0 });
   assert.deepEqual(documentOf(protobufReader(text, [0, 0])(Buffer.alloc(0))), { a: 0 });
@@ -147,7 +147,7 @@ test('a message is found by its indexes, and only where they can mean one alone'
   }
 });
 
-test('bytes that are not a message are refused with the reason, and without their content', () => {
+test('bytes that are not a message are refused with the reason, without their content', () => {
   const text = proto3('int32 a = 1; string b = 2; M c = 3; map<string, M> d = 4;');
   assert.equal(read(text, 18, 5, 'a'), broken('the data ends too early'));
   assert.equal(read(text, 18, 2, 0xc3, 0x28), broken('a text is not UTF-8'));
@@ -163,7 +163,7 @@ test('bytes that are not a message are refused with the reason, and without thei
   assert.equal(read(text, ...Array(600).fill(0x2b)), broken('max depth exceeded'));
 });
 
-test('the number of fields and of packed numbers is limited, by the memory of their objects', () => {
+test('the number of fields and packed numbers is limited by the memory that their objects need', () => {
   const text = `${proto3('repeated Item items = 1; repeated int32 numbers = 2;')} message Item { int32 a = 1; }`;
   const repeated = (times: number, ...field: number[]) =>
     protobufReader(text)(Buffer.alloc(times * field.length, Buffer.from(field))).poison?.message;
@@ -179,7 +179,7 @@ test('the number of fields and of packed numbers is limited, by the memory of th
   assert.deepEqual([packed(800_000), packed(700_000)], [tooMany, undefined]);
 });
 
-test('groups within groups, and parts within parts, are read in one go, to a depth', () => {
+test('nested groups and nested message parts are read in one pass, up to a maximum depth', () => {
   const text = proto3('M child = 1; string text = 2;');
   const groups = (depth: number) =>
     Buffer.concat([

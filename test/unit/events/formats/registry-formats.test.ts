@@ -38,7 +38,7 @@ async function read(format: EventFormat, id: number, payload: string | Buffer): 
   return documentOf(read) ?? jsonOrPoison(read);
 }
 
-test('each schema of a batch of records is loaded once; records without frame or value load none', async () => {
+test('each schema of a set of records is loaded once; records without a frame or a value load none', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': avro, '/schemas/ids/2': avro });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const format = avroFormat(registry);
@@ -55,7 +55,7 @@ test('each schema of a batch of records is loaded once; records without frame or
   await registry.close();
 });
 
-test("a schema of another type than the source's format is refused with both names", async () => {
+test("a schema whose type differs from the source's format is refused with both names", async () => {
   await using server = await fakeRegistry({
     '/schemas/ids/1': avro,
     '/schemas/ids/2': proto,
@@ -70,7 +70,7 @@ test("a schema of another type than the source's format is refused with both nam
   await registry.close();
 });
 
-test('a broken schema, and one with a missing reference, makes dead letters with the reason', async () => {
+test('an invalid schema and a missing reference lead to dead letters with the reason', async () => {
   await using server = await fakeRegistry({
     '/schemas/ids/1': {
       schema: '{"type":"record","name":"R","fields":[{"name":"a","type":"Missing"}]}',
@@ -89,7 +89,7 @@ test('a broken schema, and one with a missing reference, makes dead letters with
   await registry.close();
 });
 
-test('a schema that cannot be parsed makes dead letters without retries, and one of thousands of types is read at once', async () => {
+test('an unparsable schema leads to dead letters without retries, and a schema with thousands of types is read', async () => {
   const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(
     ' ',
   );
@@ -123,7 +123,7 @@ test('a schema that cannot be parsed makes dead letters without retries, and one
   await registry.close();
 });
 
-test('a schema that cannot be used is recognized without a record', async () => {
+test('an unusable schema is recognized without a record', async () => {
   const cases: readonly (readonly [object, RegExp?])[] = [
     [avro],
     [{ schema: '{"type":"map","values":"int"}' }],

@@ -5,7 +5,7 @@ import { readFrame, readMessageIndexes } from '../../../../src/events/registry/i
 
 const bytes = (...values: number[]) => Buffer.from(values);
 
-test('a value without a frame is refused with the expected form, and without its content', () => {
+test('a value without a frame is refused with the expected form, without its content', () => {
   const objection = (value: Buffer, headers: RecordHeaders = []) =>
     readFrame(value, headers).poison;
   for (const value of [
@@ -27,7 +27,7 @@ test('a value without a frame is refused with the expected form, and without its
   );
 });
 
-test('message indexes are a count and zigzag varints; the first message is the one byte 0', () => {
+test('message indexes are a count and zigzag varints; a single byte 0 stands for the first message', () => {
   for (const [indexes, written] of [
     [[0], bytes(0)],
     [[1], bytes(2, 2)],
@@ -40,6 +40,6 @@ test('message indexes are a count and zigzag varints; the first message is the o
       end: 2 + written.length,
     });
   }
-  // Written out in full by some clients.
+  // Some clients write the full form.
   assert.deepEqual(readMessageIndexes(bytes(2, 0), 0), { indexes: [0], end: 2 });
 });

@@ -14,7 +14,7 @@ import {
 const { signal } = new AbortController();
 const TEXT = { schema: '"string"' };
 
-/** A port that was free a moment ago: connections to it are refused. */
+/** Returns an address of a closed server, which refuses connections. */
 async function nobodyThere(): Promise<string> {
   const server = await fakeRegistry();
   await server[Symbol.asyncDispose]();
@@ -30,7 +30,7 @@ async function unavailable(call: Promise<unknown>): Promise<RegistryUnavailable>
   return error;
 }
 
-test('5xx, 429, 408 and refused credentials are retried, other 4xx are answers', async () => {
+test('5xx, 429, 408 and rejected credentials count as unavailable, other 4xx as a refusal', async () => {
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const answer = (status: number, body: string) => {
@@ -62,7 +62,7 @@ test('5xx, 429, 408 and refused credentials are retried, other 4xx are answers',
   await registry.close();
 });
 
-test("a 404 without a registry's error code does not make a schema unknown, so that a wrong path makes no dead letters", async () => {
+test('a 404 without an error code of the registry does not mean an unknown schema: the path may be wrong', async () => {
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const bodies = [
@@ -84,7 +84,7 @@ test("a 404 without a registry's error code does not make a schema unknown, so t
   await registry.close();
 });
 
-test('addresses are tried in order, and the one that answered is tried first from then on', async () => {
+test('addresses are tried in order, starting with the last one that responded', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
   const observer = recordingObserver();
   const registry = new ConfluentRegistry(
@@ -96,7 +96,7 @@ test('addresses are tried in order, and the one that answered is tried first fro
   await registry.close();
 });
 
-test('an answer is final: an id that one address does not know is not looked up at another', async () => {
+test('an id that one address does not know is not looked up at another', async () => {
   await using one = await fakeRegistry();
   await using other = await fakeRegistry({ '/schemas/ids/1': TEXT });
   const registry = new ConfluentRegistry(
@@ -107,7 +107,7 @@ test('an answer is final: an id that one address does not know is not looked up 
   await registry.close();
 });
 
-test("compatibility is the registry's verdict against the latest version, with its reasons", async () => {
+test('compatibility returns the verdict of the registry on the latest version, with its reasons', async () => {
   const path = '/compatibility/subjects/s/versions/latest';
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
@@ -142,7 +142,7 @@ test('a request to a slow registry times out, and an aborted caller returns at o
   await Promise.all([hasty.close(), patient.close()]);
 });
 
-test('credentials are read for each request, and appear in no message', async () => {
+test('credentials are read for each request, and no message contains them', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
   let password = 'old';
   const basic = { kind: 'basic', user: 'ann', password: async () => password } as const;
@@ -163,7 +163,7 @@ test('credentials are read for each request, and appear in no message', async ()
   await Promise.all([registry.close(), other.close(), refused.close()]);
 });
 
-test('each reference is collected once, before those that refer to it, also in a cycle', async () => {
+test('each referenced schema is collected once, before the schemas that refer to it, even in a cycle', async () => {
   const reference = (name: string) => ({ name, subject: `${name}-value`, version: 1 });
   const version = (id: number, name: string, ...names: string[]) => ({
     id,

@@ -5,10 +5,10 @@ import { RegistryUnavailable, SchemaCache } from '../../../../src/events/registr
 import { recordingObserver, registrySettings } from '../../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
-/** Immediately: nothing waits here. */
+/** Returns immediately. */
 const sleep = async () => {};
 
-test('an id is loaded once for all that wait for it', async () => {
+test('an id is loaded once for all waiting callers', async () => {
   const answer = Promise.withResolvers<string>();
   const asked: number[] = [];
   const cache = new SchemaCache<string>((id) => {
@@ -24,7 +24,7 @@ test('an id is loaded once for all that wait for it', async () => {
   assert.equal(cache.ensure([1, 2], signal), undefined);
 });
 
-test('a registry that cannot answer is retried until it can, and its recovery is reported once', async () => {
+test('an unavailable registry is retried until it responds, and its recovery is reported once', async () => {
   const observer = recordingObserver();
   let failures = 3;
   const cache = new SchemaCache<string>(
@@ -42,7 +42,7 @@ test('a registry that cannot answer is retried until it can, and its recovery is
   assert.deepEqual(cache.get(1), { schema: 'schema' });
 });
 
-test('an aborted caller returns at once; the next one begins another load if that one had begun it', async () => {
+test('an aborted caller returns at once, and the load that it started begins again for the others', async () => {
   const loads: { readonly signal: AbortSignal; finish(schema: string): void }[] = [];
   const cache = new SchemaCache<string>((_, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -66,7 +66,7 @@ test('an aborted caller returns at once; the next one begins another load if tha
   assert.deepEqual(cache.get(1), { schema: 'schema' });
 });
 
-test('an unknown id makes a dead letter, and is looked up again later, as a registry may lag behind a producer', async () => {
+test('an unknown id leads to dead letters and is looked up again after 5 s, as a registry may lag behind producers', async () => {
   let nowMs = 0;
   let known = false;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
@@ -87,7 +87,7 @@ test('an unknown id makes a dead letter, and is looked up again later, as a regi
   assert.deepEqual(cache.get(7), { schema: 'schema' });
 });
 
-test('an id is unknown after two answers a second apart, also while values keep naming new ids', async () => {
+test('an id is unknown after two lookups one second apart, even while new ids keep arriving', async () => {
   const slept: number[] = [];
   const asked: number[] = [];
   const clock = {
@@ -111,7 +111,7 @@ test('an id is unknown after two answers a second apart, also while values keep 
   );
 });
 
-test('schemas that were not used lately are dropped when there are many; those in use are kept', async () => {
+test('schemas that were not used recently are dropped if there are many, and used ones are kept', async () => {
   let nowMs = 0;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const cache = new SchemaCache<number>(async (id) => id, registrySettings([], { clock }));
@@ -124,7 +124,7 @@ test('schemas that were not used lately are dropped when there are many; those i
   assert.equal(cache.get(1), undefined);
 });
 
-test('an unknown id stays while others of the same records are loaded, however long that takes', async () => {
+test('an unknown id is kept while other ids of the same records are loading, however long that takes', async () => {
   let nowMs = 0;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const slow = Promise.withResolvers<undefined>();

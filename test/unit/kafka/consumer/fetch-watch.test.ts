@@ -1,4 +1,4 @@
-/** Scripted answers to the fetches of a session: what one partition's failure does to the others, and to itself. */
+/** Scripted fetch responses: effects of a failing partition on itself and on the others. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { type TestContext, test } from 'node:test';
@@ -15,7 +15,7 @@ const { createErrorFromCode } = createRequire(import.meta.url)(
 const OUT_OF_RANGE = 1;
 const CORRUPT_MESSAGE = 2;
 
-/** A session that reads partitions 0 and 1 of a source from offset 100, on a clock that the test moves. */
+/** Returns a session that reads partitions 0 and 1 of a source from offset 100, with a clock that the test controls. */
 function session(t: TestContext) {
   t.mock.timers.reset();
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
@@ -42,7 +42,7 @@ function session(t: TestContext) {
       t.mock.timers.tick(ms);
       await new Promise(setImmediate);
     },
-    /** @param answers error codes by partition @param from offsets of the fetch; default: the positions */
+    /** @param answers error codes by partition @param from fetch offsets, by default the positions */
     async fetched(
       answers: Readonly<Record<number, number>>,
       from: Readonly<Record<number, number>> = {},
@@ -83,7 +83,7 @@ function session(t: TestContext) {
   return world;
 }
 
-test('a partition whose fetch fails is left out, named once, and retried until it can be read', async (t) => {
+test('a partition whose fetch fails is left out, logged once, and retried until it can be read', async (t) => {
   const { state, logger, fetched, pass, ...world } = session(t);
   for (let time = 0; time < 3; time++) {
     await fetched({ 0: CORRUPT_MESSAGE, 1: 0 });
@@ -104,7 +104,7 @@ test('a partition whose fetch fails is left out, named once, and retried until i
   assert.deepEqual([world.seeks, world.ended], [[], []]);
 });
 
-test('the answer to a fetch from before a seek changes nothing', async (t) => {
+test('the response to a fetch from before a seek is ignored', async (t) => {
   const { state, fetched, seeks } = session(t);
   const at = state(0);
   await fetched({ 0: CORRUPT_MESSAGE }, { 0: 40 });
@@ -112,7 +112,7 @@ test('the answer to a fetch from before a seek changes nothing', async (t) => {
   assert.deepEqual([flows(at), at.trouble, seeks], [true, undefined, []]);
 });
 
-test('below the log a partition resumes at its start; beyond it the partition waits for a new position', async (t) => {
+test('a position before the log resumes at its start; a position beyond its end waits for a new one', async (t) => {
   const below = session(t);
   below.range = { start: 120, end: 200 };
   await below.fetched({ 0: OUT_OF_RANGE, 1: 0 });
@@ -124,10 +124,10 @@ test('below the log a partition resumes at its start; beyond it the partition wa
   assert.deepEqual([beyond.seeks, beyond.outside], [[], [[0, 100, 50]]]);
   assert.deepEqual([flows(beyond.state(0)), flows(beyond.state(1))], [false, true]);
   await beyond.pass(5_000);
-  assert.equal(flows(beyond.state(0)), true, 'looked at again');
+  assert.equal(flows(beyond.state(0)), true, 'it is checked again');
 });
 
-test('a partition that no fetch asks for is sought again, and in the end the session is replaced', async (t) => {
+test('a partition that no fetch includes is sought again, and finally the session is replaced', async (t) => {
   const { state, fetched, pass, seeks, ended, logger } = session(t);
   const goOn = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 5_000) {
@@ -147,7 +147,7 @@ test('a partition that no fetch asks for is sought again, and in the end the ses
   assert.equal(state(1).trouble, undefined);
 });
 
-test('a partition without a leader, a paused one, and a fetch loop that stands still do not count', async (t) => {
+test('partitions without a leader, paused partitions and a stopped fetch loop do not count as left out', async (t) => {
   const leaderless = session(t);
   leaderless.leaderless = true;
   leaderless.state(1).resumed = false;
@@ -159,5 +159,5 @@ test('a partition without a leader, a paused one, and a fetch loop that stands s
   const still = session(t);
   await still.fetched({ 0: 0, 1: 0 });
   await still.pass(500_000);
-  assert.deepEqual([still.seeks, still.ended], [[], []], 'the group is silent as well');
+  assert.deepEqual([still.seeks, still.ended], [[], []], 'the whole session has no fetches');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Positions } from '../../../../src/kafka/consumer/positions.ts';
 
-test('while no source partition flows, fetches wait briefly, also beside a journal that is followed', () => {
+test('the session flows only while a source partition flows, even if it follows a journal', () => {
   const positions = new Positions('content', 'journal');
   positions.assign({ generation: 1, shardCount: 1, shards: new Map([[0, [3]]]) });
   const resume = (stream: 'source' | 'journal', partition: number) =>

@@ -1,4 +1,4 @@
-/** Patch 9: intervals of kafkajs while the wall clock is set back and ahead. Each test fails without the patch. */
+/** Patch 9: intervals of kafkajs when the wall clock jumps back or ahead. Each test fails without the patch. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it, type TestContext } from 'node:test';
@@ -10,7 +10,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => q
 const HOUR = 3_600_000;
 const STEPS = [-8 * HOUR, -HOUR, HOUR, 8 * HOUR];
 
-/** Sets the wall clock `byMs` ahead, without any time passing. */
+/** Moves the wall clock ahead by `byMs` without letting time pass. */
 function step(t: TestContext, byMs: number): void {
   const { now } = Date;
   t.mock.method(Date, 'now', () => now() + byMs);
@@ -65,7 +65,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
   for (const byMs of STEPS) {
     const name = `${byMs < 0 ? 'back' : 'ahead'} by ${Math.abs(byMs) / HOUR} h`;
 
-    it(`9: heartbeats go on when the clock is set ${name}`, async (t) => {
+    it(`9: heartbeats continue when the clock is set ${name}`, async (t) => {
       const sent: object[] = [];
       const { group, emitted } = member(sent);
       await group.heartbeat({ interval: 0 });
@@ -73,7 +73,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       await group.heartbeat({ interval: 0 });
       assert.equal(sent.length, 2);
       await group.heartbeat({ interval: 3_000 });
-      assert.equal(sent.length, 2, 'nothing is due');
+      assert.equal(sent.length, 2, 'no heartbeat is due');
       assert.equal(emitted(), 2);
     });
 
@@ -91,7 +91,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       queue.destroy();
     });
 
-    it(`9: the duration of a request is its own when it is set ${name}`, async (t) => {
+    it(`9: the measured duration of a request is correct when it is set ${name}`, async (t) => {
       const { queue, push, durations } = queueOf();
       const answered = push(1);
       step(t, byMs);
@@ -102,12 +102,12 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       queue.destroy();
     });
 
-    it(`9: metadata are refreshed at their age when it is set ${name}`, async (t) => {
+    it(`9: metadata is refreshed at its maximum age when it is set ${name}`, async (t) => {
       const { pool, refreshes } = brokers(40);
       await pool.refreshMetadata([]);
       step(t, byMs);
       await pool.refreshMetadataIfNecessary([]);
-      assert.equal(refreshes(), 1, 'they are young');
+      assert.equal(refreshes(), 1, 'it is not old enough');
       const sinceMs = performance.now();
       while (performance.now() - sinceMs <= 41) await new Promise(setImmediate);
       await pool.refreshMetadataIfNecessary([]);

@@ -21,7 +21,7 @@ interface Connection {
   send(request: object): Promise<unknown>;
 }
 
-// The copy of kafkajs that the fixes have loaded.
+// The same instance of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
 const ConnectionClass = load('kafkajs/src/network/connection.js') as new (
   options: object,
@@ -31,27 +31,27 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => q
 
 interface SilentServer {
   readonly connection: Connection;
-  /** Sends a request with this timeout, ms. */
+  /** Sends a request with this timeout in milliseconds. */
   readonly request: (timeoutMs: number) => Promise<unknown>;
-  /** The other ends of all sockets that were opened. */
+  /** Server-side sockets of all opened connections. */
   readonly ends: readonly Socket[];
-  /** Our ends. */
+  /** Client-side sockets. */
   readonly sockets: readonly Socket[];
 }
 
-/** Answer without a format. */
+/** Response decoder that returns the payload unchanged. */
 const AS_IT_IS = {
   decode: async (payload: Buffer) => payload,
   parse: async (payload: Buffer) => payload,
 };
 
-/** Settles once a connection has sent something. */
+/** Resolves when a connection has sent data. */
 async function sent(ends: readonly Socket[], at: number): Promise<void> {
   while (ends[at] === undefined) await turn();
   await once(ends[at], 'data');
 }
 
-/** A connection to a server that takes everything and says nothing. */
+/** Runs a test with a connection to a server that reads everything and never responds. */
 async function withSilentServer(
   run: (server: SilentServer) => Promise<void>,
   silence?: BrokerSilence,
@@ -98,7 +98,7 @@ async function withSilentServer(
 }
 
 describe('a connection of kafkajs', { timeout: 30_000 }, () => {
-  it('11: on which a request got no answer is left, also by the other requests, and the next one is new', async () => {
+  it('11: is closed for all its requests after a request without a response, and can be opened again', async () => {
     await withSilentServer(async ({ connection, request }) => {
       await connection.connect();
       const long = request(600_000);
@@ -112,7 +112,7 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
     });
   });
 
-  it('reports what was sent and not answered: neither a socket that opens nor a timeout is an answer', async () => {
+  it('counts as silent until a response: neither opening a socket nor a timeout is a response', async () => {
     let nowMs = 0;
     const silence = new BrokerSilence(() => nowMs);
     await withSilentServer(async ({ connection, request }) => {
@@ -124,7 +124,7 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
     }, silence);
   });
 
-  it('22: reads no answer together with the rest of an earlier connection', async () => {
+  it('22: does not combine a response with remaining bytes of an earlier connection', async () => {
     await withSilentServer(async ({ connection, request, ends }) => {
       await connection.connect();
       const cut = assert.rejects(request(600_000), { name: 'KafkaJSConnectionClosedError' });
@@ -140,11 +140,11 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
   });
 
   for (const [what, size] of [
-    ['too short for its number', [0, 0, 0, 0]],
+    ['that is too short for its correlation id', [0, 0, 0, 0]],
     ['of negative size', [255, 255, 255, 250]],
     ['of another protocol', [...Buffer.from('HTTP/1.1 400 Bad Request')]],
   ] as const)
-    it(`22: is closed by an answer ${what}`, async () => {
+    it(`22: is closed by a response ${what}`, async () => {
       await withSilentServer(async ({ connection, request, ends }) => {
         await connection.connect();
         const refused = assert.rejects(request(600_000), /unreadable response/);
@@ -156,7 +156,7 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
     });
 
   for (const throttledMs of [0, 60_000]) {
-    it(`12: gives up what came while it was closing${throttledMs > 0 ? ', held back by a quota' : ''}`, async () => {
+    it(`12: rejects requests that arrived while it was closing${throttledMs > 0 ? ', held back by a quota' : ''}`, async () => {
       await withSilentServer(async ({ connection, request }) => {
         await connection.connect();
         const { requestQueue } = connection;
@@ -165,7 +165,7 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
         const { waitForPendingRequests } = requestQueue;
         requestQueue.waitForPendingRequests = async () => {
           requestQueue.waitForPendingRequests = waitForPendingRequests;
-          // It saw no request, and then one comes.
+          // A request arrives after the check for pending requests.
           asked = assert.rejects(request(600_000), {
             name: 'KafkaJSConnectionClosedError',
             retriable: true,
@@ -178,14 +178,14 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
     });
   }
 
-  it('13: opens one socket for requests that come together', async () => {
+  it('13: opens one socket for concurrent connects', async () => {
     await withSilentServer(async ({ connection, sockets }) => {
       await Promise.all([connection.connect(), connection.connect(), connection.connect()]);
       assert.equal(sockets.length, 1);
     });
   });
 
-  it('13: does not hear a socket that it gave up before', async () => {
+  it('13: ignores events of a socket that it has closed', async () => {
     await withSilentServer(async ({ connection, request, ends, sockets }) => {
       await connection.connect();
       await connection.disconnect();

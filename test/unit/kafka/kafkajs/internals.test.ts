@@ -14,7 +14,7 @@ describe('the installed kafkajs', () => {
   const root = temporaryDirectory();
   const installed = (file: string) => path.join(root, 'node_modules/kafkajs', file);
 
-  /** Loads the connector's kafkajs from a copy of its sources. @returns what the process ended with. */
+  /** Loads kafkajs from a copy of the connector's sources. Returns exit code and stderr of the process. */
   async function loading(): Promise<{ readonly code: number; readonly stderr: string }> {
     return await run(process.execPath, [path.join(root, 'src/kafka/kafkajs/patches.ts')]).then(
       ({ stderr }) => ({ code: 0, stderr }),
@@ -32,11 +32,11 @@ describe('the installed kafkajs', () => {
     await cp(path.join(repository, 'node_modules/kafkajs'), installed(''), { recursive: true });
   });
 
-  it('is loaded in the version that is patched', async () => {
+  it('is loaded if it is the patched version', async () => {
     assert.deepEqual(await loading(), { code: 0, stderr: '' });
   });
 
-  it('is refused with its version and the remedy when it is another one', async () => {
+  it('is refused with its version and the remedy if it is another version', async () => {
     const manifest = await readFile(installed('package.json'), 'utf8');
     await writeFile(
       installed('package.json'),
@@ -56,7 +56,7 @@ describe('the installed kafkajs', () => {
     'retry/index.js',
     'protocol/requests/metadata/v0/response.js',
   ]) {
-    it(`is refused with the remedy when ${file} was changed`, async () => {
+    it(`is refused with the remedy if ${file} was changed`, async () => {
       const original = await readFile(installed(`src/${file}`));
       await appendFile(installed(`src/${file}`), '\n');
       const { code, stderr } = await loading();
@@ -70,7 +70,7 @@ describe('the installed kafkajs', () => {
     });
   }
 
-  it('is pinned to exactly that version in package.json and in the lock file', async () => {
+  it('is pinned to the patched version in package.json and the lock file', async () => {
     const { PATCHED_VERSION } = await import('../../../../src/kafka/kafkajs/internals.ts');
     const json = async (file: string) =>
       JSON.parse(await readFile(path.join(repository, file), 'utf8'));

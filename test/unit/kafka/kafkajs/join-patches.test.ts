@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import '../../../../src/kafka/kafkajs/patches.ts';
 import type { ProtocolErrors } from '../../../../src/kafka/kafkajs/shapes.ts';
 
-// The copy of kafkajs that the patches have loaded.
+// The same instance of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const logger = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => logger };
@@ -28,7 +28,7 @@ const { KafkaJSMemberIdRequired } = internal<{
 
 type Answer = (request: { apiName: string; body: string }) => object;
 
-/** A group whose coordinator gives these answers; a request is shown as its name and the ids in its bytes. */
+/** Returns a group whose coordinator gives these responses, and its requests: their names and the ids in their bytes. */
 function groupWith(answer: Answer, memberIds: Set<string>) {
   const sent: string[] = [];
   const send = async ({
@@ -86,8 +86,8 @@ const joinedAs = (memberId: string) => ({
 });
 const assignment = { memberAssignment: Buffer.alloc(0) };
 
-describe('patches of the joins of kafkajs', () => {
-  it('20: a join that failed is repeated before the next fetch', async () => {
+describe('patches of joins in kafkajs', () => {
+  it('20: a failed join is repeated before the next fetch', async () => {
     let answered = 0;
     const { group } = groupWith(() => {
       answered++;
@@ -98,7 +98,7 @@ describe('patches of the joins of kafkajs', () => {
     await assert.rejects(group.fetch('1'), { type: 'REBALANCE_IN_PROGRESS' });
   });
 
-  it('21: members that this client was leave before it joins, and unknown ones count as gone', async () => {
+  it('21: earlier members of this client leave before it joins, and unknown members count as gone', async () => {
     const memberIds = new Set(['id-old', 'id-unknown']);
     const { group, sent } = groupWith(({ apiName, body }) => {
       if (body.includes('id-unknown')) throw createErrorFromCode(UNKNOWN_MEMBER_ID);
@@ -109,7 +109,7 @@ describe('patches of the joins of kafkajs', () => {
     assert.deepEqual([...memberIds], ['id-new']);
   });
 
-  it('21: a join that is repeated keeps the id that the coordinator gave out', async () => {
+  it('21: a repeated join uses the member id that the coordinator has assigned', async () => {
     const memberIds = new Set<string>();
     let joins = 0;
     const { group, sent } = groupWith(({ apiName }) => {

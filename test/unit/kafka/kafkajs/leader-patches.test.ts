@@ -1,4 +1,4 @@
-/** Patch 19 of kafkajs: each test fails without its part of src/kafka/kafkajs/leader-patches.ts. */
+/** Patch 19 of kafkajs. Each test fails without its part of src/kafka/kafkajs/leader-patches.ts. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
@@ -20,7 +20,7 @@ interface Cluster {
   };
 }
 
-// The copy of kafkajs that the fixes have loaded.
+// The same instance of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
@@ -29,7 +29,7 @@ const partition = (partitionId: number, leader: number, partitionErrorCode = 0) 
   partitionId,
   leader,
 });
-/** LISTENER_NOT_FOUND: the leader has no listener of this name. */
+/** Metadata response. Code 5 is LEADER_NOT_AVAILABLE, 72 is LISTENER_NOT_FOUND. */
 const ANSWER = {
   brokers: [],
   topicMetadata: [
@@ -47,7 +47,7 @@ const LED = {
 
 describe('kafkajs, patched', () => {
   for (const version of [0, 3, 4, 6]) {
-    it(`19: an answer about topics (version ${version}) keeps partitions without a leader beside the others`, async () => {
+    it(`19: a metadata response (version ${version}) keeps partitions without a leader next to the others`, async () => {
       const response = internal<Response>(`protocol/requests/metadata/v${version}/response.js`);
       const { topicMetadata } = await response.parse(ANSWER);
       assert.deepEqual(
@@ -64,7 +64,7 @@ describe('kafkajs, patched', () => {
   const parsed = internal<Response>('protocol/requests/metadata/v6/response.js').parse(ANSWER);
   const { prototype } = internal<Cluster>('cluster/index.js');
 
-  it('19: what needs a leader fails with the partition and the remedy, and is worth another try', async () => {
+  it('19: a request that requires a leader fails with the partition and the remedy, and can be retried', async () => {
     const cluster = Object.assign(Object.create(prototype), {
       brokerPool: { metadata: await parsed },
     });
@@ -107,7 +107,7 @@ describe('kafkajs, patched', () => {
     ]);
   });
 
-  it('19: metadata that name a partition without a leader are refreshed within a second', async () => {
+  it('19: metadata that contains a partition without a leader is refreshed within two seconds', async () => {
     const BrokerPoolClass = internal<new (options: object) => BrokerPool>('cluster/brokerPool.js');
     const pool = new BrokerPoolClass({
       logger: quiet,

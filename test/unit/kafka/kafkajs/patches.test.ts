@@ -5,7 +5,7 @@ import { describe, it, mock } from 'node:test';
 import { CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/errors.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 
-// The copy of kafkajs that the fixes have loaded.
+// The same instance of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
@@ -39,7 +39,7 @@ describe('patches of kafkajs', () => {
     assert.equal(attempts, 1);
   });
 
-  it('2: the bytes of a partition are handed on as they came, whatever they are', async () => {
+  it('2: the bytes of a partition are passed on unchanged, whatever they contain', async () => {
     for (const bytes of [Buffer.from('no batch at all'), Buffer.alloc(0)]) {
       assert.deepEqual(await decodeMessages(response(bytes)), bytes);
     }
@@ -66,7 +66,7 @@ describe('patches of kafkajs', () => {
     queue.destroy();
   });
 
-  it('4: a request that is throttled is sent when the throttle ends', async () => {
+  it('4: a throttled request is sent when the throttle ends', async () => {
     const RequestQueue = internal<
       new (
         options: object,
@@ -89,7 +89,7 @@ describe('patches of kafkajs', () => {
     queue.destroy();
   });
 
-  it('8: errors far apart never add up to a crash, and errors close together still do', async () => {
+  it('8: errors far apart never cause a crash, and errors close together still do', async () => {
     interface Runner {
       running: boolean;
       scheduleFetchManager(): void;

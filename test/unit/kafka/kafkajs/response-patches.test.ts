@@ -1,4 +1,4 @@
-/** Patches 7 and 15 to 17 of kafkajs and the socket that is not open yet: each test fails without its patch. */
+/** Patches 7 and 15 to 17 of kafkajs, and disconnects of an unopened socket. Each test fails without its patch. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
@@ -27,7 +27,7 @@ const response = (name: string) =>
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
 
 const newConnection = (
-  socketFactory: object = () => assert.fail('no socket was wanted'),
+  socketFactory: object = () => assert.fail('no socket was expected'),
 ): Connection =>
   new ConnectionClass({
     host: '127.0.0.1',
@@ -42,7 +42,7 @@ async function errorOf(
   parsed: Promise<unknown>,
 ): Promise<Error & { type?: string; topic?: string; offered?: string[] }> {
   return await parsed.then(
-    () => assert.fail('it was parsed'),
+    () => assert.fail('an error was expected'),
     (error: Error) => error,
   );
 }
@@ -65,7 +65,7 @@ describe('kafkajs, patched', () => {
     }
   });
 
-  it('16: names the topic that is refused, and not another one of the same answer', async () => {
+  it('16: names the refused topic, and not another topic of the same response', async () => {
     const added = (topic: string, errorCode: number) => ({
       topic,
       partitionErrors: [{ partition: 0, errorCode }],
@@ -89,7 +89,7 @@ describe('kafkajs, patched', () => {
     assert.equal((await errorOf(response('fetch/v11').parse(fetched))).topic, 'journal');
   });
 
-  it('7: keeps the error of a partition that cannot be fetched beside the others', async () => {
+  it('7: keeps the error of each partition that cannot be fetched, next to the others', async () => {
     const partitions = [2, -1, 56, 1, 0].map((errorCode, partition) => ({ partition, errorCode }));
     const parsed = (await response('fetch/v11').parse({
       responses: [{ topicName: 'events', partitions }],
@@ -118,14 +118,14 @@ describe('kafkajs, patched', () => {
     }
   });
 
-  it('16: tells which mechanisms there are', async () => {
+  it('16: reports the mechanisms that the broker offers', async () => {
     const error = await errorOf(
       response('saslHandshake/v1').parse({ errorCode: 33, enabledMechanisms: ['PLAIN'] }),
     );
     assert.deepEqual([error.type, error.offered], ['UNSUPPORTED_SASL_MECHANISM', ['PLAIN']]);
   });
 
-  it('17: tells a refusal that a broker gave', async () => {
+  it('17: reports the refusal of a broker', async () => {
     const refusal = Object.assign(new Error('no'), { type: 'GROUP_AUTHORIZATION_FAILED' });
     const pool = { brokers: { 1: {} }, findBroker: async () => ({}) } as unknown as BrokerPool;
     const ask = (error: Error) =>
@@ -134,10 +134,10 @@ describe('kafkajs, patched', () => {
     assert.equal(await ask(new Error('away')), null);
   });
 
-  it('ends a socket that is not open yet without a listener for each time', async () => {
+  it('closes a socket that is not open yet without adding a listener for each disconnect', async () => {
     const sockets: ReturnType<typeof connect>[] = [];
     const connection = newConnection(() => {
-      // A lookup that never ends.
+      // This lookup never ends.
       const socket = connect({ host: 'nowhere.invalid', port: 1, lookup: () => undefined });
       sockets.push(socket);
       return socket;

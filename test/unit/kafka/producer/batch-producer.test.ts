@@ -23,7 +23,7 @@ interface Sent {
   readonly epoch: number;
   readonly bytes: Buffer;
 }
-/** Returns the offset of the answer; 40 by default. */
+/** Returns the base offset of the response, or undefined for 40. */
 type Answer = (attempt: number) => unknown;
 
 const { prototype: cluster } = internal<{ prototype: object }>('cluster/index.js');
@@ -38,11 +38,11 @@ const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Er
   'protocol/error.js',
 );
 
-/** A producer within a transaction, over a cluster of one broker that answers as the test tells. */
+/** Returns a producer within a transaction, for a cluster of one broker with scripted responses. */
 async function producerTo(answer: Answer, existing = 2) {
   const sent: Sent[] = [];
   const calls: string[] = [];
-  /** Codes with which the next requests to add partitions are answered. */
+  /** Error codes of the next requests that add partitions. */
   const addErrors: number[] = [];
   let correlationId = 0;
   const broker = {
@@ -123,11 +123,11 @@ function batchOf(count: number, partition = 1): OutgoingBatch {
   return new OutgoingBatch(pool, records, planned, 200);
 }
 
-/** Without the bytes that a request was written into. */
+/** Takes a buffer as large as the one of a request. */
 const taken = () => pool.take(8 * 1024);
 
 describe('sends of a producer', () => {
-  it('carry producer id, epoch and the sequence that follows the last one, by partition', async () => {
+  it('carry producer id, epoch and the next sequence number of their partition', async () => {
     const { producer, sent } = await producerTo(() => {});
     assert.equal(await producer.send('out', batchOf(10)), 40);
     await producer.send('out', batchOf(3));
@@ -138,17 +138,17 @@ describe('sends of a producer', () => {
       [0, 10, 0, 13].map((sequence) => [sequence, 5n, 3]),
     );
     assert.equal(pool.lentBytes, 0);
-    assert.ok(pool.idleBytes > 0, 'buffers that were answered are used again');
+    assert.ok(pool.idleBytes > 0, 'buffers are reused after a response');
   });
 
   for (const [what, error] of Object.entries({
-    'an answer that can be retried': createErrorFromCode(6),
-    'a connection lost before the answer': Object.assign(new Error('Closed connection'), {
+    'a retriable error': createErrorFromCode(6),
+    'a connection lost before the response': Object.assign(new Error('Closed connection'), {
       name: 'KafkaJSConnectionClosedError',
       retriable: true,
     }),
   })) {
-    it(`repeat the same bytes with the same sequence after ${what}, and their buffer is not used again`, async () => {
+    it(`repeat the same bytes with the same sequence after ${what}, and do not reuse their buffer`, async () => {
       const { producer, sent, calls } = await producerTo((attempt) => {
         if (attempt === 1) throw error;
       });
@@ -167,7 +167,7 @@ describe('sends of a producer', () => {
     });
   }
 
-  it('that fail permanently drop their buffer, and report why', async () => {
+  it('that fail permanently drop their buffer and report the reason', async () => {
     const { producer, sent } = await producerTo(() => {
       throw createErrorFromCode(10);
     });
@@ -185,7 +185,7 @@ describe('sends of a producer', () => {
     pool.give(buffer);
   });
 
-  it('to a partition that the metadata do not name wait for newer metadata', async () => {
+  it('to a partition that the metadata lacks wait for newer metadata', async () => {
     const { producer, sent, calls, ended } = await producerTo(() => {});
     await producer.send('out', batchOf(1, 2));
     assert.equal(sent.length, 1);
@@ -199,10 +199,10 @@ describe('sends of a producer', () => {
     assert.equal(pool.lentBytes, 0);
   });
 
-  it('continue at sequence 0 after 2147483647, wherever in a batch that is', async () => {
+  it('continue at sequence 0 after 2147483647, at any position in a batch', async () => {
     const { producer, sent } = await producerTo(() => {});
     const largest = 2 ** 31 - 1;
-    // Batches that claim to hold so many records: the sequence depends on the count alone.
+    // The batches only claim this number of records: the sequence depends on the count alone.
     const claim = async (count: number) => {
       const batch = batchOf(1);
       Object.defineProperty(batch, 'count', { value: count });
@@ -220,7 +220,7 @@ describe('sends of a producer', () => {
     );
   });
 
-  it('look their coordinators up again after a failure and before the end, and the next one begins where the last one ended', async () => {
+  it('look up coordinators again after a failure and before the end, and the next transaction reuses them', async () => {
     const { producer, calls, addErrors } = await producerTo(() => {});
     const NOT_COORDINATOR = 16;
     addErrors.push(NOT_COORDINATOR);
@@ -240,7 +240,7 @@ describe('sends of a producer', () => {
     assert.deepEqual(calls.splice(0), [lookup, 'end true', add, 'add offsets', 'commit offsets']);
   });
 
-  it('write to two partitions at once, and to each of them in order', async () => {
+  it('write to two partitions at a time, and to each partition in order', async () => {
     const inFlight: (number | undefined)[] = [];
     let most = 0;
     const { sent } = await producerTo(async (attempt) => {
@@ -281,7 +281,7 @@ describe('sends of a producer', () => {
     await producer.close();
   });
 
-  it('start nothing more once one of them has failed', async () => {
+  it('stop after one of them has failed', async () => {
     const { sent } = await producerTo(async (attempt) => {
       await turn();
       // MESSAGE_TOO_LARGE

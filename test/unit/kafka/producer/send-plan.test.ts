@@ -14,11 +14,11 @@ const numbered = (count: number, key: (n: number) => string | null, value = 'x')
   );
 
 describe('sends of a transaction', () => {
-  it('are refused for a topic without partitions, where records would be lost', () => {
+  it('are refused for a topic without partitions, because records would be lost', () => {
     assert.throws(() => planBatches(numbered(2, String), 0, Number.NaN), /has no partitions/);
   });
 
-  it('are as large as the limit allows, and no larger', () => {
+  it('are as large as the limit allows', () => {
     const records = numbered(1_000, () => 'k', 'x'.repeat(600));
     const [first, second] = planBatchesTo(0, records, 100_000);
     assert.ok(first !== undefined && second !== undefined && first.bytes <= 100_000);
@@ -33,7 +33,7 @@ describe('sends of a transaction', () => {
     assert.equal(all.length, 1);
   });
 
-  it('fit into batches that their topic takes, and are no larger where it takes more or its limit is not known', () => {
+  it('respect the batch limit of their topic if it is known and smaller than the default', () => {
     const bytes = [100_000, 1, 10_000_000, 0, Number.NaN, undefined].map(sendBytesFor);
     assert.deepEqual(bytes, [
       100_000,

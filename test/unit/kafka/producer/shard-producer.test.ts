@@ -8,7 +8,7 @@ import type { WritableTopic } from '../../../../src/kafka/admin/admin.ts';
 import { KafkaShardProducer } from '../../../../src/kafka/producer/shard-producer.ts';
 import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
-it('a transaction that has failed for its caller does not look at the records any more', async () => {
+it('a transaction does not read the records any more after it has failed for its caller', async () => {
   const pool = new BufferPool(0);
   const looked = Promise.withResolvers<void>();
   const known = Promise.withResolvers<WritableTopic>();
@@ -41,7 +41,7 @@ it('a transaction that has failed for its caller does not look at the records an
   await producer.close();
 });
 
-it('a fence fails once it has taken as long as a transaction may', async () => {
+it('a fence fails if it takes longer than the transaction timeout', async () => {
   const producer = new KafkaShardProducer(
     [],
     { brokers: ['127.0.0.1:1'], clientId: 'c' },

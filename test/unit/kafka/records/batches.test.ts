@@ -17,15 +17,15 @@ const next = (bytes: Buffer | Buffer[], fetchOffset = 0, endOffset = 1_000) =>
     fetchOffset,
     endOffset,
   });
-/** Damages a byte that the checksum covers. */
+/** Returns a copy of a batch with a damaged byte that the checksum covers. */
 function damaged(batch: Buffer, at = batch.length - 1): Buffer {
   const copy = Buffer.from(batch);
   copy[at] = (copy[at] as number) ^ 0x55;
   return copy;
 }
 
-describe('the headers of a response', () => {
-  it('move the position past a batch whose last records were compacted away, and past one that is empty', async () => {
+describe('the batch headers of a response', () => {
+  it('move the position past a batch whose last records were compacted away, and past an empty batch', async () => {
     const bytes = [
       writeBatch({ baseOffset: 5, records: [{}], lastDelta: 3 }),
       writeBatch({ baseOffset: 9, records: [], lastDelta: 5 }),
@@ -35,14 +35,14 @@ describe('the headers of a response', () => {
     assert.deepEqual([read.offsets, read.ranges, read.nextOffset], [[5], [], 15]);
   });
 
-  it('leave the position where it was when nothing complete came, or only what was read before', async () => {
+  it('leave the position unchanged if no batch is complete or all were read before', async () => {
     assert.equal(next(Buffer.alloc(0), 90), 90);
     assert.equal(next(three(10).subarray(0, -1), 10), 10);
     assert.equal(next(three(10), 20), 20);
     assert.deepEqual((await readAll(three(10), { fetchOffset: 20 })).pieces, []);
   });
 
-  it('whose offset cannot be are unreadable up to the next batch, or alone: the checksum does not cover it', async () => {
+  it('with an impossible offset are unreadable up to the next batch, or by themselves: no checksum covers it', async () => {
     const endOffset = 20;
     for (const base of [2 ** 53 - 2, 2 ** 60, -1, endOffset + 2 ** 31]) {
       const between = [three(10), three(base), three(16)];
@@ -62,7 +62,7 @@ describe('the headers of a response', () => {
     );
   });
 
-  it('that were appended after the broker had noted the high watermark of its response are read', async () => {
+  it('of batches that were appended after the high watermark of the response are read', async () => {
     const read = await readAll([three(10), three(13), three(40)], {
       fetchOffset: 10,
       endOffset: 13,
@@ -71,7 +71,7 @@ describe('the headers of a response', () => {
     assert.equal(next([three(10), three(13)], 10, 13), 16);
   });
 
-  it('of a log that has grown beyond what a number holds are refused', async () => {
+  it('of a log beyond the largest safe integer are refused', async () => {
     const endOffset = 2 ** 53;
     assert.throws(() => nextOffset({ bytes: three(10), fetchOffset: 10, endOffset }), /2\^53 - 1/);
     await assert.rejects(readAll(three(10), { fetchOffset: 10, endOffset }), /2\^53 - 1/);
@@ -88,7 +88,7 @@ describe('a batch with a wrong checksum', () => {
     assert.match(read.unreadable[0]?.poison.message ?? '', /offset 3 .*CRC-32C/);
   });
 
-  it('is not believed about its last offset', async () => {
+  it('is not trusted for its last offset', async () => {
     const reaching = damaged(
       writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: 2 ** 31 - 1 }),
     );
@@ -101,7 +101,7 @@ describe('a batch with a wrong checksum', () => {
     assert.deepEqual((await readAll([negative, three(6)])).ranges, [[3, 6, 'unreadable_batch']]);
   });
 
-  it('moves the position by one offset at least', async () => {
+  it('moves the position by at least one offset', async () => {
     const behind = damaged(writeBatch({ baseOffset: 3, records: [{}], lastDelta: -5 }));
     const read = await readAll(behind, { fetchOffset: 8 });
     assert.deepEqual(
@@ -111,7 +111,7 @@ describe('a batch with a wrong checksum', () => {
   });
 });
 
-describe('a batch of a format that is not known', () => {
+describe('a batch of an unknown format', () => {
   const unknown = (baseOffset: number, format = 3) => {
     const batch = three(baseOffset);
     batch.writeInt8(format, 16);
@@ -135,12 +135,12 @@ describe('a batch of a format that is not known', () => {
     }
   });
 
-  it('costs one offset at a time where nothing after it shows how far it reaches', async () => {
+  it('is skipped one offset at a time if no next batch shows where it ends', async () => {
     const read = await readAll(unknown(3), { fetchOffset: 4 });
     assert.deepEqual([read.ranges, next(unknown(3), 4)], [[[4, 5, 'unreadable_batch']], 5]);
   });
 
-  it('or with a length that cannot be, is not followed further', async () => {
+  it('or with an impossible length ends the reading of the response', async () => {
     const short = three(3);
     short.writeInt32BE(-7, 8);
     assert.deepEqual((await readAll([three(0), short, three(6)])).ranges, [
@@ -156,7 +156,7 @@ describe('a malformed batch', () => {
     'has fewer records than it declares': Buffer.alloc(0),
     'has a record of negative length': varint(-1),
     'has a record without room for its fields': withBody([0, 0, 2]),
-    'has a record that is longer than what is left': Buffer.concat([
+    'has a record that is longer than the remaining bytes': Buffer.concat([
       varint(1_000),
       Buffer.alloc(50),
     ]),
@@ -164,26 +164,26 @@ describe('a malformed batch', () => {
     'has a timestamp that does not end': withBody([0, ...Array(11).fill(0xff), 2, 1, 1, 0]),
     'has a key that is longer than its record': withBody([0, 0, 2, 100, 1, 0]),
     'has a header without a name': withBody([0, 0, 2, 1, 1, 2, 1, 1]),
-    'has bytes behind the end of a record': withBody([0, 0, 2, 1, 1, 0, 9]),
+    'has extra bytes in a record': withBody([0, 0, 2, 1, 1, 0, 9]),
     'has a negative number of headers': withBody([0, 0, 2, 1, 1, 1]),
     'has an offset twice': writeRecord({ delta: 0 }),
     'has an offset before its own': writeRecord({ delta: -1 }),
     'has an offset beyond its last': writeRecord({ delta: 7 }),
   };
   for (const [name, body] of Object.entries(bodies)) {
-    it(`that ${name} gives the records before, and one range for the rest`, async () => {
+    it(`that ${name} yields the records before it, and one range for the rest`, async () => {
       const batch = writeBatch({ packed: Buffer.concat([good, body]), count: 3, lastDelta: 6 });
       const read = await readAll([batch, three(7)]);
       assert.deepEqual([read.offsets, read.ranges], [[0, 7, 8, 9], [[1, 7, 'unreadable_batch']]]);
     });
   }
 
-  it('that declares a negative number of records is one range', async () => {
+  it('that declares a negative number of records becomes one range', async () => {
     const read = await readAll([seal(writeBatch({ records: [{}, {}], count: -3 })), three(2)]);
     assert.deepEqual([read.offsets, read.ranges], [[2, 3, 4], [[0, 2, 'unreadable_batch']]]);
   });
 
-  it('is not reported where it was read before', async () => {
+  it('is reported only from the fetch offset on', async () => {
     const batch = writeBatch({ packed: good, count: 3, lastDelta: 6 });
     assert.deepEqual((await readAll(batch, { fetchOffset: 4 })).ranges, [
       [4, 7, 'unreadable_batch'],
@@ -192,7 +192,7 @@ describe('a malformed batch', () => {
 });
 
 describe('crc32c', () => {
-  it('of the check value is as the standard gives it, whatever is around it', () => {
+  it('matches the check value of the standard and a slow implementation', () => {
     assert.equal(crc32c(Buffer.from('123456789')), 0xe3069283);
     assert.equal(crc32c(Buffer.from('xx123456789yyy'), 2, 11), 0xe3069283);
     for (let length = 0; length < 40; length++) {

@@ -19,8 +19,8 @@ const v = (text: string) => ({ value: Buffer.from(text) });
 const codecs = Object.keys(CODECS) as Codec[];
 
 /**
- * Collects garbage, so that memory used to make the batches does not count. Returns the bytes that
- * are left when it is freed, which takes some turns.
+ * Collects garbage, so that the memory used to create the batches does not count. Returns the
+ * bytes of array buffers that remain.
  */
 async function collectGarbage(): Promise<number> {
   setFlagsFromString('--expose-gc');
@@ -32,7 +32,7 @@ async function collectGarbage(): Promise<number> {
   return process.memoryUsage().arrayBuffers;
 }
 
-/** A record of `size` zero bytes between two small ones, compressed by zstd. */
+/** Returns a batch with a record of `size` zero bytes between two small ones, compressed with zstd. */
 function bomb(baseOffset: number, size: number): Buffer {
   const value = Buffer.alloc(size);
   const records = [
@@ -50,7 +50,7 @@ function bomb(baseOffset: number, size: number): Buffer {
 }
 
 describe('turns of the event loop', () => {
-  it('go to one piece each, also when several responses have one piece', async () => {
+  it('are used for one piece each, even if several responses have one piece', async () => {
     const response = writeBatch({ records: [v('one')] });
     let turn = 0;
     let isOver = false;
@@ -66,16 +66,16 @@ describe('turns of the event loop', () => {
     };
     await Promise.all([read(), read(), read()]);
     isOver = true;
-    assert.equal(new Set(turns).size, 3, `read in the turns ${turns}`);
+    assert.equal(new Set(turns).size, 3, `read in turns ${turns}`);
   });
 });
 
 describe('memory', () => {
-  it('stays bounded while a batch of a few kilobytes unpacks to 200 MiB, and its other records are read', async () => {
+  it('stays bounded while a batch of a few kilobytes expands to 200 MiB, and its other records are read', async () => {
     const batches = [bomb(0, 200 * MIB), bomb(3, 200 * MIB)];
     assert.ok(batches.every(({ length }) => length < 10_000));
     const before = await collectGarbage();
-    assert.ok(before <= 20 * MIB, 'what making the batches took is freed');
+    assert.ok(before <= 20 * MIB, 'the memory used to create the batches is freed');
     let peak = 0;
     const timer = setInterval(() => {
       peak = Math.max(peak, process.memoryUsage().arrayBuffers);
@@ -90,7 +90,7 @@ describe('memory', () => {
     assert.ok(peak > 0 && peak - before < 80 * MIB, `${Math.round((peak - before) / MIB)} MiB`);
   });
 
-  it('is reserved before a record larger than a piece is materialised, which has a piece of its own', async () => {
+  it('is reserved before a record larger than a piece is created, in a piece of its own', async () => {
     const size = 900_000;
     const calls: string[] = [];
     const reserve = async (bytes: number) => {
@@ -106,7 +106,7 @@ describe('memory', () => {
     assert.deepEqual(calls, ['piece 0', 'reserve true', 'piece 1', 'piece 2,3']);
   });
 
-  it('of the decompressor is given back when reading is given up', async () => {
+  it('of the decompressor is released if the reader stops early', async () => {
     const response = {
       partition: 0,
       fetchOffset: 0,
@@ -126,7 +126,7 @@ describe('memory', () => {
 
 describe('a record above the largest size', () => {
   for (const codec of codecs) {
-    it(`is passed without being kept, and those beside it are read: ${codec}`, async () => {
+    it(`is skipped without being kept, and its neighbours are read: ${codec}`, async () => {
       const large = Buffer.alloc(3 * MIB, 'lorem ipsum ');
       const read = await readAll(
         writeBatch({
@@ -147,9 +147,9 @@ describe('a record above the largest size', () => {
   }
 });
 
-describe('a batch that unpacks to more than allowed', () => {
+describe('a batch that expands to more than allowed', () => {
   for (const codec of codecs.filter((name) => name !== 'none')) {
-    it(`is unreadable from there on: ${codec}`, async () => {
+    it(`is unreadable from the limit on: ${codec}`, async () => {
       const records = Array.from({ length: 100 }, (_, n) => ({
         value: Buffer.alloc(50_000, `${n} `),
       }));
@@ -198,7 +198,7 @@ describe('pieces', () => {
     assert.equal(position, count);
   });
 
-  it('hold no more bytes than they should, and records of several batches', async () => {
+  it('have a bounded size and combine records of several batches', async () => {
     const batches = Array.from({ length: 40 }, (_, n) =>
       writeBatch({
         baseOffset: n * 5,

@@ -37,7 +37,7 @@ describe('a compressed batch', () => {
       });
     }
 
-    it(`of ${codec} that lacks its last bytes gives what is there, and reports the rest`, async () => {
+    it(`of ${codec} that lacks its last bytes yields the complete records and reports the rest`, async () => {
       const packed = pack(writeRecords(LARGE));
       const read = await readAll([
         packedBatch(code, packed.subarray(0, -20)),
@@ -62,7 +62,7 @@ describe('a compressed batch', () => {
   });
 
   for (const [name, records] of Object.entries({ small: RECORDS, large: LARGE })) {
-    it(`of gzip may come in two members, ${name}`, async () => {
+    it(`of gzip may consist of two members, ${name}`, async () => {
       const [first, second] = halves(records);
       assert.deepEqual(
         (await readAll(packedBatch(1, Buffer.concat([gzipSync(first), gzipSync(second), GARBAGE]))))
@@ -71,20 +71,20 @@ describe('a compressed batch', () => {
       );
     });
 
-    it(`of zstd may come in two frames, ${name}`, async () => {
+    it(`of zstd may consist of two frames, ${name}`, async () => {
       const [first, second] = halves(records);
       const packed = Buffer.concat([zstdCompressSync(first), zstdCompressSync(second), GARBAGE]);
       assert.deepEqual((await readAll(packedBatch(4, packed))).offsets, OFFSETS);
     });
 
-    it(`of Snappy may have a second header of xerial's frame in the middle, ${name}`, async () => {
+    it(`of Snappy may contain a second xerial header, ${name}`, async () => {
       const [first, second] = halves(records);
       const packed = Buffer.concat([compressSnappy(first), compressSnappy(second), GARBAGE]);
       assert.deepEqual((await readAll(packedBatch(2, packed))).offsets, OFFSETS);
     });
   }
 
-  it('of gzip with thousands of members is given up, not unpacked one by one', async () => {
+  it('of gzip with thousands of members is unreadable, and its members are not unpacked', async () => {
     const packed = Buffer.concat(Array.from({ length: 3_000 }, () => gzipSync('')));
     const read = await readAll(packedBatch(1, packed));
     assert.deepEqual(read.ranges, [[0, 50, 'unreadable_batch']]);
@@ -96,13 +96,13 @@ describe('a compressed batch', () => {
     [25, 1],
     [24, 3],
   ] as const) {
-    it(`of zstd may have a window of 2^${log} bytes: in the whole process ${sideBySide} of them are unpacked at a time`, async () => {
+    it(`of zstd may have a window of 2^${log} bytes: the process unpacks at most ${sideBySide} at a time`, async () => {
       const events: string[] = [];
       const drain = async (name: string) => {
         let records = 0;
         for await (const piece of openWide(log)) {
           records += piece.records.length;
-          events.push(`${name} goes on`);
+          events.push(`${name} continues`);
         }
         events.push(`${name} ends`);
         return records;
@@ -113,13 +113,13 @@ describe('a compressed batch', () => {
         Array(sideBySide + 1).fill(40),
       );
       const ends = names.map((name) => events.indexOf(`${name} ends`));
-      assert.ok(events.indexOf('last goes on') > Math.min(...ends), events.join(', '));
+      assert.ok(events.indexOf('last continues') > Math.min(...ends), events.join(', '));
       for (const name of names)
-        assert.ok(events.indexOf(`${name} goes on`) < Math.min(...ends), events.join(', '));
+        assert.ok(events.indexOf(`${name} continues`) < Math.min(...ends), events.join(', '));
     });
   }
 
-  it('of zstd with such a window holds up no other while its own reader waits for something, and is read to its end later', async () => {
+  it('of zstd with such a window does not block others while its reader pauses, and is read to its end later', async () => {
     const [first, second] = [openWide(), openWide()];
     const values: (string | undefined)[] = [];
     const rest = async (reader: ReturnType<typeof openWide>) => {
@@ -131,7 +131,7 @@ describe('a compressed batch', () => {
       return records;
     };
     for (let records = 0; records < 36; ) records += await pull(first);
-    // A reader of the first would go on only when the second is through.
+    // The reader of the first batch continues only after the second one has ended.
     assert.equal(await rest(second), 40);
     values.length = 0;
     assert.equal(await rest(first), 4);
@@ -151,7 +151,7 @@ describe('a compressed batch', () => {
   });
 
   for (const code of [5, 6, 7]) {
-    it(`of codec ${code}, which is unknown, is reported with its offsets, and its neighbours are read`, async () => {
+    it(`of the unknown codec ${code} is reported with its offsets, and its neighbours are read`, async () => {
       const one = (baseOffset: number) => writeBatch({ baseOffset, records: [{}] });
       const read = await readAll(
         [one(9), packedBatch(code, GARBAGE, { baseOffset: 10 }), one(60)],
@@ -165,7 +165,7 @@ describe('a compressed batch', () => {
   }
 });
 
-/** A reader of 40 records of 1 MiB, in one frame. */
+/** Returns a reader of 40 records of 1 MiB in one frame. */
 function openWide(windowLog = 27) {
   const value = (delta: number) => Buffer.alloc(2 ** 20 - 20, `r${delta} `);
   const contents = Buffer.concat(
@@ -179,7 +179,7 @@ function openWide(windowLog = 27) {
 const pull = async (reader: ReturnType<typeof openWide>) =>
   (await reader.next()).value?.records.length ?? 0;
 
-/** Rewrites the frame header: no single segment, no content size, and another window. */
+/** Replaces the frame header: no single segment, no content size, and this window. */
 function withWindow(frame: Buffer, log: number): Buffer {
   const descriptor = frame.readUInt8(4);
   const single = (descriptor & 0x20) !== 0;

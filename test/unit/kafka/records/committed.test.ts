@@ -13,7 +13,7 @@ const batch = (baseOffset: number, producerId = NONE, key: Buffer | null = null)
   });
 
 describe('a read_committed reader', () => {
-  it('hides interleaved aborted transactions of several producers, whatever order the broker lists them in', async () => {
+  it('hides interleaved aborted transactions of several producers, in whatever order the broker lists them', async () => {
     const log = [
       batch(0, 1n),
       batch(1, 2n),
@@ -35,7 +35,7 @@ describe('a read_committed reader', () => {
     assert.equal(read.nextOffset, 10);
   });
 
-  it('does not take a record whose key is four zero bytes for the end of an aborted transaction', async () => {
+  it('does not mistake a record whose key is four zero bytes for the end of an aborted transaction', async () => {
     const log = [
       batch(0, 1n, Buffer.alloc(4)),
       batch(1, 1n),

@@ -5,7 +5,7 @@ import { readAll } from '../../../support/records/read-pieces.ts';
 
 const v = (text: string) => ({ value: Buffer.from(text) });
 
-/** `count` headers without a name or a value: two bytes each. */
+/** Returns a record with `count` headers without a name or a value, two bytes each. */
 function manyHeaders(count: number): Buffer {
   const body = Buffer.concat([
     Buffer.from([0, 0, 2, 1, 1]),
@@ -16,7 +16,7 @@ function manyHeaders(count: number): Buffer {
 }
 
 describe('headers of a record', () => {
-  it('may have names that are no UTF-8', async () => {
+  it('may have names that are not UTF-8', async () => {
     const { records } = await readAll(
       writeBatch({ records: [{ headers: [[Buffer.from([0x61, 0xff]), null]] }] }),
     );
@@ -24,7 +24,7 @@ describe('headers of a record', () => {
   });
 
   for (const count of [1_001, 20_000, 100_000]) {
-    it(`${count} of them on one record are too many: only its own offset is unreadable`, async () => {
+    it(`are too many if a record has ${count}, and only its offset is unreadable`, async () => {
       const packed = Buffer.concat([
         writeRecord({ delta: 0, ...v('before') }),
         manyHeaders(count),
@@ -41,7 +41,7 @@ describe('headers of a record', () => {
     });
   }
 
-  it('that are declared but cannot be there end the batch before memory is taken for them', async () => {
+  it('end the batch before memory is allocated if their number is impossible', async () => {
     const body = Buffer.concat([
       Buffer.from([0, 0, 2, 1, 1]),
       varint(2 ** 31 - 1),

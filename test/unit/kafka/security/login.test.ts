@@ -9,7 +9,7 @@ const SALT = 's=c2FsdA==';
 type Answer = (said: string) => string;
 const nonceIn = (said: string): string => /r=(.*)$/.exec(said)?.[1] ?? '';
 
-/** Logs in with scram-sha-256 at a broker that answers so, one answer for each message. */
+/** Logs in with scram-sha-256 at a broker that gives one of these responses to each message. */
 async function logIn(
   answers: readonly Answer[],
   username = 'alice',
@@ -39,16 +39,16 @@ async function logIn(
 }
 
 describe('a login with scram', () => {
-  it('sends a name with commas and equals signs as RFC 5802 writes them', async () => {
+  it('encodes commas and equals signs in a name as in RFC 5802', async () => {
     assert.match((await logIn([() => ''], 'a,b=c')).said[0] ?? '', /^n,,n=a=2Cb=3Dc,r=/);
   });
 
   const strange: readonly (readonly [string, readonly Answer[], RegExp])[] = [
-    ['what is no SCRAM', [() => 'garbage'], /its response is not a SCRAM challenge/],
+    ['a message that is not SCRAM', [() => 'garbage'], /its response is not a SCRAM challenge/],
     ['nothing', [() => ''], /its response is not a SCRAM challenge/],
     ['no salt', [(said) => `r=${nonceIn(said)}x,i=4096`], /its response is not a SCRAM challenge/],
     [
-      "another one's nonce",
+      'the nonce of another client',
       [() => `r=other,${SALT},i=4096`],
       /its nonce does not begin with the client nonce/,
     ],
@@ -58,18 +58,18 @@ describe('a login with scram', () => {
       /requires 1 rounds of hashing/,
     ],
     [
-      'a day of work',
+      'too many rounds',
       [(said) => `r=${nonceIn(said)}x,${SALT},i=2000000000`],
       /requires 2000000000 rounds of hashing/,
     ],
     [
-      'a proof that it does not know the password either',
+      'a wrong server signature',
       [(said) => `r=${nonceIn(said)}x,${SALT},i=4096`, () => 'v=AAAA'],
       /its signature does not prove/,
     ],
   ];
   for (const [what, answers, message] of strange)
-    it(`fails at a broker that answers with ${what}, without the password in what is said`, async () => {
+    it(`fails if the broker sends ${what}, with a message without the password`, async () => {
       const { error } = await logIn(answers);
       assert.ok(error instanceof SecurityError);
       assert.match(error.message, message);

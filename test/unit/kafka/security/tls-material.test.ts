@@ -33,7 +33,7 @@ function newMaterial(more: Partial<TlsOptions> = {}) {
   return { material, write, place, seen, logger };
 }
 
-/** One line for each way in which they did not fit, and one when they did again. */
+/** One line for each problem, and one for the recovery. */
 const TOLD = [
   'warn kafka.tls.key key does not belong to kafka.tls.certificate certificate',
   'warn kafka.tls.certificate certificate: it contains no PEM certificate',
@@ -41,7 +41,7 @@ const TOLD = [
 ];
 
 describe('TLS files for Kafka', () => {
-  it('are read once, and again when one changes', async () => {
+  it('are read once, and reread when one changes', async () => {
     const { material, write, seen, logger } = newMaterial();
     await material.refresh();
     const { secureContext } = material.connection;
@@ -55,7 +55,7 @@ describe('TLS files for Kafka', () => {
     assert.deepEqual(logger.lines, []);
   });
 
-  it('stay as they were while the new ones do not fit together, which is told once', async () => {
+  it('stay in use while the new ones do not match, which is logged once', async () => {
     const { material, write, place, logger } = newMaterial();
     await material.refresh();
     const { secureContext } = material.connection;
@@ -90,7 +90,7 @@ describe('TLS files for Kafka', () => {
       /^kafka\.tls\.key .* does not belong to kafka\.tls\.certificate/,
     ],
     [
-      'an authority that is cut off',
+      'an authority that is truncated',
       {},
       { ca: ca.certificate + ca.certificate.slice(0, 300) },
       /^kafka\.tls\.ca .*: its last certificate is cut off/,
@@ -125,8 +125,8 @@ describe('TLS files for Kafka', () => {
     });
 });
 
-describe('certificates that end', () => {
-  it('are told two weeks before, once each, and the first end is what the metric has', async () => {
+describe('certificates that expire', () => {
+  it('are logged once, two weeks before, and the metric has the earliest expiry', async () => {
     const { X509Certificate } = await import('node:crypto');
     const ending = (days: number, name: string) =>
       new X509Certificate(

@@ -37,7 +37,7 @@ async function failureOf(
 }
 
 describe('a request for a token', () => {
-  it('is the client credentials grant, with the login encoded as RFC 6749 says', async () => {
+  it('uses the client credentials grant, with the login encoded as in RFC 6749', async () => {
     server.answer = () => tokenAnswer('token-1', 3_600_000);
     const more = { scope: 'kafka read', parameters: { audience: 'brokers' } };
     assert.deepEqual(await requestToken(options(more), never), {
@@ -53,7 +53,7 @@ describe('a request for a token', () => {
     assert.equal(last?.login, 'me%26you:secret%3Awith+%C3%BC');
   });
 
-  it('takes the end of a token from the token when the endpoint does not tell', async () => {
+  it('takes the lifetime from the token if the endpoint does not return it', async () => {
     const token = unsignedToken('me', 100_000);
     server.answer = () => ({ status: 200, body: JSON.stringify({ access_token: token }) });
     const { lifetimeMs } = await requestToken(options(), never);
@@ -76,17 +76,17 @@ describe('a request for a token', () => {
     ['a redirect', 302, '', false, /redirects are not followed/],
     ['too many requests', 429, '', true, /\(429\): retrying/],
     [
-      'an endpoint in trouble',
+      'a failing endpoint',
       503,
       echo('echoed something that is no code'),
       true,
       /\(503\): retrying/,
     ],
-    ['an answer without a token', 200, '{"token":"echoed"}', false, /responded without a token/],
-    ['an answer that is a page', 200, '<html>echoed', false, /responded without a token/],
+    ['a response without a token', 200, '{"token":"echoed"}', false, /responded without a token/],
+    ['a response that is a web page', 200, '<html>echoed', false, /responded without a token/],
   ];
   for (const [what, status, body, retriable, message] of answers)
-    it(`says what to do about ${what}`, async () => {
+    it(`fails with a remedy after ${what}`, async () => {
       const error = await failureOf({ status, body });
       assert.match(error.message, message);
       assert.equal(error.retriable, retriable);

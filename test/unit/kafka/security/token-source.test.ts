@@ -7,7 +7,7 @@ import { RecordingLogger } from '../../../support/memory/telemetry/recording-tel
 
 const MINUTE_MS = 60_000;
 
-/** A source with a clock of its own, and an endpoint that does what the test says. */
+/** Returns a token source with its own clock and a scripted endpoint. */
 function newSource(answer: (count: number) => Promise<KafkaToken> | KafkaToken) {
   const world = { nowMs: 0, requests: 0, waits: [] as number[] };
   const logger = new RecordingLogger();
@@ -27,7 +27,7 @@ const hourly = (count: number): KafkaToken => ({
 const away = () => new SecurityError('the endpoint is away', { retriable: true });
 
 describe('the token for Kafka', () => {
-  it('is asked for once, by all who need it together', async () => {
+  it('is requested once for concurrent callers', async () => {
     const { source, world } = newSource(hourly);
     assert.deepEqual(await Promise.all([source.token(), source.token()]), ['token-1', 'token-1']);
     world.nowMs = 47 * MINUTE_MS;
@@ -35,7 +35,7 @@ describe('the token for Kafka', () => {
     assert.equal(world.requests, 1);
   });
 
-  it('is replaced after four fifths of its life, while nobody waits', async () => {
+  it('is replaced in the background after four fifths of its lifetime', async () => {
     const { source, world } = newSource(hourly);
     await source.token();
     world.nowMs = 49 * MINUTE_MS;
@@ -44,7 +44,7 @@ describe('the token for Kafka', () => {
     assert.equal(await source.token(), 'token-2');
   });
 
-  it('is used while it lasts when it cannot be replaced, which is told, and not tried at each login', async () => {
+  it('is used until it expires if it cannot be replaced, which is logged and not retried at each login', async () => {
     const { source, world, logger } = newSource((count) =>
       count === 1 ? hourly(count) : Promise.reject(away()),
     );
@@ -54,7 +54,7 @@ describe('the token for Kafka', () => {
       assert.equal(await source.token(), 'token-1');
       await new Promise(setImmediate);
     }
-    assert.equal(world.requests, 4, 'three tries of one replacement');
+    assert.equal(world.requests, 4, 'three attempts of one replacement');
     assert.deepEqual(
       logger.lines.map(({ level }) => level),
       ['warn'],
@@ -63,14 +63,14 @@ describe('the token for Kafka', () => {
     await assert.rejects(source.token(), /the endpoint is away/);
   });
 
-  it('is never handed out in its last seconds', async () => {
+  it('is not used in its last seconds', async () => {
     const { source, world } = newSource(hourly);
     await source.token();
     world.nowMs = 60 * MINUTE_MS - 9_000;
     assert.equal(await source.token(), 'token-2');
   });
 
-  it('is tried for three times, with growing waits, when that may help', async () => {
+  it('is requested up to three times with growing waits if the failure is transient', async () => {
     const { source, world } = newSource((count) =>
       count < 3 ? Promise.reject(away()) : hourly(count),
     );
@@ -78,11 +78,11 @@ describe('the token for Kafka', () => {
     assert.deepEqual(world.waits, [250, 500]);
   });
 
-  it('is another one once the brokers did not take it', async () => {
+  it('is replaced after the brokers have rejected it', async () => {
     const { source } = newSource(hourly);
     source.invalidate(await source.token());
     assert.equal(await source.token(), 'token-2');
     source.invalidate('token-1');
-    assert.equal(await source.token(), 'token-2', 'an old refusal says nothing of a new token');
+    assert.equal(await source.token(), 'token-2', 'the rejected token is an old one');
   });
 });

@@ -44,7 +44,7 @@ function itemOf(record: SourceRecord, over: Partial<ImportOptions> = {}): Conten
   return 'item' in result ? result.item : assert.fail(JSON.stringify(result));
 }
 
-test('an event becomes a line with exactly its type and its data, whatever else it has', () => {
+test('an event becomes a line with only its type and data, whatever else it contains', () => {
   assert.equal(
     decoded({ more: 1, data: { a: [1] }, type: 'user' }),
     '{"type":"user","data":{"a":[1]}}',
@@ -64,7 +64,7 @@ test('an event becomes a line with exactly its type and its data, whatever else 
   );
 });
 
-test('a value that is not {string, object} makes a dead letter with the reason', () => {
+test('a value without a string type and a data object becomes a dead letter with the reason', () => {
   const reasons = [
     null,
     'not json',
@@ -100,7 +100,7 @@ test('a value that is not {string, object} makes a dead letter with the reason',
   assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
 });
 
-test('an import is created without a body, uploaded as JSON Lines and polled in all its states', async () => {
+test('an import is created without a body, uploaded as JSON Lines, and polled in all states', async () => {
   const calls: unknown[] = [];
   let made = 0;
   let rawStatus = '';
@@ -108,7 +108,7 @@ test('an import is created without a body, uploaded as JSON Lines and polled in 
     {},
     {
       createImport: async () => ({
-        importId: ['i-1', 'probe'][made++] ?? assert.fail('a third'),
+        importId: ['i-1', 'probe'][made++] ?? assert.fail('a third create'),
         uploadUrl: 'https://storage.example/x',
       }),
       upload: async (url, body, { contentType }) => calls.push([url, String(body), contentType]),
@@ -138,7 +138,7 @@ test('an import is created without a body, uploaded as JSON Lines and polled in 
   }
 });
 
-test('an import that is not found is gone only where others are found: the path of the status check may be wrong', async () => {
+test('an import that is not found is missing only if another import is found: the status path may be wrong', async () => {
   const known = new Set<string>();
   let made = 0;
   const kind = kindOf(
@@ -173,7 +173,7 @@ test('an import that is not found is gone only where others are found: the path 
 
 const check = (value: unknown) => assertContract('receipt', value);
 
-test('each record of a complete import gets a receipt with its key and headers, also when it can no longer be read', async () => {
+test('each record of a complete import gets a receipt, with its key and headers unless it can no longer be read', async () => {
   const kind = kindOf({ headers: ['trace'] });
   const record = sourceRecord(
     { type: 't', data: {} },
@@ -217,7 +217,7 @@ test('each record of a complete import gets a receipt with its key and headers, 
     records.map(({ key }) => key),
     [Buffer.from([0xff]), Buffer.from('other'), Buffer.from('größe'), null],
   );
-  assert.deepEqual(receipts[1], receipts[0], 'the source has the key of its record');
+  assert.deepEqual(receipts[1], receipts[0], 'source contains the key of the source record');
   assert.deepEqual(records[0]?.headers, headerList({ trace: 'abc', 'event-id': 'records-3-41#2' }));
   assert.deepEqual([receipts[2].source.key, receipts[2].source.key_encoding], ['größe', undefined]);
   assert.deepEqual(receipts[3].source, {
@@ -229,7 +229,7 @@ test('each record of a complete import gets a receipt with its key and headers, 
   });
 });
 
-test('a path of the status check that is lost while it runs has no import submitted again', async () => {
+test('no import is submitted again while the status path is temporarily lost', async () => {
   const known = new Set(['one', 'two']);
   let lost = false;
   let made = 0;
@@ -250,7 +250,7 @@ test('a path of the status check that is lost while it runs has no import submit
     },
   );
   const ask = (id: string) => kind.status(id, SIGNAL).then(({ state }) => state);
-  assert.deepEqual([await ask('one'), made], ['pending', 0], 'nothing is made without need');
+  assert.deepEqual([await ask('one'), made], ['pending', 0], 'no probe import is created');
   lost = true;
   for (let n = 0; n < 5; n++)
     await assert.rejects(ask('one'), { failure: 'not_found', message: /service\.importPath/ });
@@ -261,6 +261,6 @@ test('a path of the status check that is lost while it runs has no import submit
   assert.deepEqual(
     [await ask('gone'), made],
     ['missing', 2],
-    'the service may have dropped the import that was made to be asked for',
+    'the service may have dropped the probe import',
   );
 });

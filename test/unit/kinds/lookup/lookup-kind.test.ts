@@ -90,12 +90,12 @@ async function outcomesOf(
 
 const check = (value: unknown) => assertContract('looked-up-decision', value);
 
-test('an id is the whole value, or a field of the event', () => {
+test('an id is the whole value or a field of the event', () => {
   assert.deepEqual([decoded(' d-1\n'), decoded('a/b?c')], ['d-1', 'a/b?c']);
   assert.equal(decoded({ ref: { id: 'd-2' } }, { decisionId: 'ref.id' }), 'd-2');
 });
 
-test('an invalid id makes a dead letter with a reason that does not show it', () => {
+test('an invalid id becomes a dead letter whose reason does not show it', () => {
   const plain = [null, Buffer.from([0xff]), ' ', '..', 'a\u0000b', 'x'.repeat(2_000)].map((value) =>
     decoded(value),
   );
@@ -117,7 +117,7 @@ test('an invalid id makes a dead letter with a reason that does not show it', ()
   assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
 });
 
-test('made decisions are published with all that the service returns; pending ones are left out', async () => {
+test('decisions are published with all that the service returns, and pending ones are left out', async () => {
   const { offsets, values, outcomes } = await outcomesOf({
     a: {},
     b: { rawStatus: 'PENDING', result: null, labelsJson: null },
@@ -152,7 +152,7 @@ test('made decisions are published with all that the service returns; pending on
   );
 });
 
-/** The same ids asked for again and again by one process, so many ms after the job was created. */
+/** Returns a function that looks up the ids at a time, in milliseconds since the job was created. */
 function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}) {
   let nowMs = 0;
   const kind = kindOf(answers, { ...over, monotonic: () => nowMs });
@@ -162,7 +162,7 @@ function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = 
   };
 }
 
-test('ids are not given up while the service does not find an earlier decision either: a lost route ends nothing', async () => {
+test('ids are not given up while the service does not find an earlier decision either', async () => {
   for (const [failure, status] of [
     ['not_found', 404],
     ['rejected', 400],
@@ -205,7 +205,7 @@ test('ids are not given up while the service does not find an earlier decision e
   }
 });
 
-test('a refusal that is not about the id, such as a wrong method, ends nothing', async () => {
+test('a refusal with a status that does not concern the id gives up no id', async () => {
   const told: string[] = [];
   for (const status of [402, 405, 406, 415, 426]) {
     const refusal = new ServiceError('rejected', `answered ${status}`, {
@@ -219,7 +219,7 @@ test('a refusal that is not about the id, such as a wrong method, ends nothing',
   assert.equal(told[1], 'answered 405');
 });
 
-test('a 404 or a refusal that passes ends nothing, however old the lookup is', async () => {
+test('a temporary 404 or refusal gives up no id, however old the lookup is', async () => {
   const answers: Record<string, Answer> = { a: 'rejected' };
   const ask = rounds(answers);
   const hours = 7_200_000;
@@ -227,23 +227,23 @@ test('a 404 or a refusal that passes ends nothing, however old the lookup is', a
   answers.a = { rawStatus: 'PENDING' };
   await ask(hours + 500);
   answers.a = 'not_found';
-  assert.deepEqual((await ask(hours + 1_200)).values, [], 'it was known in between');
+  assert.deepEqual((await ask(hours + 1_200)).values, [], 'the service found it in between');
   answers.a = {};
   assert.deepEqual((await ask(hours + 1_300)).values[0].status, 'SUCCESS');
 });
 
-test('more unknown ids than are remembered end one after the other, none before its own grace is over', () => {
+test('with more unknown ids than are remembered, none is given up before its grace period is over', () => {
   const grace = new Grace(1_000, 2);
   const over = (nowMs: number) => ['a', 'b', 'c'].filter((place) => grace.isOver(place, nowMs));
   assert.deepEqual([over(500), over(1_499)], [[], []]);
   assert.deepEqual([over(1_500), over(2_499), over(2_500)], [['a', 'b'], [], ['c']]);
 });
 
-/** So many ids, and for those of them that fail, how. */
+/** Returns responses for `count` ids, with failures by index. */
 const idsOf = (count: number, failing: Record<number, ServiceFailure>): Record<string, Answer> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n}`, failing[n] ?? {}]));
 
-test('an id that the service cannot answer for holds up no other, and is the reason that comes out in the end', async () => {
+test('an id that cannot be looked up does not block others, and its failure is thrown at the end', async () => {
   const { offsets, error } = await outcomesOf(idsOf(40, { 3: 'unauthorized', 20: 'protocol' }));
   assert.ok(error instanceof ServiceError && error.failure === 'unauthorized');
   assert.deepEqual(

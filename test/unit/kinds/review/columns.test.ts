@@ -5,7 +5,7 @@ import type { UploadOptions } from '../../../../src/kinds/review/csv-rows.ts';
 import { contentItem, uploadOf } from './items.ts';
 import { readCsv } from './plain-csv.ts';
 
-/** Cells of an upload without the references. */
+/** Returns the cells of an upload without the references. */
 async function table(
   items: readonly ContentItem[],
   options?: Partial<UploadOptions>,
@@ -35,7 +35,7 @@ test('Content comes first, then metadata in order of first appearance, and the e
   ]);
 });
 
-test('a string is its text, and any other value its JSON as it was written, without blanks', async () => {
+test('a string is written as its text, any other value as its original JSON without blanks', async () => {
   const metadata = `{"s":"a\\u0041\\n","n":1.50,"e":1E5,"big":12345678901234567890,"t":true,
     "z":null,"o":{ "k" : [ 1, "\\"" ] },"":0,"c":"a,b","long":"${'x'.repeat(100)}"}`;
   const [header, row] = await table([contentItem({ metadata })]);
@@ -44,7 +44,7 @@ test('a string is its text, and any other value its JSON as it was written, with
   assert.deepEqual(row?.slice(1), [...cells, 'a,b', 'x'.repeat(100)]);
 });
 
-test('a key that could be mistaken for another column, or is no header, has no column', async () => {
+test('a key that could be mistaken for another column or is unusable as a header has no column', async () => {
   const keys = [
     ...['Status', 'status', ' Content', 'Labels', 'Expected result', 'EXPECTED RESULT'],
     ...['Service result', 'a Result ', '', ' ', 'connector_ref', 'Connector_Ref', 'line\nbreak'],
@@ -56,7 +56,7 @@ test('a key that could be mistaken for another column, or is no header, has no c
   ]);
 });
 
-test('keys that differ only in case or in Unicode normalisation have each its own column', async () => {
+test('keys that differ only in case or Unicode normalisation have separate columns', async () => {
   const keys = [
     'MIME-Version',
     'Mime-Version',
@@ -78,13 +78,13 @@ test('keys that differ only in case or in Unicode normalisation have each its ow
   }
 });
 
-test('configuration lists the keys with a column, or has none', async () => {
+test('the option columns selects the keys that have a column', async () => {
   const metadata = { a: 'x', b: 'y', c: 'z' };
   assert.deepEqual(await columnsOf(metadata, { columns: ['c', 'a', 'missing'] }), ['a', 'c']);
   assert.deepEqual(await columnsOf(metadata, { columns: [] }), []);
 });
 
-test('the first 200 keys of a file have columns', async () => {
+test('only the first 200 keys of a file have columns', async () => {
   const keys = Array.from({ length: 250 }, (_, n) => `k${n}`);
   const rows = [
     contentItem({ metadata: withKeys(keys) }),
@@ -95,7 +95,7 @@ test('the first 200 keys of a file have columns', async () => {
   assert.deepEqual([...new Set(last.slice(1))], ['']);
 });
 
-test('no cell has a lone surrogate or a NUL: it is replaced', async () => {
+test('lone surrogates and NULs are replaced in every cell', async () => {
   const item = contentItem({ content: 'a\0b\ud800', expected: 'c\0', metadata: { d: 'e\0' } });
   const [, row] = await table([item]);
   assert.deepEqual(row, ['a\ufffdb\ufffd', 'e\ufffd', 'c\ufffd']);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { contractProblem } from '../../../support/contracts.ts';
 import { kindWithFile, sourceRecord } from './sample.ts';
 
-test('a content event is accepted by the schema exactly when the decoder accepts it', () => {
+test('the schema accepts a content event exactly if the decoder accepts it', () => {
   const kind = kindWithFile('');
   for (const value of [
     { content: 'x', type: 't' },

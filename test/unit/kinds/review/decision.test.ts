@@ -81,7 +81,7 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
   );
 });
 
-test('a decision repeats the content only if configured', () => {
+test('a decision contains the content only if configured', () => {
   const error = { code: 'x', message: 'y' };
   for (const includeContent of [false, true]) {
     const record = DECISIONS.failure(contentItem(), error, JOB, { includeContent });

@@ -41,7 +41,7 @@ test('a content event becomes an item with all its parts', () => {
   assert.ok(bytes > JSON.stringify(event).length);
 });
 
-test('every way in which a record cannot be reviewed has its reason, and no message shows what the record holds', () => {
+test('each record that cannot be reviewed gets its specific reason, without its content in the message', () => {
   const good = { content: 'SECRET', type: 'post' };
   assert.equal(reasonOf(null), 'null_value');
   assert.equal(reasonOf(Buffer.alloc(0)), 'not_json');
@@ -65,14 +65,14 @@ test('every way in which a record cannot be reviewed has its reason, and no mess
   assert.equal(reasonOf({ ...good, expected_result: true }), 'bad_metadata');
 });
 
-test('metadata has a limit of members and elements at all levels', () => {
+test('the number of members and elements of metadata is limited across all levels', () => {
   const metadata = (count: number) =>
     `{"content":"x","type":"t","metadata":{"a":[${'{},'.repeat(count)}0]}}`;
   assert.ok('item' in decode(sourceRecord(metadata(99_998)), 0));
   assert.equal(reasonOf(metadata(99_999)), 'too_large');
 });
 
-test('a header that comes twice, without a value, travels like any other', () => {
+test('a repeated header without a value is copied like any other', () => {
   const twice: RecordHeaders = [
     ['traceparent', null],
     ['other', null],
@@ -86,7 +86,7 @@ test('a header that comes twice, without a value, travels like any other', () =>
   assert.deepEqual(decoded.item.headers, [twice[0], twice[2]]);
 });
 
-test('absent or null metadata is an empty object, and a null expected result counts as absent', () => {
+test('absent or null metadata becomes an empty object, and a null expected result counts as absent', () => {
   for (const value of [
     { content: 'x', type: 't' },
     { content: 'x', type: 't', metadata: null, expected_result: null },
@@ -98,13 +98,13 @@ test('absent or null metadata is an empty object, and a null expected result cou
   }
 });
 
-test('content is measured in bytes of UTF-8', () => {
+test('the size of content is measured in UTF-8 bytes', () => {
   const small = decoderOf({ maxContentBytes: 6 });
   assert.ok('item' in small(sourceRecord({ content: '€€', type: 't' }), 0));
   assert.equal(reasonOf({ content: '€€x', type: 't' }, small), 'too_large');
 });
 
-test('a type outside the list is refused, unless the record was accepted before', () => {
+test('a type outside the list is refused unless the record was accepted earlier', () => {
   const strict = decoderOf({ allowedTypes: ['post'], nullValues: 'skip' });
   assert.equal(reasonOf({ content: 'x', type: 'image' }, strict), 'type_not_allowed');
   const again = strict(sourceRecord({ content: 'x' }), 0, { type: 'image' });
@@ -112,12 +112,12 @@ test('a type outside the list is refused, unless the record was accepted before'
   assert.equal(again.item.type, 'image');
 });
 
-test('a null value is skipped when configured so', () => {
+test('a null value is skipped if configured', () => {
   const lenient = decoderOf({ nullValues: 'skip' });
   assert.deepEqual(lenient(sourceRecord(null), 0), { skip: 'null_value' });
 });
 
-test('paths lead into nested objects, and never to what an object inherits', () => {
+test('paths select members of nested objects, never inherited properties', () => {
   const mapping = {
     ...DEFAULT_MAPPING,
     content: 'post.body',
@@ -154,7 +154,7 @@ test('only listed headers are copied, whatever their names', () => {
   ]);
 });
 
-test('deep nesting is refused inside metadata and harmless outside of it, up to a limit', () => {
+test('nesting is limited to 64 levels in metadata and to 1,000 levels elsewhere', () => {
   const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
   assert.equal(reasonOf(`{"content":"x","type":"t","metadata":{"d":${deep(64)}}}`), 'bad_metadata');
   assert.ok(

@@ -1,4 +1,4 @@
-/** Items, and their rows in an upload. */
+/** Items and their rows in an upload. */
 import assert from 'node:assert/strict';
 import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.ts';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
@@ -19,7 +19,7 @@ export const JOB: JobContext = {
   decidedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
 };
 
-/** Parts of an item as values; JSON of its metadata as a text. */
+/** Parts of an item as values. Metadata that is a text is used as JSON. */
 export interface ItemParts extends Omit<Partial<ContentItem>, 'content' | 'metadata' | 'expected'> {
   readonly content?: string;
   readonly metadata?: object | string;
@@ -44,13 +44,13 @@ export function contentItem(parts: ItemParts = {}): ContentItem {
   };
 }
 
-/** @param text JSON as a producer wrote it */
+/** Returns JSON text that a producer wrote as a part of an event. */
 function writtenPart(text: string): JsonPart {
   const bytes = Buffer.from(text);
   return { bytes, start: 0, end: bytes.length, hasEscapes: text.includes('\\') };
 }
 
-/** The reference of an item, as it is in an upload. */
+/** Returns the reference of an item as in an upload. */
 export function referenceOf(
   item: ContentItem | ItemParts = {},
   { includeContent = false, rowKey = ROW_KEY } = {},
@@ -63,7 +63,7 @@ export function referenceOf(
   return cell.toString('latin1', 0, new RowSeal(rowKey).write(part, cell, 0));
 }
 
-/** The part of an event in a cell of its reference. */
+/** Returns the part of the event that a reference contains. */
 export function openedOf(cell: string): EventPart {
   const part = new EventPart();
   const bytes = Buffer.from(cell);
@@ -73,7 +73,7 @@ export function openedOf(cell: string): EventPart {
 
 export const UPLOAD: UploadOptions = { includeContent: false };
 
-/** The upload of these items. */
+/** Returns the upload of these items. */
 export async function uploadOf(
   items: Iterable<ContentItem>,
   options: Partial<UploadOptions> = {},

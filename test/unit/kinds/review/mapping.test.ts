@@ -1,4 +1,4 @@
-/** Parts of the mapping beyond a path: type maps, chosen metadata, filters, limits. */
+/** Type maps, selected metadata, filters and limits of the mapping. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writtenText } from '../../../../packages/client/src/base/json/json-text.ts';
@@ -32,7 +32,7 @@ function itemOf(...[value, over, record]: Parameters<typeof decoded>) {
   return { ...valuesOf(result.item), written: writtenText(result.item.metadata) };
 }
 
-/** `reason: message`, or what else became of it. */
+/** Returns `reason: message` of a dead letter, or what else becomes of the record. */
 function fateOf(...given: Parameters<typeof decoded>): string {
   const result = decoded(...given);
   if ('item' in result) return 'item';
@@ -41,7 +41,7 @@ function fateOf(...given: Parameters<typeof decoded>): string {
   return `${result.poison.reason}: ${result.poison.message}`;
 }
 
-test('a type is looked up in a map, numbers and booleans in their JSON form; otherwise is the default', () => {
+test('a type map looks up numbers and booleans in their JSON form, and uses otherwise for unknown values', () => {
   const map = { '1': 'comment', true: 'post', x: 'image' };
   const typeOf = (kind: unknown, otherwise?: string) =>
     itemOf({ ...EVENT, kind }, { type: { field: 'kind', map, otherwise } }).type;
@@ -64,7 +64,7 @@ test('a type is looked up in a map, numbers and booleans in their JSON form; oth
   );
 });
 
-test('metadata has limits of bytes and keys, also where an expression makes much of little', () => {
+test('bytes and keys of metadata are limited, even if an expression multiplies a small input', () => {
   const metadata = { a: 'x'.repeat(200), b: 1 };
   assert.match(
     fateOf({ ...EVENT, metadata }, { maxMetadataBytes: 100 }),
@@ -85,7 +85,7 @@ test('metadata has limits of bytes and keys, also where an expression makes much
     fateOf({ ...EVENT, items }, { metadata: squared }),
     /^too_large: `\{all: .*` has more than the 1048576 bytes allowed \(source\.mapping\.metadata\)$/,
   );
-  // Two to the power of forty parts: a walk through all of them would never end.
+  // The result has 2^40 parts: traversing all of them would never end.
   const doubled = `{all: @${' | [@, @]'.repeat(40)}}`;
   assert.match(fateOf(EVENT, { metadata: doubled }), /^too_large: .* more than the 1048576 bytes/);
   assert.match(
@@ -94,7 +94,7 @@ test('metadata has limits of bytes and keys, also where an expression makes much
   );
 });
 
-test('the first lane that matches has an item, by its type or an expression', () => {
+test('an item goes to the first lane that matches its type or an expression', () => {
   const lanes = {
     live: { types: ['chat'], when: 'urgent' },
     archive: { when: "origin == 'archive'" },
@@ -111,10 +111,10 @@ test('the first lane that matches has an item, by its type or an expression', ()
     laneOf({ urgent: 1 }),
     'mapping_failed: "urgent" must be true or false, but is a number (lanes.live.when)',
   );
-  assert.equal(laneOf({ urgent: 1 }, { type: 'post' }), undefined, 'its batch has a lane');
+  assert.equal(laneOf({ urgent: 1 }, { type: 'post' }), undefined, 'the lane of its batch is used');
 });
 
-test('a filter takes what it is true for and skips what it is false or null for; everything else is a dead letter', () => {
+test('a filter accepts true and skips false and null; any other result leads to a dead letter', () => {
   const fate = (filter: string, more = {}, again?: { type: string }) =>
     fateOf({ ...EVENT, ...more }, { filter }, {}, again);
   assert.equal(fate("type == 'post'"), 'item');
@@ -132,7 +132,7 @@ test('a filter takes what it is true for and skips what it is false or null for;
   assert.equal(
     fate("type == 'image'", {}, { type: 'post' }),
     'item',
-    'a record that is read again was taken before',
+    'a reread record has passed the filter before',
   );
   assert.equal(fate('type', {}, { type: 'post' }), 'item');
 });

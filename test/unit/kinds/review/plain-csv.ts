@@ -1,6 +1,6 @@
-/** RFC 4180, written a second time and independently, so that no mistake of one CSV library hides behind the same library. */
+/** Independent implementation of RFC 4180, so that tests do not repeat mistakes of the code under test. */
 
-/** Records of a text; a record ends in CRLF or LF. */
+/** Returns the records of a text, which end in CRLF or LF. */
 export function readCsv(text: string): string[][] {
   const records: string[][] = [];
   let at = 0;

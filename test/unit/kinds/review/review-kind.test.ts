@@ -19,7 +19,7 @@ function batch(rawStatus: string, downloadUrl?: string, success?: number, error?
   }).status('b-1', SIGNAL);
 }
 
-test('a batch is created with its type, and uploaded as text/csv to the address that came back', async () => {
+test('a batch is created with its type and uploaded as text/csv to the returned address', async () => {
   const calls: unknown[] = [];
   const kind = kindOf({
     createBatch: async (type, { signal }) => {
@@ -40,7 +40,7 @@ test('a batch is created with its type, and uploaded as text/csv to the address 
   ]);
 });
 
-test('every batch status has its state, whatever its spelling', async () => {
+test('every batch status maps to a state, in any case and spacing', async () => {
   for (const [raw, state] of [
     ['WAITING_FOR_UPLOAD', 'waiting_for_upload'],
     ['WATING_FOR_UPLOAD', 'waiting_for_upload'],
@@ -54,7 +54,7 @@ test('every batch status has its state, whatever its spelling', async () => {
   }
 });
 
-test('a finished batch has its address, and a row count if the service reported both parts of it', async () => {
+test('a finished batch has its address, and a row count if the service reports both parts of the count', async () => {
   const url = 'https://storage.example/get';
   const finished = { state: 'finished', rawState: 'SUCCESS', resultUrl: url };
   assert.deepEqual(await batch('SUCCESS', url), finished);

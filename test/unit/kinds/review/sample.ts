@@ -1,4 +1,4 @@
-/** Records, jobs and a scripted service for the tests of reviews. */
+/** Records, jobs and a scripted service for tests of reviews. */
 import assert from 'node:assert/strict';
 import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
 import { type ResultFileKind, UnendedRows } from '../../../../src/core/ports/pipeline-kind.ts';
@@ -27,7 +27,7 @@ export function sourceRecord(value: unknown, over: Partial<SourceRecord> = {}): 
   };
 }
 
-/** A kind whose service gives the named download and fails at everything else. */
+/** Returns a kind whose service returns this download and fails all other calls. */
 export function kindWithFile(
   file: Buffer | string | readonly Buffer[] | (() => AsyncIterable<Buffer>),
   options: Partial<ReviewOptions> = {},
@@ -59,7 +59,7 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
 
 export type Row = ReadRow;
 
-/** Every row of a kind's results, and what ended them early. */
+/** Returns all rows of a result file, and the error that ended it early. */
 export async function collectRows(
   kind: ResultFileKind,
   expectedRows?: number,
@@ -82,14 +82,14 @@ export async function collectRows(
   }
 }
 
-/** Ends of two downloads of the file. */
+/** Downloads the file twice. Returns the last rows without a line end. */
 export async function unendedTwice(kind: ResultFileKind): Promise<UnendedRows> {
   const unended = new UnendedRows();
   for (let download = 0; download < 2; download++) await collectRows(kind, undefined, JOB, unended);
   return unended;
 }
 
-/** The decisions of a file in which every row is well-formed. */
+/** Returns the decisions of a file with well-formed rows only. */
 export async function decisions(
   kind: ResultFileKind,
   job = JOB,

@@ -1,4 +1,4 @@
-/** The safety net: whatever the connector itself fails on, one record at most is given up for it, and never a shard. */
+/** Exceptions in the connector itself: each costs at most one record and never a shard. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
@@ -15,10 +15,10 @@ import { sourceKind } from '../../../support/memory/service/source-kind.ts';
 import { sliceOf } from '../../../support/records/slices.ts';
 
 const MINUTE = 60_000;
-/** The record that the connector fails on. */
+/** Offset of the record that causes an exception. */
 const BAD = 3;
 
-/** Throws an exception with content in its message, which the world's silence check looks for. */
+/** Throws an exception with content in its message, which must not appear in any log line. */
 function fail(): never {
   throw new TypeError('cannot read "event of a"');
 }
@@ -45,7 +45,7 @@ function sixRecords(
 const headerOf = ({ headers }: SourceRecord, name: string): string =>
   String(lastHeader(headers, name));
 
-/** Decodes with the real kind except for the given record. */
+/** Calls `decode` before the real decoding, which it can fail by an exception. */
 const decoding =
   (decode: (given: SourceRecord) => void, only: 'first' | 'again' | 'both') =>
   (real: PipelineKind) =>
@@ -64,7 +64,7 @@ const rows = (change: (row: ReadRow) => ReadRow) => (real: PipelineKind) =>
     },
   });
 
-/** @param write sees each item before its row is written, and the number of its batch */
+/** @param write is called before each row with the item and the number of its batch */
 const writing = (write: (item: ContentItem, batch: number) => unknown) => (real: PipelineKind) => {
   let batches = 0;
   return changed(real, {
@@ -81,7 +81,7 @@ const writing = (write: (item: ContentItem, batch: number) => unknown) => (real:
   });
 };
 
-/** A part that a record should never have, and that cannot be sent. */
+/** Invalid part of a record, which cannot be sent. */
 const NO_BYTES = 7 as unknown as Buffer;
 
 const CASES: Readonly<
@@ -138,7 +138,7 @@ const CASES: Readonly<
   },
 };
 
-/** One record ended as a dead letter with nothing but its coordinates, and the others as if it were not there. */
+/** Asserts that the bad record became a dead letter with only its coordinates, and that the others were decided. */
 function assertOneLetter(world: World, instance: Instance, stage: string): void {
   world.assertExactlyOnce();
   const [letter, ...more] = world.published('dead');
@@ -171,14 +171,14 @@ function assertOneLetter(world: World, instance: Instance, stage: string): void 
 }
 
 for (const [when, { stage, kind, settings }] of Object.entries(CASES)) {
-  test(`a record that the connector fails on when it ${when} becomes a dead letter by its coordinates, and its neighbours are decided`, async () => {
+  test(`a record that causes an exception when it ${when} becomes a dead letter, and its neighbours are decided`, async () => {
     const world = sixRecords(kind, settings);
     await world.untilSettled(5 * MINUTE);
     assertOneLetter(world, world.instances[0] as Instance, stage);
   });
 }
 
-test('records of which none can be written as a row end as dead letters, and what comes later is submitted', async () => {
+test('a batch without any writable row ends in dead letters, and later records are submitted', async () => {
   let broken = true;
   const world = sixRecords(writing(() => broken && fail()));
   await world.untilSettled(5 * MINUTE);
@@ -191,7 +191,7 @@ test('records of which none can be written as a row end as dead letters, and wha
 });
 
 for (const call of ['create', 'upload', 'status', 'results'] as const) {
-  test(`an answer to ${call} that the connector fails on counts as one that is not what the interface promises: no shard is lost`, async () => {
+  test(`an exception in ${call} counts as a violation of the API contract and loses no shard`, async () => {
     let failures = 2;
     const world = sixRecords((real) =>
       changed(withFiles(real), {
@@ -216,7 +216,7 @@ for (const call of ['create', 'upload', 'status', 'results'] as const) {
   });
 }
 
-test('each place in the code is logged once in five minutes, and the count goes on', async () => {
+test('each place in the code is logged once in five minutes, and every error is counted', async () => {
   const world = new World({
     partitions: 1,
     wrap: (ports) => ({ ...ports, kind: changed(ports.kind, { decode: fail }) }),
@@ -229,7 +229,7 @@ test('each place in the code is logged once in five minutes, and the count goes 
   assert.equal(lines.length, 1);
 });
 
-test('of an exception its class and its frames are kept, whatever its message looks like', () => {
+test('a crash contains only the class and the stack frames of an exception, whatever its message', () => {
   const error = new RangeError('secret\n    at secret (file.ts:1:1)');
   const crash = crashOf(error);
   assert.match(crash, /^RangeError\n {4}at .*internal-errors\.test\.ts/);

@@ -23,7 +23,7 @@ interface Pending {
   readonly fail: (error: unknown) => void;
 }
 
-/** A producer whose commits a test ends by hand. */
+/** Returns a queue whose commits the test completes. */
 function world() {
   const clock = new VirtualClock();
   const metrics = new RecordingMetrics();
@@ -59,7 +59,7 @@ const write = (key: string): Transaction => ({ journal: [{ key, value: null }] }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {
-  test(`a transaction that ends ${failure} ends the queue: nothing after it is built, its owner is told once`, async () => {
+  test(`a transaction that fails as ${failure} ends the queue, is reported once, and no later one is built`, async () => {
     const { queue, pending, failures, keys, metrics } = world();
     const error = new TransactionError(failure, 'no');
     const a = queue.run(() => write('a'));
@@ -81,7 +81,7 @@ for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] 
   });
 }
 
-test('a step that cannot be built ends the queue too: the state is no longer reliable', async () => {
+test('a step that cannot be built ends the queue, because the state is no longer reliable', async () => {
   const { queue, failures } = world();
   const broken = new Error('record 0:1 is claimed already');
   await assert.rejects(
@@ -100,7 +100,7 @@ test('a step that cannot be built ends the queue too: the state is no longer rel
   );
 });
 
-test('closing lets the transaction in hand end, and starts no other', async () => {
+test('closing waits for the running transaction and starts no other', async () => {
   const { queue, pending, keys, failures } = world();
   const a = queue.run(() => write('a'));
   const b = queue.run(() => write('b'));

@@ -1,4 +1,4 @@
-/** Pause, drain and resume of a pipeline, over the whole engine in memory. */
+/** Pause, drain and resume of a pipeline, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
@@ -22,7 +22,7 @@ const end = async (world: World): Promise<void> => {
   world.assertExactlyOnce();
 };
 
-test('a paused pipeline takes nothing in and creates no batch; what is under review is decided', async () => {
+test('a paused pipeline reads no records and creates no batch, but settles batches under review', async () => {
   const world = new World({ service: SLOW });
   const instance = world.start();
   world.produce(10, { types: ['a'] });
@@ -47,7 +47,7 @@ test('a paused pipeline takes nothing in and creates no batch; what is under rev
   assert.equal(instance.gauge('shards_paused', { reason: 'paused' }), 0);
 });
 
-test('a paused pipeline submits no failed batch again, and holds what it buffered without content', async () => {
+test('a paused pipeline does not submit failed batches again, and keeps buffered records without content', async () => {
   let failing = true;
   const world = new World({
     partitions: 1,
@@ -67,7 +67,7 @@ test('a paused pipeline submits no failed batch again, and holds what it buffere
   await end(world);
 });
 
-test('a batch whose creation is under way when the pipeline is paused is not submitted', async () => {
+test('a batch that is being created when the pipeline is paused is not submitted', async () => {
   const gate = new Gate();
   const world = new World({
     partitions: 1,
@@ -92,7 +92,7 @@ test('a batch whose creation is under way when the pipeline is paused is not sub
   await end(world);
 });
 
-test('a drain finishes retries and what was buffered, and is acknowledged with an empty journal', async () => {
+test('a drain finishes retries and buffered records, and is acknowledged once no record is unsettled', async () => {
   let failing = true;
   const world = new World({
     service: { review: () => ({ afterMs: MINUTE, ...(failing ? { state: 'failed' } : {}) }) },
@@ -125,7 +125,7 @@ test('a drain finishes retries and what was buffered, and is acknowledged with a
   await end(world);
 });
 
-test('a malformed command is ignored with a warning; the one before stays in force', async () => {
+test('a malformed command is ignored with a warning, and the previous command stays in force', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
@@ -150,7 +150,7 @@ test('a malformed command is ignored with a warning; the one before stays in for
   await end(world);
 });
 
-test('a command that only one shard was given is replaced by the next, whatever that is', async () => {
+test('a command that reached only one shard is replaced by the next, whatever its revision', async () => {
   const hold = { state: 'paused', atMs: 1, by: 'x' };
   for (const revision of [1, 2, 0]) {
     const world = new World();
@@ -170,7 +170,7 @@ test('a command that only one shard was given is replaced by the next, whatever 
   }
 });
 
-test('a command whose record is gone gives its revision to no other', async () => {
+test('the revision of a command whose record is gone is not used again', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
@@ -187,7 +187,7 @@ test('a command whose record is gone gives its revision to no other', async () =
   await end(world);
 });
 
-test('the command after the highest revision is obeyed too', async () => {
+test('the command after the highest revision is executed', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
@@ -202,7 +202,7 @@ test('the command after the highest revision is obeyed too', async () => {
   await end(world);
 });
 
-test('a command that changes nothing is not written; a newer one ends the wait; of two at once one fails', async () => {
+test('an unchanged command is not written, a newer one ends the wait, and one of two concurrent commands fails', async () => {
   const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
   const instance = world.start();
   world.produce(5, { types: ['a'] });
@@ -218,7 +218,7 @@ test('a command that changes nothing is not written; a newer one ends the wait; 
     [false, first.control, 'reached'],
   );
   assert.equal(journalOf(world, 'control').length, 1);
-  // The review never ends, so the drain does not.
+  // The review never ends, so the drain does not end either.
   const late = await command(world, 'drain', { timeoutMs: MINUTE });
   assert.deepEqual([late.outcome, late.attended], ['unfinished', true]);
   const control = { revision: first.control.revision + MINUTE };
@@ -250,7 +250,7 @@ test('a command that changes nothing is not written; a newer one ends the wait; 
   await assert.rejects(command(world, 'pause', { tools }), /another command.*run it again/);
 });
 
-/** Control tools whose commands follow an open transaction of the owner of shard 0. */
+/** Returns control tools whose commands follow an open transaction of the owner of shard 0. */
 function behindOpenTransaction(world: World, onOpen: () => void) {
   const { transactions } = world.kafka;
   const tools = controlOf(world);

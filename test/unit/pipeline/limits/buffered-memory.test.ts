@@ -1,4 +1,4 @@
-/** Memory of open batches in the budget (I7). Whole pipeline in memory. */
+/** Memory of open batches in the budget (I7), tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsonLines } from '../../../../src/kinds/import/json-lines.ts';
@@ -6,10 +6,10 @@ import { changed } from '../../../support/engine/changed.ts';
 import { type Instance, World } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 
-/** A batch, and two blocks of offsets: as many as consecutive ones of one partition take. */
+/** Size of an empty batch and of two blocks of offsets, which consecutive offsets of one partition need. */
 const EMPTY_BYTES = 1024 + 2 * 48;
 
-/** Rows lie in slabs, as in a real kind, and nothing seals for an hour. */
+/** Starts a world that stores rows in slabs, as real kinds do, and seals no batch for an hour. */
 function filling(): { world: World; instance: Instance } {
   const world = new World({
     partitions: 1,
@@ -23,7 +23,7 @@ function filling(): { world: World; instance: Instance } {
   return { world, instance: world.start() };
 }
 
-test('a batch that is being filled counts the buffers that its rows lie in, and its coordinates', async () => {
+test('an open batch counts the buffers of its rows and its coordinates', async () => {
   const { world, instance } = filling();
   for (let n = 0; n < 1_000; n++)
     world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(400) }));

@@ -1,4 +1,4 @@
-/** The lag of intake: what is between it and the end of the log, also while it is paused. Over the whole engine in memory. */
+/** Lag of intake: records up to the end of the log, even while intake is paused. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
@@ -12,7 +12,7 @@ interface Questions {
   answers: boolean;
 }
 
-/** A world that remembers which ends were asked for. */
+/** Returns a world that records which end offsets were requested. */
 function watched(settings: WorldSettings): { world: World; questions: Questions } {
   const questions: Questions = { asked: [], answers: true };
   const world = new World({
@@ -32,7 +32,7 @@ function watched(settings: WorldSettings): { world: World; questions: Questions 
   return { world, questions };
 }
 
-/** One record holds up W, so that intake pauses when it has read 20 more. */
+/** The first record holds back the watermark, so intake pauses after 20 more records. */
 const PAUSED: WorldSettings = {
   partitions: 1,
   options: { source: { maxInFlight: 20 } },
@@ -41,19 +41,19 @@ const PAUSED: WorldSettings = {
   },
 };
 
-test('the lag of a partition that is paused grows with what is produced', async () => {
+test('the lag of a paused partition grows with the produced records', async () => {
   const { world } = watched(PAUSED);
   const instance = world.start();
   for (let n = 0; n < 30; n++) world.event(0);
   await world.clock.advance(MINUTE);
   assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
-  assert.equal(instance.gauge('consumer_lag'), 0, 'one fetch brings all of them');
+  assert.equal(instance.gauge('consumer_lag'), 0, 'one fetch returns all of them');
   for (let n = 0; n < 5_000; n++) world.event(0);
   await world.clock.advance(20 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 5_000);
 });
 
-test('records after a transaction that a producer left open are lag, until they can be read', async () => {
+test('records after an open transaction of a producer count as lag until they can be read', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -66,7 +66,7 @@ test('records after a transaction that a producer left open are lag, until they 
   assert.equal(instance.gauge('consumer_lag'), 10);
   await world.clock.advance(10 * MINUTE);
   assert.equal(instance.gauge('consumer_lag'), 10);
-  // A second one: what lies between them can be read now, and what lies behind it is known to.
+  // With a second open transaction, only the records between the two become readable.
   log.append([{ key: null, value: 'hangs' }], world.clock.now(), 78);
   world.event(0);
   await world.clock.advance(20 * SECOND);
@@ -75,14 +75,14 @@ test('records after a transaction that a producer left open are lag, until they 
   assert.equal(
     instance.gauge('consumer_lag'),
     3,
-    'the record between them, and the two ends of the first transaction',
+    'the second transaction, the record after it, and the abort marker',
   );
   log.finish(78, 'abort', world.clock.now());
   await world.clock.advance(5 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 0);
 });
 
-test('while Kafka does not answer, nobody asks again, the shard goes on, and a stop waits for nothing', async () => {
+test('without a response of Kafka the request is not repeated, the shard continues, and a stop does not wait', async () => {
   const { world, questions } = watched({ partitions: 1 });
   questions.answers = false;
   const instance = world.start();
@@ -98,7 +98,7 @@ test('while Kafka does not answer, nobody asks again, the shard goes on, and a s
   assert.equal(instance.process.timers, 0);
 });
 
-test('the lag is unknown once an end is not known any more, for the pipeline and for its shard', async () => {
+test('the lag of a shard and of its pipeline is unknown if an end offset is out of date', async () => {
   const { world, questions } = watched({ partitions: 2, options: { journal: { partitions: 2 } } });
   const instance = world.start();
   await world.clock.advance(MINUTE);
@@ -108,7 +108,7 @@ test('the lag is unknown once an end is not known any more, for the pipeline and
     [0, [0, 0], 0],
   );
   questions.answers = false;
-  // Partition 0 is heard of by what is fetched.
+  // The lag of partition 0 is known from its fetches.
   for (let n = 0; n < 10; n++) {
     world.event(0);
     await world.clock.advance(SECOND);

@@ -1,4 +1,4 @@
-/** Lanes. Tested with the whole engine in memory. */
+/** Lanes, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
@@ -9,7 +9,7 @@ const SECOND = 1_000;
 const CONTENT = 'x'.repeat(300);
 const ARCHIVE = 4_000;
 
-/** World whose uploads take a second each, four at a time. */
+/** Returns a world whose uploads take a second each. */
 function slowWorld(options: object): World {
   const world: World = new World({
     partitions: 2,
@@ -32,7 +32,7 @@ function slowWorld(options: object): World {
   return world;
 }
 
-/** Writes a backlog, then a live event every second. @returns the greatest delay of its decision, s */
+/** Writes a backlog, then a live event every second. Returns the longest delay of a live decision in seconds. */
 async function delayOfLive(world: World, seconds: number): Promise<number> {
   world.start();
   for (let n = 0; n < ARCHIVE; n++)
@@ -55,7 +55,7 @@ async function delayOfLive(world: World, seconds: number): Promise<number> {
   return longest;
 }
 
-test('live items do not wait for a backlog in another lane, and do without lanes', async () => {
+test('live items wait for a backlog without lanes, but not if the backlog is in another lane', async () => {
   const lanes = slowWorld({ lanes: { live: { share: 0.5 } } });
   const withLanes = await delayOfLive(lanes, 15);
   const withoutLanes = await delayOfLive(slowWorld({}), 2);

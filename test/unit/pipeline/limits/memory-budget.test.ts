@@ -6,7 +6,7 @@ import { MemoryBudget } from '../../../../src/pipeline/limits/memory-budget.ts';
 
 const forever = new AbortController().signal;
 
-/** True if a promise has settled by now: everything here resolves in microtasks. */
+/** Returns true if a promise has settled. All work here resolves in microtasks. */
 async function settled(work: Promise<unknown>): Promise<boolean> {
   const turn = new Promise((resolve) => setImmediate(() => resolve('pending')));
   const outcome = work.then(
@@ -18,7 +18,7 @@ async function settled(work: Promise<unknown>): Promise<boolean> {
 
 const end = (lease: Lease) => lease[Symbol.dispose]();
 
-/** Open batches, which stay counted when they are sealed. */
+/** Open batches that keep their memory after they are sealed. */
 class Batches {
   readonly sealed: Lease[] = [];
 
@@ -36,7 +36,7 @@ class Batches {
   }
 }
 
-test('intake is full at its share of the budget, and not a byte before', () => {
+test('intake is full exactly at its share of the budget', () => {
   const budget = new MemoryBudget(1000);
   const batches = budget.lease('intake', 1000 * INTAKE_SHARE - 1);
   assert.equal(budget.intakeFull, false);
@@ -46,7 +46,7 @@ test('intake is full at its share of the budget, and not a byte before', () => {
   assert.equal(budget.intakeFull, false);
 });
 
-test('idle buffers are an eighth of the budget at most, and count against intake', () => {
+test('idle buffers use at most an eighth of the budget, and count against intake', () => {
   const budget = new MemoryBudget(1024 * 1024);
   const { pool } = budget;
   const buffers = Array.from({ length: 4 }, () => pool.take(64 * 1024));
@@ -62,7 +62,7 @@ test('idle buffers are an eighth of the budget at most, and count against intake
   assert.deepEqual([pool.lentBytes, pool.idleBytes], [0, 64 * 1024]);
 });
 
-test('intake without room seals the largest batch of any shard, and goes on when it is uploaded', async () => {
+test('intake without room seals the largest batch of any shard, and continues after its upload', async () => {
   const budget = new MemoryBudget(1000);
   const batches = new Batches(budget, [100, 300, 150, 200]);
   const room = budget.reserve('intake', 50, forever);
@@ -73,7 +73,7 @@ test('intake without room seals the largest batch of any shard, and goes on when
   assert.equal(budget.usedBytes, 500);
 });
 
-test('nothing more is sealed while half of the share is on its way out already', () => {
+test('no more batches are sealed while sealed ones use more than half of the share', () => {
   const budget = new MemoryBudget(1000);
   const batches = new Batches(budget, [380, 400]);
   void budget.reserve('intake', 1, forever);
@@ -85,7 +85,7 @@ test('nothing more is sealed while half of the share is on its way out already',
   assert.deepEqual(batches.bytes, [340, 380]);
 });
 
-test('work is granted in line: small reservations do not starve a large one, nor one that is given up the next', async () => {
+test('work is granted in order: small reservations do not starve a large one, and an aborted one blocks no other', async () => {
   const budget = new MemoryBudget(100);
   const first = await budget.reserve('work', 50, forever);
   const order: string[] = [];
@@ -109,15 +109,15 @@ test('work is granted in line: small reservations do not starve a large one, nor
   assert.deepEqual(order, ['large', 'small']);
 });
 
-test('records are read again within their share, one run of any size excepted, and do not stop intake', async () => {
+test('rereads are limited to their share except for one run of any size, and do not stop intake', async () => {
   const budget = new MemoryBudget(1000);
   assert.equal(budget.rereadBytes, 150);
   const first = await budget.reserve('reread', 5_000, forever);
   assert.equal(budget.intakeFull, false);
   const second = budget.reserve('reread', 100, forever);
-  assert.equal(await settled(second), false, 'the one before is still being read');
+  assert.equal(await settled(second), false, 'the first run is still being read');
   first.resize(60);
-  assert.equal(await settled(second), false, 'its body is still on its way');
+  assert.equal(await settled(second), false, 'the body of the first run is still being uploaded');
   const work = await budget.reserve('work', 200, forever);
   first.resize(50);
   assert.equal((await second).bytes, 100);
@@ -130,7 +130,7 @@ test('a run that waits for work to end is not starved by later work', async () =
   const work = await budget.reserve('work', 900, forever);
   const run = budget.reserve('reread', 150, forever);
   const later = budget.reserve('work', 50, forever);
-  assert.equal(await settled(later), false, 'although there is room for it');
+  assert.equal(await settled(later), false, 'it waits although there is room for it');
   end(work);
   await Promise.all([run, later]);
 });

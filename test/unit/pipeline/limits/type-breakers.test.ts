@@ -22,7 +22,7 @@ function world() {
     logger: new RecordingLogger(),
   });
   const breakers = new TypeBreakers({ clock, logger, waits, pauseMs: 10_000 });
-  /** Returns for how long a type is blocked, ms; Infinity beyond 60 s. */
+  /** Returns the time in milliseconds until a type is unblocked, or Infinity if that takes more than 60 s. */
   const blockedMs = async (type: string): Promise<number> => {
     const fromMs = clock.now();
     let openedMs: number | undefined;
@@ -35,7 +35,7 @@ function world() {
   return { clock, logger, waits, breakers, blockedMs };
 }
 
-test('five failures in a row block a type, four do not, and after the pause one more is enough', async () => {
+test('five failures in a row block a type, and after the pause one more is enough', async () => {
   const { breakers, blockedMs, logger } = world();
   for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
   assert.equal(await blockedMs('a'), 0);
@@ -48,7 +48,7 @@ test('five failures in a row block a type, four do not, and after the pause one 
   assert.equal(logger.lines.length, 1);
 });
 
-test('a wait is reported with its reason until the type is unblocked or the wait is given up', async () => {
+test('a wait is reported with its reason until the type is unblocked or the wait is aborted', async () => {
   const { clock, breakers, waits } = world();
   breakers.rejected('a', 'no');
   for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('b');
@@ -65,12 +65,12 @@ test('a wait is reported with its reason until the type is unblocked or the wait
   assert.deepEqual(current(waits), []);
 });
 
-test('a blocked type lets one batch through per pause, the probe, until something of the type succeeds', async () => {
+test('a blocked type lets one batch through per pause as a probe, until a batch of the type succeeds', async () => {
   const { clock, breakers } = world();
   assert.equal(breakers.tryAcquire('a'), 'free');
   for (let n = 1; n < FAILURES_IN_A_ROW; n++) assert.equal(breakers.failed('a'), false);
   assert.equal(breakers.tryAcquire('a'), 'free');
-  assert.equal(breakers.failed('a'), true, 'from now on a failure says nothing about the content');
+  assert.equal(breakers.failed('a'), true, 'the type is blocked now');
   assert.equal(breakers.tryAcquire('a'), undefined);
   await clock.advance(10_000);
   assert.deepEqual([breakers.tryAcquire('a'), breakers.tryAcquire('a')], ['probe', undefined]);
@@ -80,7 +80,7 @@ test('a blocked type lets one batch through per pause, the probe, until somethin
   assert.deepEqual([breakers.tryAcquire('a'), breakers.tryAcquire('a')], ['free', 'free']);
 });
 
-test('a batch that is created unblocks a refused type, but not one whose batches fail', () => {
+test('a created batch unblocks a refused type, but not a type whose batches fail', () => {
   const { breakers } = world();
   breakers.rejected('a', 'no');
   breakers.accepted('a');
@@ -90,7 +90,7 @@ test('a batch that is created unblocks a refused type, but not one whose batches
   assert.equal(breakers.tryAcquire('b'), undefined);
 });
 
-test('a pause lasts as long as it should, though the wall clock is set back meanwhile', async () => {
+test('a pause keeps its length although the wall clock is set back', async () => {
   const { clock, breakers, blockedMs } = world();
   breakers.rejected('a', 'no');
   clock.correct(-3_600_000);

@@ -8,7 +8,7 @@ import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
 
-test('too many content types: the service gets batches of as many as allowed, types in use continue, and every record ends', async () => {
+test('too many content types: only the allowed number is submitted, types in use continue, and every record ends', async () => {
   const world = new World({
     partitions: 1,
     options: { maxTypes: 3, batch: { maxRows: 5, maxAgeMs: 2_000 } },
@@ -30,7 +30,7 @@ test('too many content types: the service gets batches of as many as allowed, ty
     assert.equal(headerOf(letter, 'dead-letter-reason'), 'too_many_types');
 });
 
-test('types of live batches are in use after a restart, whoever writes first', async () => {
+test('types of live batches count as in use after a restart, even if a new type comes first', async () => {
   const world = new World({
     partitions: 1,
     options: { maxTypes: 1, batch: { maxRows: 5, maxAgeMs: 2_000 } },
@@ -49,7 +49,7 @@ test('types of live batches are in use after a restart, whoever writes first', a
   assert.deepEqual(types, ['own', 'own']);
 });
 
-test('a limit admits as many types as allowed, and those always, and warns once before it is reached', () => {
+test('a limit admits the allowed number of types permanently, and warns once before it is reached', () => {
   const types = fc.array(fc.nat(12).map(String), { maxLength: 60 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 6 }), types, (most, list) => {
@@ -67,7 +67,7 @@ test('a limit admits as many types as allowed, and those always, and warns once 
   );
 });
 
-test('a type keeps its place while it is not used, whatever is invented meanwhile', async () => {
+test('an unused type keeps its place although new types arrive', async () => {
   const world = new World({
     partitions: 1,
     options: { maxTypes: 3, batch: { maxRows: 5, maxAgeMs: 2_000 } },

@@ -26,13 +26,13 @@ function world() {
   const gauge = (reason: string) => metrics.gauge('shards_paused', { pipeline: 'p', reason });
   const said = () =>
     logger.lines.map(({ level, message, fields }) => ({ level, message, ...fields }));
-  /** Waits of a shard, whose calls wait for their turn until `turn` is resolved. */
+  /** Returns the waits of a shard whose calls get their permits when `turn` is resolved. */
   const shard = (n: number, signal = forever) =>
     new ShardWaits({ waits, clock, limits }, n, signal);
   return { clock, waits, gauge, said, shard, turn };
 }
 
-test('each reason shows who waits for it, and its gauge counts them', () => {
+test('each reason shows its waiters, and its gauge counts them', () => {
   const { waits, gauge } = world();
   const one = waits.begin('memory', 'shard 1');
   const two = waits.begin('memory', 'shard 2');
@@ -50,7 +50,7 @@ test('each reason shows who waits for it, and its gauge counts them', () => {
   assert.deepEqual(current(waits), []);
 });
 
-test('work that takes long says what it waits for, and no longer than it takes', async () => {
+test('slow work is a wait from five seconds on until it ends', async () => {
   const { clock, waits, gauge, shard } = world();
   const work = Promise.withResolvers<string>();
   const one = shard(1);
@@ -67,7 +67,7 @@ test('work that takes long says what it waits for, and no longer than it takes',
   assert.deepEqual([gauge('kafka'), clock.timers], [0, 0]);
 });
 
-test('a permit that is long in coming is a wait, what runs with it is not, and a caller that was aborted waits no more and runs nothing', async () => {
+test('waiting for a permit is a wait, running with it is not, and an aborted caller neither waits nor runs', async () => {
   const { clock, waits, gauge, shard, turn } = world();
   const abort = new AbortController();
   const one = shard(1).permitted('uploads', () => clock.sleep(20_000));
@@ -85,7 +85,7 @@ test('a permit that is long in coming is a wait, what runs with it is not, and a
   await Promise.all([one, refused]);
 });
 
-test('a wait is logged once it lasts, again while it goes on, and when it is over; moments without it are not its end', async () => {
+test('a wait is logged when it lasts, every five minutes, and when it ends; short interruptions do not end it', async () => {
   const { clock, waits, said } = world();
   waits.begin('memory', 'shard 9')();
   await clock.advance(60_000);

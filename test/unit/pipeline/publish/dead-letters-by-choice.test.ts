@@ -1,4 +1,4 @@
-/** Dead letters by choice: onRejectedType and onFailure. Over the whole engine in memory. */
+/** Dead letters by configuration: onRejectedType and onFailure. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
@@ -8,7 +8,7 @@ import { World, type WorldSettings } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
 
-/** Creates of type `bad` are answered with this status, while `refuses` says so. */
+/** Returns a world that rejects creates of type `bad` with this status while `refuses` returns true. */
 function refusing(status: number, refuses: () => boolean, settings: WorldSettings = {}): World {
   return new World({
     partitions: 2,
@@ -33,7 +33,7 @@ function refusing(status: number, refuses: () => boolean, settings: WorldSetting
   });
 }
 
-test('a refusal that says nothing about the type (405) holds the records back, whatever the policy', async () => {
+test('a refusal that does not concern the type (405) delays its records, whatever the policy', async () => {
   let refuse = true;
   const world = refusing(405, () => refuse);
   const instance = world.start();
@@ -49,7 +49,7 @@ test('a refusal that says nothing about the type (405) holds the records back, w
   assert.equal(world.decisions().length, 10);
 });
 
-test('one pass at a time reads the records of all refused batches, and they go out in full transactions', async () => {
+test('one pass at a time rereads the records of all refused batches, which are published in full transactions', async () => {
   const count = { now: 0, most: 0, records: 0 };
   let transactions = 0;
   const world = new World({
@@ -80,15 +80,12 @@ test('one pass at a time reads the records of all refused batches, and they go o
     }),
   });
   const instance = world.start();
-  // Each batch of five records spans two hundred.
+  // The five records of each batch span 200 offsets.
   world.produce(2_000, { types: Array.from({ length: 40 }, (_, n) => `type ${n}`) });
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(count.most, 1);
-  assert.ok(count.records <= 3 * 2_000, `${count.records} records read again for 2,000 letters`);
-  assert.ok(
-    transactions <= 200,
-    `${transactions} transactions for 2,000 letters, 50 in each at the most`,
-  );
+  assert.ok(count.records <= 3 * 2_000, `${count.records} records reread for 2,000 dead letters`);
+  assert.ok(transactions <= 200, `${transactions} transactions for 2,000 letters, at most 50 each`);
   assert.equal(instance.budget.usedBytes, 0);
 });

@@ -1,4 +1,4 @@
-/** Terminal records that Kafka does not take for their size still end their source records , over the engine in memory. */
+/** Terminal records that are too large for Kafka still end their source records. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastHeader } from '../../../../src/core/record.ts';
@@ -9,7 +9,7 @@ import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 import { sliceOf } from '../../../support/records/slices.ts';
 
 const MINUTE = 60_000;
-/** Beyond what a record of the topics in memory may be. */
+/** Larger than the record limit of the topics in memory. */
 const HUGE = 'x'.repeat(2_000_000);
 
 function sixRecords(settings: WorldSettings): World {
@@ -40,7 +40,7 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
   }),
 });
 
-/** Returns reason and stage of the only dead letter. */
+/** Returns offset, reason and stage of the only dead letter. */
 function letterOf(world: World): (string | undefined)[] {
   const [letter, ...more] = world.published('dead');
   assert.deepEqual(more, []);
@@ -55,7 +55,7 @@ const decided = (world: World) =>
     .map(({ offset }) => offset)
     .sort();
 
-test('a decision that Kafka refuses for its size is found alone and ends as a dead letter; the others are published', async () => {
+test('a decision that is too large for Kafka becomes a dead letter, and the others are published', async () => {
   const world = sixRecords({ wrap: withResults(4) });
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
@@ -69,7 +69,7 @@ test('a decision that Kafka refuses for its size is found alone and ends as a de
   assert.equal(world.service.batches.size, 1);
 });
 
-/** The brokers' limit on the size of a record. */
+/** Reports the brokers' limit on the size of a record. */
 const told: WrapPorts = (ports) => ({
   ...ports,
   admin: changed(ports.admin, {
@@ -103,19 +103,19 @@ for (const [what, wrap, settings] of [
     { service: { review: () => ({ state: 'failed' }) }, options: { review: { attempts: 1 } } },
   ],
 ] as [string, WrapPorts, WorldSettings][]) {
-  test(`of a topic whose limit is known no ${what} above it is tried, and no shard is lost for it`, async () => {
+  test(`a ${what} above the known limit of its topic is not sent, and the shard is kept`, async () => {
     const world = sixRecords({ ...settings, wrap: (ports, of) => told(wrap(ports, of), of) });
     await world.untilSettled(30 * MINUTE);
     world.assertExactlyOnce();
     assert.deepEqual(decided(world), [0, 1, 2, 3, 5]);
     assert.deepEqual(letterOf(world).slice(0, 2), ['4', 'too_large']);
     const [letter] = world.published('dead');
-    assert.match(String(letter?.value), /"content"/, 'the dead letter repeats the record');
+    assert.match(String(letter?.value), /"content"/, 'the dead letter contains the record');
     assert.equal(world.instances[0]?.metrics.counter('claims_total', { outcome: 'owned' }), 1);
   });
 }
 
-test('a record with a key larger than the output topic takes is not reviewed', async () => {
+test('a record whose key is too large for the output topic is not reviewed', async () => {
   const world = new World({ partitions: 1, wrap: told });
   world.start();
   world.put(0, sourceValue({ type: 'a', content: 'x' }), { key: 'k'.repeat(1_100_000) });
@@ -129,7 +129,7 @@ test('a record with a key larger than the output topic takes is not reviewed', a
   );
 });
 
-test('the dead letter of a record that no longer decodes, with headers larger than the topic takes, is left with coordinates', async () => {
+test('the dead letter of a record that no longer decodes and has too large headers has only coordinates', async () => {
   let reading = true;
   const world = new World({
     partitions: 1,

@@ -1,4 +1,4 @@
-/** Claim and lost ownership, over the whole engine in memory. */
+/** Claim and loss of ownership, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeMeta } from '../../../../src/core/journal/journal-records.ts';
@@ -8,7 +8,7 @@ import { TOPICS, World, type WorldSettings } from '../../../support/engine/world
 
 const MINUTE = 60_000;
 
-/** A world whose journal exists before the engine starts. */
+/** Returns a world whose journal exists before the engine starts. */
 function withJournal(
   settings: WorldSettings,
   journal: { partitions?: number; deleteRetentionMs?: number } = {},
@@ -29,7 +29,7 @@ const journalKeys = (world: World, shard = 0) =>
     .committed()
     .map(({ key }) => String(key));
 
-test('the first claim writes owner, then meta and the start position in one transaction', async () => {
+test('the first claim writes the owner, then meta and the start position in one transaction', async () => {
   const transactions: [string[], string][] = [];
   const world = new World({
     partitions: 1,
@@ -51,7 +51,7 @@ test('the first claim writes owner, then meta and the start position in one tran
   ]);
 });
 
-test('a new pipeline starts at the earliest record, or at the latest when configured, or at an offset that was set by hand', async () => {
+test('a new pipeline starts at the earliest record, at the latest if configured, or at a manually set offset', async () => {
   const starts: (number | null)[] = [];
   for (const [startFrom, committed, metadata] of [
     ['earliest', undefined, ''],
@@ -70,7 +70,7 @@ test('a new pipeline starts at the earliest record, or at the latest when config
   assert.deepEqual(starts, [0, 10, 4, 10]);
 });
 
-test('source partitions added while running start at their beginning, also where a new pipeline would start at the latest', async () => {
+test('source partitions added at runtime are read from their beginning, even with startFrom latest', async () => {
   const world = new World({ partitions: 2, options: { source: { startFrom: 'latest' } } });
   world.start();
   await world.clock.advance(2_000);
@@ -83,7 +83,7 @@ test('source partitions added while running start at their beginning, also where
   assert.equal(world.decisions().filter(({ partition }) => partition === 2).length, 7);
 });
 
-test('a journal of another pipeline is refused before anything of its owner is fenced, with what to change', async () => {
+test('a journal of another pipeline is refused with the remedy, before its owner is fenced', async () => {
   const meta = { group: TOPICS.group, source: TOPICS.source, shards: 1, kind: 'scripted' };
   for (const wrong of [
     { group: 'theirs' },
@@ -105,7 +105,7 @@ test('a journal of another pipeline is refused before anything of its owner is f
   }
 });
 
-/** A pipeline that has decided its records, and stopped; then its journal is changed. */
+/** Returns a pipeline that has settled its records and stopped. */
 async function stoppedPipeline(): Promise<World> {
   const world = new World({ partitions: 2 });
   const instance = world.start();
@@ -119,11 +119,11 @@ async function refusalOf(world: World): Promise<string> {
   const instance = world.start();
   await world.clock.advance(10_000);
   const refusal = instance.refused ?? instance.startFailure;
-  assert.ok(refusal instanceof RefusedError, 'it is refused');
+  assert.ok(refusal instanceof RefusedError, 'the start must be refused');
   return refusal.message;
 }
 
-test('a journal that is gone under a group that has committed offsets is refused, and none is made', async () => {
+test('a missing journal is refused and not created if the group has committed offsets', async () => {
   const world = await stoppedPipeline();
   world.kafka.cluster.deleteTopic(TOPICS.journal);
   const message = await refusalOf(world);
@@ -135,7 +135,7 @@ test('a journal that is gone under a group that has committed offsets is refused
 });
 
 for (const shards of [1, 2, 3]) {
-  test(`an empty journal of ${shards} partitions under a group that has committed offsets is refused, and nothing is written to it`, async () => {
+  test(`an empty journal of ${shards} partitions is refused and stays empty if the group has committed offsets`, async () => {
     const world = await stoppedPipeline();
     world.kafka.cluster.deleteTopic(TOPICS.journal);
     world.kafka.cluster.createTopic(TOPICS.journal, shards, {
@@ -149,7 +149,7 @@ for (const shards of [1, 2, 3]) {
   });
 }
 
-test('a journal that lost one of its partitions is refused, and names it with the source partitions that it answered for', async () => {
+test('a journal that lost the records of one partition is refused, with this partition and its source partitions', async () => {
   const world = await stoppedPipeline();
   const kept = world.kafka.cluster.log(TOPICS.journal, 0).committed();
   world.kafka.cluster.deleteTopic(TOPICS.journal);
@@ -170,7 +170,7 @@ test('a journal that lost one of its partitions is refused, and names it with th
   );
 });
 
-test('a journal whose beginning was removed is refused by the claim of its shard', async () => {
+test('a journal partition whose beginning was removed is refused by the claim of its shard', async () => {
   const world = await stoppedPipeline();
   const log = world.kafka.cluster.log(TOPICS.journal, 1);
   log.deleteBefore(log.end);
@@ -180,7 +180,7 @@ test('a journal whose beginning was removed is refused by the claim of its shard
   );
 });
 
-test('a new journal is accepted once the offsets of the group were set by hand, and only until the next commit', async () => {
+test('a new journal is accepted if the offsets of the group were set manually, until the next commit', async () => {
   const world = await stoppedPipeline();
   world.kafka.cluster.deleteTopic(TOPICS.journal);
   for (const partition of [0, 1])
@@ -230,7 +230,7 @@ test('a recovery that took longer than half of delete.retention is discarded and
   );
 });
 
-test('an owner that was fenced confirms its membership before it claims again, so that two owners do not ping-pong', async () => {
+test('a fenced owner confirms its membership before it claims again, so that two owners do not alternate', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   world.produce(10);
@@ -238,7 +238,7 @@ test('an owner that was fenced confirms its membership before it claims again, s
   const claims = () => instance.metrics.counter('claims_total', { outcome: 'owned' });
   instance.group.isolate();
   world.kafka.transactions.initialise(`${TOPICS.journal}-0`);
-  // The probe of the idle shard finds the fence.
+  // The idle shard's probe detects the fence.
   await world.clock.advance(90_000);
   assert.equal(instance.metrics.counter('transactions_total', { outcome: 'fenced' }), 1);
   assert.deepEqual([claims(), instance.gauge('shards_owned')], [1, 0]);
@@ -250,7 +250,7 @@ test('an owner that was fenced confirms its membership before it claims again, s
   world.assertExactlyOnce();
 });
 
-test('a kept shard proves that it is still its owner’s at each join, and an idle one every minute', async () => {
+test('the owner of a kept shard proves its ownership at each join, and of an idle shard every minute', async () => {
   const world = new World({ partitions: 2 });
   const first = world.start();
   await world.clock.advance(5_000);
@@ -262,19 +262,19 @@ test('a kept shard proves that it is still its owner’s at each join, and an id
   assert.deepEqual(
     [owners(0), owners(1)].sort(),
     [2, 2],
-    'one by its probe, one by the claim of the new owner',
+    'one from the probe, one from the claim of the new owner',
   );
   assert.equal(first.metrics.counter('claims_total'), 2, 'the kept shard was not claimed again');
   assert.equal(
     first.gauge('shards_owned'),
     1,
-    'the other was given up at the join, not when a fence told it',
+    'the other shard was given up at the join, not because of a fence',
   );
   await world.clock.advance(65_000);
   assert.deepEqual([owners(0), owners(1)], [3, 3]);
 });
 
-test('a source topic that was created again is refused, though its offsets would fit', async () => {
+test('a recreated source topic is refused although its offsets would fit', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 10; n++) world.event(0);
   const first = world.start();
@@ -293,7 +293,7 @@ test('a source topic that was created again is refused, though its offsets would
   assert.equal(world.decisions().length, 10);
 });
 
-test('records that retention took while nobody was running are counted as lost, those already claimed are not', async () => {
+test('records that retention removed while no replica ran count as lost, except for records in jobs', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
@@ -309,13 +309,13 @@ test('records that retention took while nobody was running are counted as lost, 
   assert.equal(
     second.metrics.counter('unread_records_lost_total'),
     2,
-    'offsets 0 and 3: the others are in jobs',
+    'offsets 0 and 3, because the others are in jobs',
   );
   await world.clock.advance(11_000);
   assert.equal(world.committed(0).offset, 6);
 });
 
-test('partitions added to the journal while replicas run are refused by each of them, before any record changes its shard', async () => {
+test('replicas refuse partitions that were added to the journal at runtime, before any record changes its shard', async () => {
   const world = new World({ partitions: 4, options: { journal: { partitions: 2 } } });
   const [first, second] = [world.start('first'), world.start('second')];
   world.produce(20);
@@ -330,5 +330,5 @@ test('partitions added to the journal while replicas run are refused by each of 
       /pipeline reviews, journal journal: it had 2 partitions when this process started and has 3 now/,
     );
   }
-  assert.deepEqual(journalKeys(world, 2), [], 'nothing was claimed under the new number');
+  assert.deepEqual(journalKeys(world, 2), [], 'the new shard was not claimed');
 });

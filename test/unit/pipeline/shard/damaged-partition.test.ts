@@ -1,4 +1,4 @@
-/** One partition that cannot be read, or has no leader, beside others of the same shard. Over the whole engine in memory. */
+/** A partition that is unreadable or has no leader, next to others of its shard. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';
@@ -9,7 +9,7 @@ const ERROR = 'CORRUPT_MESSAGE: this message has failed its CRC checksum';
 
 type Operation = 'fetch' | 'read' | 'ranges';
 
-/** Three partitions in one shard; the operations of `damaged` fail for partition 0 of the source. */
+/** Returns three partitions in one shard. Operations in `damaged` fail for partition 0 of the source. */
 function damagedWorld(settings: WorldSettings = {}) {
   const damaged = new Set<Operation>();
   const world = new World({
@@ -29,7 +29,7 @@ const settledIn = (world: World, partition: number): number =>
 const settled = (world: World): number[] =>
   [0, 1, 2].map((partition) => settledIn(world, partition));
 
-test('a partition that cannot be read is named in readiness, gauge and log, and the others go on', async () => {
+test('a partition that cannot be read appears in readiness, gauge and log, and the others continue', async () => {
   const { world, damaged } = damagedWorld();
   const instance = world.start();
   world.produce(30);
@@ -91,7 +91,7 @@ test('a partition without a leader at the first claim is read once it has one', 
   world.assertExactlyOnce();
 });
 
-test('an offset that was reset is kept until the partition can be seen again', async () => {
+test('a reset offset is kept until the partition is readable again', async () => {
   const { world, damaged } = damagedWorld();
   const first = world.start();
   world.produce(30);
@@ -108,7 +108,7 @@ test('an offset that was reset is kept until the partition can be seen again', a
   assert.equal(settledIn(world, 0), 20);
 });
 
-test('records of a partition that cannot be read again keep neither the shard nor the rereads of others', async () => {
+test('records of an unreadable partition block neither the shard nor rereads of other partitions', async () => {
   const { world, damaged } = damagedWorld({
     options: { batch: { maxRows: 1 } },
     service: {
@@ -122,13 +122,13 @@ test('records of a partition that cannot be read again keep neither the shard no
   assert.equal(world.verdict().settled, 2);
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-  assert.equal(instance.budget.pool.lentBytes, 0, 'nothing is held meanwhile');
+  assert.equal(instance.budget.pool.lentBytes, 0, 'no buffer is used meanwhile');
   damaged.clear();
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
 });
 
-test('dead letters of a partition that cannot be read again wait without the shard', async () => {
+test('dead letters that require an unreadable partition wait without blocking the shard', async () => {
   const { world, damaged } = damagedWorld({
     options: { batch: { maxRows: 1 }, review: { attempts: 1, onFailure: 'dead-letter' } },
     service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },

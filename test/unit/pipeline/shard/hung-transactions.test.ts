@@ -1,10 +1,10 @@
-/** I8: a transaction that is never answered is noticed, whatever its worker was doing. */
+/** I8: a transaction without a response is detected, whatever its worker is doing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Health } from '../../../../src/telemetry/health.ts';
 import { World } from '../../../support/engine/world.ts';
 
-/** A world whose instance reports to the real health, and whose producers' commit number `hangs` is never answered. */
+/** Returns a world with the real health, in which commit number `hangs` of a producer never gets a response. */
 function hanging(hangs: number, transactionTimeoutMs = 60_000) {
   let health: Health | undefined;
   let hung = false;
@@ -31,16 +31,16 @@ for (const [when, hangs] of [
   ['a claim', 1],
   ['an owner', 3],
 ] as const) {
-  test(`a transaction of ${when} that is never answered makes the process not live, and no sooner than after minutes`, async () => {
+  test(`a transaction of ${when} without a response makes the process not live, but only after minutes`, async () => {
     const { world, isLive } = hanging(hangs);
     await world.clock.advance(180_000);
-    assert.ok(isLive(), 'a transaction may take its time');
+    assert.ok(isLive(), 'a transaction may take minutes');
     await world.clock.advance(120_000);
     assert.ok(!isLive());
   });
 }
 
-test('so does one of an owner that has lost its shard meanwhile: it holds what others wait for', async () => {
+test('so does a transaction of an owner that has lost its shard, because it blocks others', async () => {
   const { world, instance, isLive } = hanging(3);
   await world.clock.advance(10_000);
   world.kafka.cluster.addPartitions('content', 4);
@@ -55,7 +55,7 @@ test('so does one of an owner that has lost its shard meanwhile: it holds what o
   assert.ok(!isLive());
 });
 
-test('a transaction of an owner may take as long as kafka.transactionTimeout lets it: the process stays live', async () => {
+test('the process stays live while a transaction takes less than twice kafka.transactionTimeout', async () => {
   const minutes = 15;
   const { world, isLive } = hanging(3, minutes * 60_000);
   await world.clock.advance(2 * minutes * 60_000);

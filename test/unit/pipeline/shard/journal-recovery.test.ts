@@ -18,7 +18,7 @@ const meta = writeMeta({ group: 'g', source: 's', shards: 4, kind: 'k' });
 const owner = (claim: string) => writeOwner({ instance: 'i', claim, atMs: 1 });
 const forever = new AbortController().signal;
 
-/** A replay whose fetches a test answers by hand. */
+/** Returns a recovery with scripted fetches. */
 function world() {
   const clock = new VirtualClock();
   const calls: string[] = [];
@@ -57,7 +57,7 @@ function world() {
   return { clock, calls, replay, batch, logger };
 }
 
-test('a batch that was under way for another position is dropped, and the position set again', async () => {
+test('a fetched batch for another position is dropped, and the position is set again', async () => {
   const { replay, calls, batch } = world();
   replay.start(0);
   calls.length = 0;
@@ -68,7 +68,7 @@ test('a batch that was under way for another position is dropped, and the positi
   assert.deepEqual([(await state).owner?.claim, (await state).meta?.kind], ['mine', 'k']);
 });
 
-test('a journal that is fetched faster than it is folded pauses, and goes on once there is room; a rejoin meanwhile reads nothing twice', async () => {
+test('fetching pauses while recovery is slower, and a rejoin meanwhile reads no record twice', async () => {
   const { replay, calls, batch } = world();
   const gate = Promise.withResolvers<void>();
   const large = (offset: number, writes: readonly JournalWrite[]): FetchedBatch => {
@@ -99,7 +99,7 @@ test('a journal that is fetched faster than it is folded pauses, and goes on onc
   assert.deepEqual(calls, [`pause journal ${SHARD}`, `resume journal ${SHARD}`]);
 });
 
-test('a stretch of the journal that cannot be read ends the replay with its topic, partition and offset', async () => {
+test('an unreadable range of the journal ends the recovery with its topic, partition and offset', async () => {
   const { replay, batch } = world();
   replay.start(0);
   const poison = { reason: 'unreadable_batch', message: 'its CRC-32C is wrong' } as const;
@@ -121,7 +121,7 @@ test('a record after our claim means that another instance owns the shard', asyn
   );
 });
 
-test('another owner’s record where ours should be means that the shard is lost', async () => {
+test('a record of another owner in place of our claim means that the shard is lost', async () => {
   const { replay, batch } = world();
   replay.start(0);
   const state = replay.upTo(1, 'mine', forever);
@@ -133,7 +133,7 @@ test('another owner’s record where ours should be means that the shard is lost
   );
 });
 
-test('a replay that reads nothing for a minute has lost its place; one that reads slowly has not', async () => {
+test('a recovery that reads nothing for a minute fails, and one that reads slowly does not', async () => {
   const { replay, clock, batch } = world();
   replay.start(0);
   const state = replay.upTo(100, 'mine', forever);
@@ -152,7 +152,7 @@ test('a replay that reads nothing for a minute has lost its place; one that read
   );
 });
 
-test('a replay that is given up ends at once with the reason', async () => {
+test('an aborted recovery ends at once with the reason', async () => {
   const { replay } = world();
   const abort = new AbortController();
   replay.start(0);

@@ -1,4 +1,4 @@
-/** I8: who waits says why, who is stuck is seen, and an outage of an hour costs nothing but the hour. Over the whole engine in memory. */
+/** I8: waits have reasons, and outages of an hour lose and restart nothing. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
@@ -10,7 +10,7 @@ import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 
 const MINUTE = 60_000;
 
-/** A world whose one instance has the real health, as the probes of a deployment see it. */
+/** Returns a world with one instance that reports to the real health. */
 function world(settings: WorldSettings = {}) {
   let health: Health | undefined;
   const made: World = new World({
@@ -31,7 +31,7 @@ const told = (instance: Instance): unknown[] =>
     .filter(({ message }) => message === 'pipeline stalled')
     .map(({ fields }) => fields.reason);
 
-test('Kafka out of reach for an hour: alive all the time, not ready and why, and everything is decided once when it is back', async () => {
+test('while Kafka is unreachable for an hour, the process is live and not ready, and later settles all records once', async () => {
   let away = false;
   const {
     world: it,
@@ -47,7 +47,7 @@ test('Kafka out of reach for an hour: alive all the time, not ready and why, and
   });
   it.produce(60, { poisonEvery: 9 });
   await it.clock.advance(10_000);
-  assert.ok(it.liveJobs().length > 0, 'it strikes while work is in flight');
+  assert.ok(it.liveJobs().length > 0, 'the outage begins while work is in flight');
   away = true;
   instance.group.isolate();
   for (let minute = 1; minute <= 60; minute++) {
@@ -70,7 +70,7 @@ test('Kafka out of reach for an hour: alive all the time, not ready and why, and
   assert.equal(instance.refused, undefined);
 });
 
-test('a member that left the group is not ready and says why, until it is back', async () => {
+test('a member that left the group is not ready, with the reason, until it has joined again', async () => {
   const { world: it, instance, health } = world({ partitions: 1 });
   await it.clock.advance(5_000);
   assert.equal(health.readiness().ok, true);
@@ -84,7 +84,7 @@ test('a member that left the group is not ready and says why, until it is back',
   assert.equal(health.readiness().ok, true);
 });
 
-test('a service that answers nothing for an hour: alive and ready, the wait is told within seconds, nothing is lost', async () => {
+test('while the service hangs for an hour, the process is live and ready, reports the wait within seconds, and loses nothing', async () => {
   let hung = true;
   const {
     world: it,
@@ -95,13 +95,13 @@ test('a service that answers nothing for an hour: alive and ready, the wait is t
   });
   it.produce(40);
   await it.clock.advance(10_000);
-  assert.ok(waits(instance, 'service') > 0, 'before the first request has given up');
+  assert.ok(waits(instance, 'service') > 0, 'before the first request has timed out');
   assert.ok(told(instance).includes('service'));
   for (let minute = 1; minute <= 60; minute++) {
     await it.clock.advance(MINUTE);
     assert.deepEqual([health.liveness().ok, health.readiness().ok], [true, true]);
   }
-  assert.ok(waits(instance, 'transfer') > 0, 'those who may not even ask say so');
+  assert.ok(waits(instance, 'transfer') > 0, 'shards without a permit report their wait');
   hung = false;
   await it.untilSettled(12 * MINUTE);
   it.assertExactlyOnce();
@@ -109,7 +109,7 @@ test('a service that answers nothing for an hour: alive and ready, the wait is t
   for (const reason of ['service', 'transfer'] as const) assert.equal(waits(instance, reason), 0);
 });
 
-test('a quiet type of a quiet partition is submitted soon although the budget is full all the time', async () => {
+test('a rare type of a quiet partition is submitted soon although the memory budget is always full', async () => {
   const { world: it, instance } = world({
     partitions: 8,
     budgetBytes: 400_000,
@@ -135,12 +135,12 @@ test('a quiet type of a quiet partition is submitted soon although the budget is
     );
   await it.clock.runUntil(submitted, 10 * MINUTE);
   const tookMs = it.clock.now() - fromMs;
-  assert.ok(waits(instance, 'memory') > 0, 'the budget is full still');
-  // Its age, and the uploads of what the budget holds and of one fetched batch of each other shard.
+  assert.ok(waits(instance, 'memory') > 0, 'the budget is still full');
+  // Its maximum age plus uploads of what is in the budget and of one fetched batch per other shard.
   assert.ok(tookMs < 2_000 + (14 + 2 * 8) * 500, `${tookMs} ms`);
 });
 
-/** The ports with some calls of the kind replaced. */
+/** Returns the ports with some calls of the kind replaced. */
 function withKind(ports: PipelinePorts, calls: Partial<PipelineKind>): PipelinePorts {
   const kind = new Proxy(ports.kind, {
     get: (of, name) => {

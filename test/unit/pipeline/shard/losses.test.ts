@@ -1,4 +1,4 @@
-/** A shard that is lost again and again at the same position (I8): it is named, claimed more slowly, and not ready. Over the engine in memory. */
+/** Shards that are lost repeatedly at one position (I8) are reported and claimed more slowly. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch } from '../../../../src/core/ports/kafka.ts';
@@ -8,7 +8,7 @@ import { type Instance, World } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
 
-/** Fetched batches of partition 2 cannot be taken from this offset on, while `broken` holds. */
+/** Returns a world in which batches of partition 2 fail from this offset on while `broken` returns true. */
 function breaking(
   offset: number,
   broken: () => boolean,
@@ -33,7 +33,7 @@ async function* failing(error: Error): AsyncGenerator<never> {
 
 const readiness = ({ health }: Instance): string => health.conditions.get('reviews/kafka') ?? '';
 
-test('a shard that fails at the same position again and again is named with partition, offset and error, and the others go on', async () => {
+test('a shard that fails repeatedly at one position is reported with position and error, and the others continue', async () => {
   let broken = true;
   const world = breaking(3, () => broken);
   const instance = world.start();
@@ -56,7 +56,7 @@ test('a shard that fails at the same position again and again is named with part
     world.decisions().map(({ partition, offset }) => `${partition}:${offset}`),
   );
   for (const partition of [1, 3])
-    assert.ok(decided.has(`${partition}:5`), 'another shard is not held up');
+    assert.ok(decided.has(`${partition}:5`), 'another shard is not blocked');
 
   const before = instance.metrics.counter('claims_total', { outcome: 'owned' });
   await world.clock.advance(20 * MINUTE);
@@ -70,7 +70,7 @@ test('a shard that fails at the same position again and again is named with part
   assert.equal(readiness(instance), '');
 });
 
-test('losses at other positions, and those of other kinds, are none at the same position', () => {
+test('losses with other positions or other errors do not count as repeated', () => {
   const losses = new Losses();
   const at = (offset: number) => [{ partition: 0, offset }];
   for (const offset of [1, 2, 3, 4]) losses.lost(at(offset), new TypeError('x'));
@@ -83,7 +83,7 @@ test('losses at other positions, and those of other kinds, are none at the same 
   assert.match(losses.text ?? '', /at partition 0, offset 4 \(3 times\): RangeError/);
 });
 
-test('a position that is passed is forgotten, and so is one at which the shard was kept for two minutes, or ten idle seconds', () => {
+test('losses are forgotten after the position was passed, two minutes of ownership, or ten idle seconds', () => {
   const losses = new Losses();
   const thrice = () => {
     for (let n = 0; n < 3; n++)
@@ -107,7 +107,7 @@ test('a position that is passed is forgotten, and so is one at which the shard w
   assert.match(losses.text ?? '', /^cannot be claimed \(3 times\): Error: no broker/);
 });
 
-test('a shard that Kafka keeps failing at the same position is claimed as often as before', async () => {
+test('a shard that fails repeatedly because of Kafka is claimed as often as before', async () => {
   let broken = true;
   const world = breaking(
     3,

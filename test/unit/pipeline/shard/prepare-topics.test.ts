@@ -20,7 +20,7 @@ interface Setting {
   readonly brokers?: number;
   readonly sourcePartitions?: number;
   readonly topics?: readonly string[];
-  /** Number of times that the broker that is asked does not know a journal that was just made. */
+  /** Number of requests for which the broker does not know the new journal yet. */
   readonly unseen?: number;
 }
 
@@ -59,7 +59,7 @@ function world(setting: Setting = {}) {
   return { kafka, logger, prepare, journal };
 }
 
-test('a missing journal is made: compacted, with a shard for each source partition, three replicas and two in sync', async () => {
+test('a missing journal is created: compacted, a shard per source partition, three replicas, two in sync', async () => {
   const { kafka, prepare, logger } = world();
   const facts = await prepare();
   const made = kafka.cluster.describe('journal');
@@ -76,7 +76,7 @@ test('a missing journal is made: compacted, with a shard for each source partiti
   assert.match(logger.text(), /created the journal topic .*"shards":6/);
 });
 
-test('a journal that was just made is waited for until the broker that is asked knows it, but not indefinitely', async () => {
+test('a new journal is awaited until the broker knows it, but not indefinitely', async () => {
   const { prepare, kafka } = world({ unseen: 20 });
   assert.deepEqual(
     [(await prepare()).shards, kafka.cluster.describe('journal')?.partitions],
@@ -88,7 +88,7 @@ test('a journal that was just made is waited for until the broker that is asked 
   );
 });
 
-test('on one broker the journal has one replica, on two it has two', async () => {
+test('the journal has one replica on one broker, two on two, and three on more', async () => {
   for (const [brokers, replicas, insync] of [
     [1, 1, '1'],
     [2, 2, '2'],
@@ -104,14 +104,14 @@ test('on one broker the journal has one replica, on two it has two', async () =>
   }
 });
 
-test('a journal has at most 64 shards unless configuration wants more', async () => {
+test('a journal has at most 64 shards unless more are configured', async () => {
   const many = world({ sourcePartitions: 100 });
   assert.equal((await many.prepare()).shards, 64);
   const told = world({ sourcePartitions: 100 });
   assert.equal((await told.prepare({ journal: { partitions: 100 } })).shards, 100);
 });
 
-test('a replication factor that the cluster cannot give, or that would lose the journal with one broker, is refused', async () => {
+test('a replication factor above the number of brokers, or of 1 with several brokers, is refused', async () => {
   await assert.rejects(
     world({ brokers: 2 }).prepare({ journal: { replicationFactor: 3 } }),
     refused(/replicationFactor is 3, but the cluster has 2 broker/),
@@ -131,7 +131,7 @@ for (const [topic, role] of [
   ['decisions', 'output'],
   ['dead', 'dead-letter'],
 ] as const) {
-  test(`a missing ${role} topic is named, and no journal is made`, async () => {
+  test(`a missing ${role} topic is refused with its name, and no journal is created`, async () => {
     const { kafka, prepare } = world({
       topics: ['content', 'decisions', 'dead'].filter((one) => one !== topic),
     });
@@ -147,7 +147,7 @@ for (const [topic, role] of [
   });
 }
 
-test('an existing journal with the right settings is taken as it is', async () => {
+test('an existing journal with valid settings is used unchanged', async () => {
   const { prepare, journal, logger } = world();
   journal(GOOD, 4);
   assert.deepEqual(await prepare(), {
@@ -187,13 +187,13 @@ const WRONG: readonly [
     /min\.insync\.replicas is 1, must be at least 2/,
   ],
   [
-    'that forgets deletions too soon',
+    'that drops tombstones too soon',
     { ...GOOD, 'delete.retention.ms': '3599999' },
     {},
     /delete\.retention\.ms is 3599999, must be at least 3600000/,
   ],
   [
-    'whose retention nobody knows',
+    'with an unknown retention',
     { ...GOOD, 'delete.retention.ms': '' },
     {},
     /delete\.retention\.ms is /,
@@ -207,7 +207,7 @@ const WRONG: readonly [
 ];
 
 for (const [name, settings, changes, says] of WRONG) {
-  test(`a journal ${name} is refused, with what to change`, async () => {
+  test(`a journal ${name} is refused with the remedy`, async () => {
     const { prepare, journal } = world();
     journal(settings);
     await assert.rejects(prepare(changes), (error) => {
@@ -222,7 +222,7 @@ for (const [name, settings, changes, says] of WRONG) {
   });
 }
 
-test('the message sizes of the outputs’ own topics bound what they are given', async () => {
+test('the message limits of the output and dead-letter topics limit the records for them', async () => {
   const { kafka, prepare } = world({ topics: ['content'] });
   kafka.cluster.createTopic('dead', 1, { settings: [['max.message.bytes', '10000000']] });
   kafka.cluster.createTopic('decisions', 1, { settings: [['max.message.bytes', '20000000']] });
@@ -237,7 +237,7 @@ for (const [role, topic] of [
   ['output', 'decisions'],
   ['dead-letter', 'dead'],
 ] as const) {
-  test(`a compacted ${role} topic is refused: it would forget decisions and take no record without a key`, async () => {
+  test(`a compacted ${role} topic is refused, because it would drop records and reject records without a key`, async () => {
     const { kafka, prepare } = world({
       topics: ['content', topic === 'dead' ? 'decisions' : 'dead'],
     });

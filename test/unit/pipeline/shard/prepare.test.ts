@@ -1,4 +1,4 @@
-/** Decoding waits for what it needs (KindSteps.prepare): a schema registry that is down. Over the whole engine in memory. */
+/** Decoding waits for schemas (KindSteps.prepare) of an unavailable registry. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceRecord } from '../../../../src/core/record.ts';
@@ -10,7 +10,7 @@ import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
 
-/** A registry that answers when it is told to. Records that were not prepared cannot be decoded. */
+/** A registry whose availability the test controls. Only prepared records can be decoded. */
 class Registry {
   readonly prepared = new Set<string>();
   #up = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ function worldWith(registry: Registry, failing = false): World {
   });
 }
 
-test('intake waits, and says why, while the schemas of its records cannot be had; nothing is lost', async () => {
+test('intake waits with a reason while schemas are unavailable, and loses nothing', async () => {
   const registry = new Registry({ up: false });
   const world = worldWith(registry);
   const instance = world.start();
@@ -81,7 +81,7 @@ test('intake waits, and says why, while the schemas of its records cannot be had
   world.assertExactlyOnce();
 });
 
-test('a replica that waits for schemas can still stop, and the next one continues', async () => {
+test('a replica that waits for schemas can be stopped, and the next replica continues', async () => {
   const registry = new Registry({ up: false });
   const world = worldWith(registry);
   const first = world.start();
@@ -94,7 +94,7 @@ test('a replica that waits for schemas can still stop, and the next one continue
   world.assertExactlyOnce();
 });
 
-test('records that are read again wait for their schemas too', async () => {
+test('reread records wait for their schemas', async () => {
   const registry = new Registry({ up: true });
   const world = worldWith(registry, true);
   const instance = world.start();
@@ -103,15 +103,15 @@ test('records that are read again wait for their schemas too', async () => {
   registry.down();
   registry.prepared.clear();
   await world.clock.advance(5 * MINUTE);
-  assert.equal(world.decisions().length, 15, 'those of the other batches');
+  assert.equal(world.decisions().length, 15, 'the records of the other batches');
   assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
-  assert.equal(instance.budget.usedBytes, 0, 'other pipelines may need the memory meanwhile');
+  assert.equal(instance.budget.usedBytes, 0, 'other pipelines may need the memory');
   registry.back();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
 });
 
-test('so do records that are settled from the source', async () => {
+test('records that are settled from the source wait for their schemas', async () => {
   const registry = new Registry({ up: true });
   const world = new World({
     partitions: 1,
@@ -145,7 +145,7 @@ for (const [stage, filed] of [
   ['rewind', true],
   ['settle', false],
 ] as const) {
-  test(`records whose schema was deleted after they were claimed become dead letters at ${stage}, once and for all; their neighbours go on`, async () => {
+  test(`records whose schema was deleted while they were in a job become dead letters at ${stage}, and the others continue`, async () => {
     let readings = 0;
     let deleted = false;
     const world = new World({
@@ -194,13 +194,13 @@ for (const [stage, filed] of [
         .sort(),
       [0, 2, 4],
     );
-    assert.equal(readings, 3, 'each is decoded once more, and never again');
+    assert.equal(readings, 3, 'each is decoded only once more');
     assert.equal(instance.budget.usedBytes, 0);
     assert.equal(instance.gauge('balance_items', {}) ?? 0, 0);
   });
 }
 
-test('memory for a costly record is reserved before it is decoded; what was dropped meanwhile is loaded again', async () => {
+test('memory for a costly record is reserved before decoding, and schemas dropped meanwhile are loaded again', async () => {
   const loaded = new Set<number>();
   const loads: number[] = [];
   const world = new World({
@@ -239,7 +239,7 @@ test('memory for a costly record is reserved before it is decoded; what was drop
   assert.deepEqual(loads, [1, 1, 9]);
 });
 
-test('memory for a costly record is reserved also when it is read again, and given back', async () => {
+test('memory for a costly record is reserved when it is reread, and released', async () => {
   const reserved: boolean[] = [];
   const world = new World({
     partitions: 1,
@@ -264,7 +264,7 @@ test('memory for a costly record is reserved also when it is read again, and giv
   assert.equal(instance.budget.usedBytes, 0);
 });
 
-test('a record at hand when the pipeline is paused is not taken, and its memory is given back', async () => {
+test('a fetched record is dropped when the pipeline is paused, and its memory is released', async () => {
   const registry = new Registry({ up: false });
   const world = worldWith(registry);
   const instance = world.start();

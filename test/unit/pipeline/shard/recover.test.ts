@@ -1,4 +1,4 @@
-/** Recovery and tracking, over the whole engine in memory. */
+/** Recovery and tracking, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 
 const batches = (world: World) => [...world.service.batches.values()];
 
-test('a restart counts the grace from its claim: the upload may have been made by the owner before it', async () => {
+test('after a restart the grace period starts with the claim, because the previous owner may have uploaded', async () => {
   const world = new World({
     partitions: 1,
     service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
@@ -27,7 +27,7 @@ test('a restart counts the grace from its claim: the upload may have been made b
 });
 
 for (const seed of [1, 2, 3, 4]) {
-  test(`a batch without an upload is replaced 20 s after the claim, however seldom batches are polled (${seed})`, async () => {
+  test(`a batch without an upload is replaced 20 s after the claim, even with rare polls (${seed})`, async () => {
     const world = new World({
       seed,
       partitions: 1,
@@ -49,11 +49,8 @@ for (const seed of [1, 2, 3, 4]) {
 }
 
 for (const [call, what] of [
-  ['status', 'a poll that is told to wait waits that long'],
-  [
-    'results',
-    'a download that is told to wait waits that long before the batch is asked for again',
-  ],
+  ['status', 'a poll respects Retry-After'],
+  ['results', 'a download respects Retry-After'],
 ] as const) {
   test(what, async () => {
     const asked: number[] = [];
@@ -74,7 +71,7 @@ for (const [call, what] of [
   });
 }
 
-test('hundreds of jobs found by a restart are polled a few at a time, not in a storm', async () => {
+test('after a restart hundreds of jobs are polled a few at a time', async () => {
   let open = 0;
   let most = 0;
   const world = new World({
@@ -104,7 +101,7 @@ test('hundreds of jobs found by a restart are polled a few at a time, not in a s
   assert.equal(most, 3);
 });
 
-test('the grace begins when the upload is through, however long that took', async () => {
+test('the grace period starts when the upload is complete, however long that takes', async () => {
   const world: World = new World({
     partitions: 1,
     service: {
@@ -124,7 +121,7 @@ test('the grace begins when the upload is through, however long that took', asyn
   world.assertExactlyOnce();
 });
 
-test('the heir of a first owner that died in its very first transaction does not wait for that to time out', async () => {
+test('the next owner does not wait for the first transaction of a dead owner to time out', async () => {
   const world = new World({
     partitions: 1,
     hooks: { commitFate: ({ client }) => (client === 'i1' ? 'silent' : 'commit') },

@@ -1,4 +1,4 @@
-/** Claim: a group whose offsets were reset with Kafka's own tools. Over the whole engine in memory. */
+/** Claim of a group whose offsets were reset with Kafka's tools, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOPICS, World } from '../../../support/engine/world.ts';
@@ -10,7 +10,7 @@ const decidedOffsets = (world: World) =>
     .decisions()
     .map(({ offset }) => offset)
     .sort((a, b) => a - b);
-test('late answers for one partition after the other are no reset of either', async () => {
+test('stale committed offsets of one partition after the other do not count as resets', async () => {
   const late: Record<number, boolean[]> = {};
   const world = new World({
     partitions: 2,
@@ -26,16 +26,16 @@ test('late answers for one partition after the other are no reset of either', as
   const second = world.start();
   await world.clock.runUntil(() => world.committed(1).metadata !== '', MINUTE);
   second.process.kill();
-  // The operator's offsets are each partition's last commit but one.
+  // The operator's offset is the second to last commit of each partition.
   late[0] = [true, false, false];
   late[1] = [false, true, false];
   const third = world.start();
   await world.clock.advance(2 * MINUTE);
-  assert.deepEqual([late[0], late[1]], [[], []], 'read three times');
+  assert.deepEqual([late[0], late[1]], [[], []], 'the offsets were read three times');
   assert.doesNotMatch(third.logger.text(), /changed externally/);
   assert.equal(
     decidedOffsets(world).length,
     20 + 4,
-    'two of each partition were reviewed again, once',
+    'two records of each partition were reviewed again, once',
   );
 });

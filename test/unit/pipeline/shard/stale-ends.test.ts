@@ -1,4 +1,4 @@
-/** A broker that has just become the leader may answer with an end of the log that lies behind. Over the whole engine in memory. */
+/** A new leader may return an end of the log that is too low. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PartitionRange } from '../../../../src/core/ports/kafka.ts';
@@ -7,7 +7,7 @@ import { TOPICS, World, type WorldSettings } from '../../../support/engine/world
 
 const MINUTE = 60_000;
 
-/** The next `times` questions about the source are answered with an end that lies two records behind. */
+/** Returns a world in which the next `stale` requests for ranges of the source return an end two records too low. */
 function stale(settings: WorldSettings): { world: World; answers: { stale: number } } {
   const answers = { stale: 0 };
   const behind = ([partition, range]: readonly [number, PartitionRange]) =>
@@ -30,7 +30,7 @@ function stale(settings: WorldSettings): { world: World; answers: { stale: numbe
   return { world, answers };
 }
 
-test('a retry reads records that lie after the end that it knows', async () => {
+test('a retry reads records after the known end of the log', async () => {
   const { world, answers } = stale({
     service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
   });
@@ -43,7 +43,7 @@ test('a retry reads records that lie after the end that it knows', async () => {
   assert.deepEqual([world.decisions().length, world.published('dead').length], [5, 0]);
 });
 
-test('dead letters of a refused type keep the original of records after the known end', async () => {
+test('dead letters of a refused type contain the originals of records after the known end', async () => {
   const { world, answers } = stale({
     options: { review: { onRejectedType: 'dead-letter' } },
     service: {
@@ -60,7 +60,7 @@ test('dead letters of a refused type keep the original of records after the know
   assert.deepEqual([letters.length, letters.filter(({ value }) => value === null).length], [5, 0]);
 });
 
-test('a claim believes an end of the log below what was read only when it hears it twice', async () => {
+test('a claim accepts an end of the log below the read position only if it is returned twice', async () => {
   for (const [times, refused] of [
     [1, false],
     [2, true],

@@ -1,4 +1,4 @@
-/** A content type whose batches wait takes no memory that others need (I7). Over the whole engine in memory. */
+/** A content type whose batches wait does not occupy memory (I7). Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
@@ -7,7 +7,7 @@ import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 const MINUTE = 60_000;
 const BUDGET = 1_000_000;
 
-/** Much of what comes is of type `bad`: 3.6 times the budget in all. */
+/** Returns a world for records of type `bad` whose total size is 3.6 times the budget. */
 function world(settings: WorldSettings): World {
   const { options, ...rest } = settings;
   return new World({
@@ -47,7 +47,7 @@ async function otherTypesGoOn(it: World): Promise<void> {
   assert.ok(it.decisions().some(({ type }) => type === 'good'));
 }
 
-test('a type whose batches fail for hours holds no content while it waits, other types go on, and in the end all is settled', async () => {
+test('a type whose batches fail for hours keeps no content while it waits, and does not block other types', async () => {
   let failing = true;
   const it = world({
     options: {
@@ -60,7 +60,7 @@ test('a type whose batches fail for hours holds no content while it waits, other
   const instance = it.start();
   await pour(it, instance);
   const peak = await peakOver(it, instance, 1_500);
-  assert.ok(peak < BUDGET, `${peak} bytes used at the most, of ${BUDGET}`);
+  assert.ok(peak < BUDGET, `peak of ${peak} bytes, budget of ${BUDGET}`);
   assert.equal(instance.gauge('shards_paused', { reason: 'type_blocked' }), 1);
   await otherTypesGoOn(it);
   failing = false;
@@ -70,8 +70,8 @@ test('a type whose batches fail for hours holds no content while it waits, other
   assert.deepEqual([instance.budget.usedBytes, instance.gauge('balance_items')], [0, 0]);
 });
 
-test('records that are submitted again wait for those before them, however many failed: the budget holds', async () => {
-  // A fifth of them fails, so that the type never pauses; then uploads hang.
+test('retries stay within the budget by waiting for earlier ones, however many records failed', async () => {
+  // Every second batch fails, so the type never pauses. Then uploads hang.
   let hang = false;
   const it = world({
     service: {
@@ -86,14 +86,14 @@ test('records that are submitted again wait for those before them, however many 
   await pour(it, instance);
   hang = true;
   const peak = await peakOver(it, instance, 300);
-  assert.ok(peak <= BUDGET, `${peak} bytes used at the most, of ${BUDGET}`);
+  assert.ok(peak <= BUDGET, `peak of ${peak} bytes, budget of ${BUDGET}`);
   assert.ok(instance.budget.usedBytes > 0);
   hang = false;
   await it.untilSettled(60 * MINUTE);
   it.assertExactlyOnce();
 });
 
-test('a type that is refused holds coordinates and no content, other types go on, and it is read again when it is accepted', async () => {
+test('a refused type keeps only coordinates, does not block other types, and is reread once it is accepted', async () => {
   let refuse = true;
   const it = world({
     service: {
@@ -111,7 +111,7 @@ test('a type that is refused holds coordinates and no content, other types go on
   await it.clock.advance(10 * MINUTE);
   await otherTypesGoOn(it);
   assert.equal(instance.gauge('shards_paused', { reason: 'memory' }) ?? 0, 0);
-  assert.equal(it.committed(0).offset, 0, 'W stays in front of what waits');
+  assert.equal(it.committed(0).offset, 0, 'the watermark stays before the waiting records');
   refuse = false;
   await it.untilSettled(10 * MINUTE);
   it.assertExactlyOnce();
@@ -123,12 +123,12 @@ test('a type that is refused holds coordinates and no content, other types go on
   );
 });
 
-test('a retry that cannot be created keeps none of the memory that retries of other types need', async () => {
+test('a retry that cannot be created does not occupy memory that retries of other types need', async () => {
   let refuse = false;
   const it = world({
     options: { batch: { maxRows: 6, maxBytes: 200_000 } },
     service: {
-      // Each type fails once, and `bad` cannot be created from then on.
+      // Each type fails once. Afterwards batches of `bad` cannot be created.
       review: ({ id, type }) =>
         ['batch-1', 'batch-2'].includes(id)
           ? { state: 'failed', afterMs: type === 'bad' ? 100 : MINUTE }
@@ -157,7 +157,7 @@ test('a retry that cannot be created keeps none of the memory that retries of ot
   assert.equal(instance.budget.usedBytes, 0);
 });
 
-test('a probe whose records are gone from the source passes its turn on: the next batch of the type need not wait another pause', async () => {
+test('if the records of a probe are gone from the source, the next batch becomes the probe without another pause', async () => {
   let refuse = true;
   const it = world({
     options: { batch: { maxRows: 1 }, review: { pauseMs: 10 * MINUTE } },
@@ -178,7 +178,7 @@ test('a probe whose records are gone from the source passes its turn on: the nex
   assert.deepEqual([it.published('dead').length, it.decisions().length], [1, 1]);
 });
 
-test('probes that wait for a partition that cannot be read do not come all at once when it is back', async () => {
+test('probes that wait for an unreadable partition do not start all at once when it is readable again', async () => {
   let unreadable = false;
   const it = new World({
     partitions: 1,

@@ -1,4 +1,4 @@
-/** Reread queue: records to be submitted again are read from the source once more. Over the whole engine in memory. */
+/** Reread queue: records of retries are read from the source again. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 
 const batches = (world: World) => [...world.service.batches.values()];
 
-test('records that are wanted again keep their job’s type and pass the filters of today', async () => {
+test('reread records keep the type of their job and are not filtered again', async () => {
   let filter = false;
   const world = new World({
     partitions: 1,
@@ -36,7 +36,7 @@ test('records that are wanted again keep their job’s type and pass the filters
   );
 });
 
-test('one pass over the source serves all retries that wait for it', async () => {
+test('one pass over the source serves all waiting retries', async () => {
   let passes = 0;
   const world = new World({
     partitions: 1,
@@ -65,11 +65,11 @@ test('one pass over the source serves all retries that wait for it', async () =>
   assert.deepEqual(
     [passes, batches(world).length],
     [2, 12],
-    'one for the first that failed, one for those that came meanwhile',
+    'one pass for the first failure, one for the failures during that pass',
   );
 });
 
-test('records that lie far apart are read where they are, not everything between', async () => {
+test('records far apart are reread without the records between them', async () => {
   const reads: string[] = [];
   const world = new World({
     partitions: 1,
@@ -97,7 +97,7 @@ test('records that lie far apart are read where they are, not everything between
   assert.deepEqual(reads, ['0..1', '1100..1100']);
 });
 
-/** The topic is created again and filled past what was read, while nothing of it is fetched. */
+/** Recreates the source topic and fills it beyond the read position, before any fetch. */
 function recreateSource(world: World): void {
   world.kafka.cluster.deleteTopic(TOPICS.source);
   world.kafka.cluster.createTopic(TOPICS.source, 1);
@@ -107,7 +107,7 @@ function recreateSource(world: World): void {
 const RECREATED =
   /offset \d in partition 0 of source topic content is not the one that this pipeline has read there/;
 
-test('a retry that finds other records at the offsets of its job is refused, and decides nothing', async () => {
+test('a retry that finds other records at the offsets of its job is refused without any decision', async () => {
   const world = new World({
     partitions: 1,
     service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },

@@ -1,6 +1,6 @@
 /**
  * Transfers blocked by service.transfer lose no record: they wait until the setting or the service
- * is corrected. In-memory pipeline.
+ * is corrected. Tested with the whole engine in memory.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const failures = (world: World, reason: string) =>
     0,
   );
 
-test('upload address not allowed: the records go into new batches until the address is allowed, and none is given up', async () => {
+test('upload address not allowed: the records are submitted in new batches until the address is allowed', async () => {
   let blocked = true;
   const world = new World({
     partitions: 1,
@@ -31,7 +31,7 @@ test('upload address not allowed: the records go into new batches until the addr
   for (let n = 0; n < 5; n++) world.event(0);
   await world.clock.advance(30 * MINUTE);
   const tried = submitted(world).length;
-  // Five in a row, then one per pause of ten seconds: no storm of batches.
+  // Five batches in a row, then one per pause of ten seconds.
   assert.ok(tried > 20 && tried < 30 * 6 + 10, `${tried} batches`);
   assert.deepEqual(
     new Set(submitted(world).map(({ length }) => length)),
@@ -50,7 +50,7 @@ test('upload address not allowed: the records go into new batches until the addr
   assert.equal(world.service.submissions(0, 0), 1);
 });
 
-test('download refused by the connector: it is tried again every five minutes, and rows never count as missing', async () => {
+test('download refused by the connector: it is retried every five minutes, and no rows count as missing', async () => {
   let blocked = true;
   const world = new World({
     partitions: 1,
@@ -66,7 +66,7 @@ test('download refused by the connector: it is tried again every five minutes, a
     world.service.calls.results >= 12 && world.service.calls.results <= 13,
     `${world.service.calls.results} downloads`,
   );
-  assert.equal(world.decisions().length, 2, 'what came before it is settled');
+  assert.equal(world.decisions().length, 2, 'the rows before the failure are settled');
   assert.equal(submitted(world).length, 1, 'nothing was submitted again');
   blocked = false;
   await world.untilSettled(6 * MINUTE);
@@ -74,7 +74,7 @@ test('download refused by the connector: it is tried again every five minutes, a
   assert.equal(world.service.submissions(0, 0), 1);
 });
 
-test('an upload that may have arrived is followed, whatever its last answer was: it is not reviewed twice', async () => {
+test('a batch whose upload may have arrived is followed, whatever the last response, and not reviewed twice', async () => {
   for (const failure of [
     'expired',
     'rejected',
@@ -102,7 +102,7 @@ test('an upload that may have arrived is followed, whatever its last answer was:
   }
 });
 
-test('that it may have arrived is remembered over the tries of one upload, and its grace ends what did not arrive', async () => {
+test('a possible arrival is remembered across attempts of one upload, and the grace period ends the wait', async () => {
   const tries: string[] = [];
   const world = new World({
     partitions: 1,
@@ -126,7 +126,7 @@ test('that it may have arrived is remembered over the tries of one upload, and i
   world.start();
   for (let n = 0; n < 5; n++) world.event(0);
   await world.clock.advance(50_000);
-  assert.deepEqual(tries, ['batch-1', 'batch-1'], 'within the grace nothing is submitted again');
+  assert.deepEqual(tries, ['batch-1', 'batch-1'], 'no new batch within the grace period');
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([failures(world, 'upload_lost'), failures(world, 'upload_expired')], [1, 0]);

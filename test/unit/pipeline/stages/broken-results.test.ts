@@ -1,4 +1,4 @@
-/** A service whose result files settle nothing pauses its types; a row that breaks a file stands alone in the end. */
+/** Result files that settle nothing pause their types, and a row that breaks a file is isolated. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
@@ -8,7 +8,7 @@ import type { RecordingLogger } from '../../../support/memory/telemetry/recordin
 
 const MINUTE = 60_000;
 
-/** Broken result files of the service: download errors and contents. */
+/** Kinds of broken result files: download errors and contents. */
 const SPOILED = {
   'a file that cannot be read': { failure: 'protocol', results: undefined },
   'a file without rows': { failure: undefined, results: () => [] },
@@ -18,7 +18,7 @@ const SPOILED = {
   },
 } as const;
 
-/** A service that spoils every file while `broken`. */
+/** Returns a service whose result files are broken while `isBroken` returns true. */
 function spoiling(
   how: keyof typeof SPOILED,
   isBroken: () => boolean,
@@ -37,7 +37,7 @@ const isPaused = (logger: RecordingLogger) =>
   logger.lines.some(({ message }) => message.includes('keep failing'));
 const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
 
-/** Until each record has its decision, and none with status ERROR. */
+/** Waits until each record has its decision, and asserts that none has status ERROR. */
 async function untilDecided(world: World): Promise<void> {
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
@@ -46,7 +46,7 @@ async function untilDecided(world: World): Promise<void> {
 
 for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
   for (const maxRows of [1, 5, 40]) {
-    test(`${how}, batches of ${maxRows}: the type pauses, nothing is given up, and all is decided once the service is well`, async () => {
+    test(`${how}, batches of ${maxRows}: the type pauses, no record fails, and all are decided once the service recovers`, async () => {
       let broken = true;
       const world = new World({
         partitions: 1,
@@ -80,7 +80,7 @@ for (const [what, others] of [
   ['without the others', undefined],
   ['with the others malformed', { malformed: 'the reference is empty' }],
 ] as const) {
-  test(`files with one row of forty, ${what}: the type pauses, nothing is given up, and all is decided once the service is well`, async () => {
+  test(`files with one row of forty, ${what}: the type pauses, no record fails, and all are decided once the service recovers`, async () => {
     let broken = true;
     const world = new World({
       partitions: 1,
@@ -108,7 +108,7 @@ for (const [what, others] of [
   });
 }
 
-test('files that hold ten rows at most: batches are halved until all of their rows come back, and none is given up', async () => {
+test('files with at most ten rows: batches are halved until all rows are returned, and no record fails', async () => {
   const world = new World({
     partitions: 1,
     options: {
@@ -126,7 +126,7 @@ test('files that hold ten rows at most: batches are halved until all of their ro
 });
 
 for (const maxRows of [1, 40]) {
-  test(`a storage that finds every upload too large, batches of ${maxRows}: the type pauses before a record is given up`, async () => {
+  test(`a storage that rejects every upload as too large, batches of ${maxRows}: the type pauses before a record fails`, async () => {
     let broken = true;
     const world = new World({
       partitions: 1,
@@ -146,7 +146,7 @@ for (const maxRows of [1, 40]) {
   });
 }
 
-test('a storage that takes five rows at a time pauses no type: batches are halved to its size', async () => {
+test('a storage that accepts five rows at a time pauses no type, because batches are halved to its limit', async () => {
   const sizes = new Map<string, number>();
   const world = new World({
     partitions: 1,
@@ -174,7 +174,7 @@ test('a storage that takes five rows at a time pauses no type: batches are halve
   assert.deepEqual([errors(world), isPaused(logger)], [[], false]);
 });
 
-test('a single record of its type is given up as a probe only, unless others of the type are decided meanwhile', async () => {
+test('a single record of its type does not fail before it was a probe', async () => {
   let broken = true;
   const world = new World({
     partitions: 1,
@@ -190,7 +190,7 @@ test('a single record of its type is given up as a probe only, unless others of 
   assert.deepEqual(errors(world), []);
 });
 
-test('a single record of its type whose results never come still ends, after a pause', async () => {
+test('a single record of its type without usable results fails after a pause', async () => {
   const world = new World({
     partitions: 1,
     options: { review: { attempts: 2 }, downloadRetries: 0 },
@@ -211,7 +211,7 @@ test('a single record of its type whose results never come still ends, after a p
   );
 });
 
-test('a malformed row that swallows others takes none of them with it', async () => {
+test('a malformed row that hides the rows after it does not make their records fail', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 20, maxAgeMs: 10_000 }, downloadRetries: 0 },
@@ -238,11 +238,11 @@ test('a malformed row that swallows others takes none of them with it', async ()
   const reason = 'results_unreadable';
   assert.ok(
     (metrics.counter('jobs_failed_total', { reason }) ?? 0) > 0,
-    'while rows were missing too',
+    'rows were missing as well',
   );
 });
 
-test('a batch that settles something ends the row of failures of its type', async () => {
+test('a batch that settles half of its records ends the series of failures of its type', async () => {
   const world = new World({
     partitions: 1,
     options: {
@@ -250,7 +250,7 @@ test('a batch that settles something ends the row of failures of its type', asyn
       review: { attempts: 3 },
       downloadRetries: 0,
     },
-    // The first row of each file is missing, so every batch of one row settles nothing.
+    // The first row of each file is missing, so batches of one record settle nothing.
     service: { review: () => ({ results: (rows) => rows.slice(1) }) },
   });
   const { logger } = world.start();
@@ -264,7 +264,7 @@ test('a batch that settles something ends the row of failures of its type', asyn
   world.assertExactlyOnce();
 });
 
-test('a batch is warned of once, however often its file is downloaded, with the first reason and the number of its malformed rows', async () => {
+test('a failed batch is logged once, with the first reason and the number of malformed rows', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, downloadRetries: 3 },

@@ -1,4 +1,4 @@
-/** A batch that cannot be created just now holds nothing that batches of other types need. Over the whole engine in memory. */
+/** Batches that cannot be created do not block batches of other types. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServiceFailure } from '../../../../packages/client/src/base/service-error.ts';
@@ -13,7 +13,7 @@ for (const failure of [
   'protocol',
   'rejected',
 ] satisfies ServiceFailure[]) {
-  test(`a type whose creates are answered with ${failure} holds up no other, and is asked for by one batch at a time`, async () => {
+  test(`a type whose creates fail with ${failure} does not block others, and one batch at a time retries`, async () => {
     let failing = true;
     let asked = 0;
     const world = new World({
@@ -31,19 +31,22 @@ for (const failure of [
     await world.clock.advance(10 * MINUTE);
     assert.equal(world.decisions().length, 50);
     assert.equal(instance.gauge('shards_paused', { reason: 'transfer' }) ?? 0, 0);
-    assert.ok(asked >= 20 && asked < 600, `${asked} tries in 10 minutes, with 10 batches waiting`);
+    assert.ok(
+      asked >= 20 && asked < 600,
+      `${asked} attempts in 10 minutes, with 10 waiting batches`,
+    );
     failing = false;
     await world.untilSettled(MINUTE);
     world.assertExactlyOnce();
   });
 }
 
-test('when the service creates batches again, batches that waited for the first need not wait for a pause of their own', async () => {
+test('when the service creates batches again, waiting batches do not wait for another pause', async () => {
   let failing = true;
   const world = new World({
     partitions: 1,
     options: { review: { pauseMs: 60 * MINUTE } },
-    // Answers take time: the others find the gate closed behind the first.
+    // Responses take time, so the other batches wait behind the first.
     shuffle: true,
     service: {
       fault: (operation) =>

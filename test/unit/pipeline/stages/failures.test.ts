@@ -1,4 +1,4 @@
-/** Failures of the service and the reactions to them, over the whole engine in memory. */
+/** Failures of the service and the reactions to them, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
@@ -8,7 +8,7 @@ import { World, type WorldSettings } from '../../../support/engine/world.ts';
 
 const MINUTE = 60_000;
 
-/** One batch of `rows` records of one type. */
+/** Starts a world with one batch of `rows` records of one type. */
 function oneBatch(rows: number, settings: WorldSettings = {}): World {
   const { options, ...rest } = settings;
   const world = new World({
@@ -30,7 +30,7 @@ const failures = (world: World, reason: string) =>
     0,
   );
 
-test('halving stops at the most batches that one job may cost; what is left then gets ERROR decisions', async () => {
+test('halving stops at the maximum number of batches per job, and the remaining records get ERROR decisions', async () => {
   const world = oneBatch(64, {
     options: { batch: { maxAgeMs: 1_000 }, maxRetryBatches: 9 },
     service: {
@@ -39,7 +39,7 @@ test('halving stops at the most batches that one job may cost; what is left then
     },
   });
   let failed = 0;
-  // Between any two of them others of the type succeed: it is not the service that fails.
+  // Other batches of the type succeed in between, so the service does not count as failing.
   for (let n = 0; n < 200; n++) {
     await world.clock.advance(1_000);
     world.event(0);
@@ -48,10 +48,10 @@ test('halving stops at the most batches that one job may cost; what is left then
   world.assertExactlyOnce();
   assert.equal(errors(world).length, 64);
   const spent = submitted(world).filter(([first]) => (first ?? 0) < 64).length;
-  assert.equal(spent, 9 + 1, 'the second attempt of the whole is not a half');
+  assert.equal(spent, 9 + 1, 'nine batches, and the second attempt of the whole batch');
 });
 
-test('attempts are those that the service has reviewed: uploads without an effect use up none', async () => {
+test('only reviewed batches count as attempts: uploads without effect do not', async () => {
   for (const failure of ['expired', 'blocked'] as const) {
     let faults = 0;
     let reviews = 0;
@@ -69,7 +69,7 @@ test('attempts are those that the service has reviewed: uploads without an effec
   }
 });
 
-test('a batch whose state cannot be asked for is overdue as well, once, and ends by itself once it can', async () => {
+test('a batch whose state cannot be requested is reported as overdue once, and settled when the service responds', async () => {
   let down = false;
   const world = oneBatch(3, {
     options: { review: { maxReviewTimeMs: 15 * MINUTE, onTimeout: 'error' } },
@@ -96,7 +96,7 @@ test('a batch whose state cannot be asked for is overdue as well, once, and ends
   assert.deepEqual([errors(world), failures(world, 'review_overdue')], [[], 1]);
 });
 
-test('a service that returns the id of a live job again and again is called less and less often', async () => {
+test('a service that keeps returning the id of a live job is called less and less often', async () => {
   let creates = 0;
   const world = new World({
     partitions: 1,
@@ -120,7 +120,7 @@ test('a service that returns the id of a live job again and again is called less
   assert.equal(world.liveJobs().length, 1);
 });
 
-test('the same remote id given to two creates at once becomes one job, not two', async () => {
+test('one remote id returned by two concurrent creates becomes one job', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
@@ -135,7 +135,7 @@ test('the same remote id given to two creates at once becomes one job, not two',
       producers: {
         open: (shard) => {
           const producer = ports.producers.open(shard);
-          // Dead letters take a while: both creates are through before the first job's turn in the queue.
+          // Slow dead letters: both creates complete before the first job is written.
           const commit = async (transaction: Transaction) => {
             if (transaction.outputs?.[0]?.topic === 'dead') await clock.sleep(5_000);
             return producer.commit(transaction);
@@ -161,7 +161,7 @@ test('the same remote id given to two creates at once becomes one job, not two',
   );
 });
 
-test('the most batches that one job may cost holds over a restart too', async () => {
+test('the maximum number of batches per job includes batches before a restart', async () => {
   const world = oneBatch(8, {
     options: {
       batch: { maxAgeMs: 1_000 },
@@ -169,7 +169,7 @@ test('the most batches that one job may cost holds over a restart too', async ()
       maxRetryBatches: 6,
     },
     service: {
-      // The second half fails after the restart, while the halves of the first are under review still.
+      // The second half fails after the restart, while the halves of the first half are still under review.
       review: ({ rows = [] }) => {
         const atOnce = rows.length === 8 || (rows.length === 4 && rows[0]?.offset === 0);
         return { state: 'failed', afterMs: atOnce ? 0 : rows.length === 4 ? 200_000 : 900_000 };
@@ -187,7 +187,7 @@ test('the most batches that one job may cost holds over a restart too', async ()
   assert.equal(world.service.batches.size, 5);
 });
 
-test('a finished batch without the address of its results is polled again, and that is logged once', async () => {
+test('a finished batch without a result address is still polled, and this is logged once', async () => {
   let without = 20;
   const world = new World({
     partitions: 1,

@@ -1,4 +1,4 @@
-/** Intake: contradictions of fetched batches about positions, and how intake keeps its place. Over the whole engine in memory. */
+/** Position of intake despite fetched batches that contradict it. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceRecord } from '../../../../src/core/record.ts';
@@ -8,13 +8,13 @@ import { recordsOf, withRecords } from '../../../support/memory/kafka/pieces.ts'
 
 const MINUTE = 60_000;
 
-/** Wrapper that rewrites each source batch. */
+/** Returns a wrapper that rewrites each source batch. */
 const rewriting = (fetched: Parameters<typeof fetchedThrough>[0]): WrapPorts =>
   fetchedThrough((batch, give, ports) =>
     batch.stream === 'source' ? fetched(batch, give, ports) : give(batch),
   );
 
-test('a batch that was under way for another position is dropped: nothing of it is taken, nothing before it is passed over', async () => {
+test('a fetched batch for another position is dropped, and no record is skipped or read twice', async () => {
   let forged = 0;
   const world = new World({
     partitions: 1,
@@ -33,7 +33,7 @@ test('a batch that was under way for another position is dropped: nothing of it 
   assert.ok(forged >= 10);
 });
 
-test('records below the position that come with a batch are passed over, not taken twice', async () => {
+test('records of a batch before the position are ignored, not read twice', async () => {
   let before: readonly SourceRecord[] = [];
   const world = new World({
     partitions: 1,
@@ -50,7 +50,7 @@ test('records below the position that come with a batch are passed over, not tak
   assert.equal(instance.metrics.counter('events_consumed_total'), 40);
 });
 
-test('a position that the client has moved by itself is set back, and reading goes on there', async () => {
+test('a position that the client has moved by itself is set back, and reading continues from it', async () => {
   let moved = 0;
   const world = new World({
     partitions: 1,
@@ -67,7 +67,7 @@ test('a position that the client has moved by itself is set back, and reading go
   assert.equal(world.service.submissions(0, 79), 1);
 });
 
-test('a source topic that is created again under a running owner is refused as soon as its position lies beyond the end', async () => {
+test('a source topic that is recreated at runtime is refused as soon as the position is beyond its end', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   world.produce(20);
@@ -83,7 +83,7 @@ test('a source topic that is created again under a running owner is refused as s
 });
 
 for (const value of ['not json', undefined])
-  test(`records in front of one that shows a topic created again are accounted for: ${value ?? 'good ones'}`, async () => {
+  test(`records before the one that reveals a recreated topic are accounted for: ${value ?? 'valid ones'}`, async () => {
     let isAnew = false;
     const anew = (record: SourceRecord): SourceRecord => ({
       ...record,
@@ -111,7 +111,7 @@ for (const value of ['not json', undefined])
     assert.equal(second.gauge('balance_items'), 0);
   });
 
-test('a source topic that is created again while the client is away, and is longer than what was read, is refused: its first records are not passed over', async () => {
+test('a source topic that is recreated during a disconnect and is longer than the read position is refused', async () => {
   const world = new World({ partitions: 2 });
   const instance = world.start();
   world.produce(20);
@@ -127,13 +127,13 @@ test('a source topic that is created again while the client is away, and is long
   );
 });
 
-test('retention that overtakes what is fetched but not yet taken loses nothing of that', async () => {
+test('retention that removes fetched but unprocessed records does not lose them', async () => {
   const commit = Promise.withResolvers<void>();
   const world = new World({
     partitions: 1,
     hooks: {
       batchRecords: () => 4,
-      // The dead letter of the first record is slow to commit: what is fetched meanwhile waits.
+      // The dead letter of the first record commits slowly, so records fetched meanwhile wait.
       beforeCommit: ({ transaction: { outputs } }) =>
         outputs === undefined ? undefined : commit.promise,
     },

@@ -1,4 +1,4 @@
-/** Intake, sealing and creation of batches, over the whole engine in memory. */
+/** Intake, sealing and creation of batches, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
@@ -8,11 +8,11 @@ import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
 
-/** Times at which batches were created, ms since `fromMs`. */
+/** Returns the creation times of batches in milliseconds since `fromMs`. */
 const creations = (world: World, fromMs: number) =>
   [...world.service.batches.values()].map(({ createdMs }) => createdMs - fromMs);
 
-test('a buffer seals by the wall clock also when no record comes', async () => {
+test('a buffer is sealed at its maximum age even if no record arrives', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1000, maxAgeMs: 30_000 } },
@@ -26,12 +26,12 @@ test('a buffer seals by the wall clock also when no record comes', async () => {
   await world.clock.advance(9_999);
   assert.deepEqual(creations(world, fromMs), []);
   await world.clock.advance(1);
-  assert.deepEqual(creations(world, fromMs), [30_000], 'the age is that of the oldest record');
+  assert.deepEqual(creations(world, fromMs), [30_000], 'the age counts from the oldest record');
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
 });
 
-test('a type with limits of its own is sealed by them, and the others by the general ones', async () => {
+test('batches of a type with its own limits are sealed by these limits, others by the general ones', async () => {
   const types = { a: { maxAgeMs: 2_000 }, b: { maxRows: 2 } };
   const world = new World({
     partitions: 1,
@@ -52,7 +52,7 @@ test('a type with limits of its own is sealed by them, and the others by the gen
   world.assertExactlyOnce();
 });
 
-test('the first batch of a shard after a start is small, and the others are not', async () => {
+test('only the first batch of a shard after a start is small', async () => {
   const world = new World({
     partitions: 2,
     budgetBytes: 100_000_000,
@@ -66,7 +66,7 @@ test('the first batch of a shard after a start is small, and the others are not'
   assert.ok(sizes.length > 2 && sizes.slice(2).every((size) => size === 1_000), `${sizes}`);
 });
 
-test('records that configuration skips (null values, filters) are counted, get no terminal record, and move the watermark', async () => {
+test('skipped records are counted, get no terminal record, and move the watermark', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   for (let n = 0; n < 30; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
@@ -81,7 +81,7 @@ test('records that configuration skips (null values, filters) are counted, get n
   assert.equal(instance.gauge('balance_items'), 0);
 });
 
-test('intake pauses at maxInFlight, says so, and resumes when the watermark has moved', async () => {
+test('intake pauses at maxInFlight with a reason, and resumes when the watermark has moved', async () => {
   const world = new World({
     partitions: 1,
     options: {
@@ -106,7 +106,7 @@ test('intake pauses at maxInFlight, says so, and resumes when the watermark has 
   assert.equal(
     instance.metrics.counter('events_consumed_total'),
     24,
-    'the span is seen after a fetch: 20, and what that fetch brought',
+    'the limit is checked after a fetch: 20 and the records of the last fetch',
   );
   assert.equal(world.committed(0).offset, 0);
   assert.ok((instance.gauge('consumer_lag') ?? 0) > 70);
@@ -117,7 +117,7 @@ test('intake pauses at maxInFlight, says so, and resumes when the watermark has 
   assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
-test('records in live batches count against maxInFlight, after a restart too, and settling makes room', async () => {
+test('records in live batches count against maxInFlight even after a restart, and settling makes room', async () => {
   const world = new World({
     partitions: 2,
     options: { source: { maxInFlight: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
@@ -135,14 +135,14 @@ test('records in live batches count against maxInFlight, after a restart too, an
   assert.deepEqual(
     submitted(),
     [24, 10],
-    '20, and what the last fetch brought; the other partition has room',
+    '20 and the records of the last fetch; the other partition has room',
   );
   assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
   await world.through(first.stop());
 
   const second = world.start();
   await world.clock.advance(MINUTE);
-  assert.deepEqual(submitted(), [24, 10], 'what the journal names counts from the first fetch on');
+  assert.deepEqual(submitted(), [24, 10], 'records in the journal count from the first fetch on');
   assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 1);
   world.service.script = {};
   for (const id of [...world.service.batches.keys()]) world.service.finish(id);
@@ -152,7 +152,7 @@ test('records in live batches count against maxInFlight, after a restart too, an
   assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
-test('records that are skipped alone do not pause a partition permanently: the watermark is committed when it gets far', async () => {
+test('skipped records alone do not pause a partition permanently, because the watermark is committed early', async () => {
   const world = new World({
     partitions: 1,
     options: { source: { maxInFlight: 20 } },
@@ -162,11 +162,7 @@ test('records that are skipped alone do not pause a partition permanently: the w
   for (let n = 0; n < 500; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
   world.event(0);
   await world.clock.advance(3_000);
-  assert.equal(
-    world.decisions().length,
-    1,
-    'without waiting for the ten seconds of the next progress',
-  );
+  assert.equal(world.decisions().length, 1, 'before the next periodic commit after ten seconds');
 });
 
 test('intake pauses when memory is full, seals the largest buffer to make room, and resumes', async () => {
@@ -195,9 +191,9 @@ test('intake pauses when memory is full, seals the largest buffer to make room, 
   const used = instance.budget.usedBytes;
   assert.ok(
     used >= 70_000 && used < 80_000,
-    `70 % of the budget and what one fetch brings, not ${used}`,
+    `expected 70 % of the budget and one fetch, not ${used}`,
   );
-  assert.ok(fetches < 150, `${fetches} fetches of 200: what is not taken is not fetched either`);
+  assert.ok(fetches < 150, `${fetches} of 200 fetches, although intake is paused`);
   down = false;
   await world.untilSettled(20 * MINUTE);
   world.assertExactlyOnce();
@@ -208,7 +204,7 @@ test('intake pauses when memory is full, seals the largest buffer to make room, 
   );
 });
 
-test('one hanging create blocks nobody: other batches are journaled and settled past it', async () => {
+test('a hanging create does not block other batches from being journaled and settled', async () => {
   let hung = 0;
   const world = new World({
     partitions: 1,
@@ -222,20 +218,20 @@ test('one hanging create blocks nobody: other batches are journaled and settled 
   for (let n = 0; n < 50; n++) world.event(0, 'a');
   await world.clock.advance(30_000);
   assert.equal(world.decisions().length, 50);
-  assert.equal(world.committed(0).offset, 0, 'W waits for the record of the hanging batch');
+  assert.equal(world.committed(0).offset, 0, 'the watermark waits for the hanging batch');
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 1), 1);
 });
 
-test('a dead letter that is larger than its topic takes leaves its value out, or all but its coordinates; the shard is kept', async () => {
+test('a dead letter that is too large for its topic omits its value or all but its coordinates', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   world.put(0, 'small', { key: 'a' });
-  // Below the limit as it came, above it with the reason in its headers; its value alone would fit.
+  // Exceeds the limit only with the headers of a dead letter. Its value alone would fit.
   world.put(0, 'x'.repeat(970_000), { key: 'k', headers: [['big', 'h'.repeat(78_400)]] });
   world.put(0, 'small', { key: 'b' });
-  // A batch that is compressed may hold such records.
+  // Compressed batches may contain such records.
   world.put(0, 'small', { key: 'k'.repeat(5_000_000) });
   world.put(0, 'small', { headers: [['h'.repeat(2_000_000), 'x']] });
   world.event(0);
@@ -258,7 +254,7 @@ test('a dead letter that is larger than its topic takes leaves its value out, or
   assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
 });
 
-test('a record that waits alone when its shard changes hands keeps its age as well', async () => {
+test('a buffered record keeps its age when its shard changes owners', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1000, maxAgeMs: 120_000 } },
@@ -274,7 +270,7 @@ test('a record that waits alone when its shard changes hands keeps its age as we
   assert.deepEqual(creations(world, fromMs), [120_000]);
 });
 
-test('a batch that waits for its upload is counted with its body alone, and with nothing once it is through', async () => {
+test('a batch that waits for its upload uses the memory of its body, and none after the upload', async () => {
   let sent = 0;
   const world = new World({
     partitions: 1,
@@ -304,7 +300,7 @@ test('a batch that waits for its upload is counted with its body alone, and with
   assert.equal(budget.usedBytes, 0);
 });
 
-test('records that take long to decode leave the processor to others in between, when they are read again too', async () => {
+test('records that are slow to decode yield to other work, even when they are reread', async () => {
   let spentMs = 0;
   const turns: number[] = [0];
   const world = new World({
@@ -341,9 +337,9 @@ test('records that take long to decode leave the processor to others in between,
   assert.equal(
     turns.reduce((sum, records) => sum + records),
     60 + 54,
-    'one batch failed, and was read again',
+    'one batch failed and was reread',
   );
-  // Three in a piece, and where two pieces meet the end of one with the beginning of the other.
+  // Three records of a piece, and at a boundary up to three of the next piece.
   assert.ok(Math.max(...turns) <= 6, `${turns}`);
   await world.clock.advance(2_000);
   assert.equal(instance.gauge('balance_items'), 0);

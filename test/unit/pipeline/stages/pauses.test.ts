@@ -1,4 +1,4 @@
-/** Pauses of a content type, or of the whole pipeline: wait, and that nothing is lost by it. Over the whole engine in memory. */
+/** Pauses of a content type lose no records. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { World } from '../../../support/engine/world.ts';
@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 
 const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
 
-test('while a type fails as a whole, no batch but the probe counts against its items', async () => {
+test('while all batches of a type fail, only probes count against its items', async () => {
   let failing = true;
   const world = new World({
     partitions: 1,
@@ -15,7 +15,7 @@ test('while a type fails as a whole, no batch but the probe counts against its i
     service: { review: () => ({ afterMs: 20_000, ...(failing ? { state: 'failed' } : {}) }) },
   });
   world.start();
-  // All under review before the first of them fails.
+  // All batches are under review before the first one fails.
   world.produce(40, { types: ['a'] });
   await world.clock.advance(5 * MINUTE);
   failing = false;
@@ -24,6 +24,6 @@ test('while a type fails as a whole, no batch but the probe counts against its i
   const given = errors(world).length;
   assert.ok(
     given >= 4 && given <= 4 + 5,
-    `${given} of 40: those before the type was known to fail, and one probe a minute`,
+    `${given} of 40: expected the first failures and one probe per minute`,
   );
 });

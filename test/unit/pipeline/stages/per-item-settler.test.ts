@@ -1,4 +1,4 @@
-/** Jobs without a result file: their terminal records are made from the source records (PerItemKind), over the engine in memory. */
+/** Jobs without a result file (PerItemKind) get terminal records from their source records. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
@@ -32,7 +32,7 @@ const balanced = (world: World) => {
   }
 };
 
-test('an answer that makes no sense is waited for under its own name, also between two questions, and logged once', async () => {
+test('an invalid response is shown as a wait continuously, even between requests, and logged once', async () => {
   const asked: number[] = [];
   const world = worldOf({
     outcome: ({ offset }) => {
@@ -54,7 +54,7 @@ test('an answer that makes no sense is waited for under its own name, also betwe
         reason: 'service',
       }) ?? 0;
   }
-  assert.equal(seen, 240, 'shown all the time');
+  assert.equal(seen, 240, 'the wait was shown all the time');
   assert.ok(asked.length > 3);
   const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
     message.startsWith('could not get outcomes'),
@@ -65,7 +65,7 @@ test('an answer that makes no sense is waited for under its own name, also betwe
   );
 });
 
-test('what never is through ends with what the kind gives for it when its time is over, and is counted', async () => {
+test('items that never finish get the outcome that the kind returns after maxReviewTime, and are counted', async () => {
   const world = worldOf(
     { outcome: ({ offset }, last) => (offset < 4 ? 'success' : last ? 'overdue' : undefined) },
     { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
@@ -83,7 +83,7 @@ test('what never is through ends with what the kind gives for it when its time i
   balanced(world);
 });
 
-test('a service that cannot be asked ends nothing, however late it is', async () => {
+test('an unavailable service does not end items, however late they are', async () => {
   let failing = true;
   const world = worldOf(
     {
@@ -102,7 +102,7 @@ test('a service that cannot be asked ends nothing, however late it is', async ()
   balanced(world);
 });
 
-test('a job larger than the memory for reading again is read in pieces', async () => {
+test('a job larger than the memory for rereads is read in pieces', async () => {
   let most = 0;
   const world = worldOf(
     {},
@@ -122,7 +122,7 @@ test('a job larger than the memory for reading again is read in pieces', async (
   balanced(world);
 });
 
-test('a record that the service cannot answer for holds up no other piece of its job', async () => {
+test('a record without an outcome does not block other pieces of its job', async () => {
   let failing = true;
   const world = worldOf(
     {
@@ -142,7 +142,7 @@ test('a record that the service cannot answer for holds up no other piece of its
   world.assertExactlyOnce();
 });
 
-test('large outcomes are published before they pile up', async () => {
+test('large outcomes are published before they accumulate', async () => {
   let held = 0;
   let most = 0;
   const world = worldOf(
@@ -167,7 +167,7 @@ test('large outcomes are published before they pile up', async () => {
   assert.ok(most <= 6, `${most} at a time`);
 });
 
-test('items that wait for what the service decided hold nothing of the response that they were read from', async () => {
+test('items that wait for outcomes do not share memory with the fetch response', async () => {
   const response = Buffer.alloc(1_000_000, 'x');
   const inResponse: boolean[] = [];
   const world = worldOf(

@@ -1,4 +1,4 @@
-/** The memory of result files over the whole engine: a slice is given back once its decisions are committed, and on every other path. */
+/** Memory of result files: slices are released after the commit of their decisions and on all other paths. Engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed, withFiles } from '../../../support/engine/changed.ts';
@@ -8,7 +8,7 @@ import type { ResultLine, ServiceRow } from '../../../support/memory/service/rev
 
 const MINUTE = 60_000;
 
-/** A batch of 12 records whose result file comes two rows at a time; a chunk has three. */
+/** Starts a world with a batch of 12 records, whose result file has slices of two rows. */
 function twelve(
   results: (rows: readonly ServiceRow[]) => readonly ResultLine[] = (rows) => rows,
   { service, options, ...settings }: WorldSettings = {},
@@ -28,7 +28,7 @@ function twelve(
   return world;
 }
 
-/** Decisions are what they are wherever the memory was written again: see LentSlices. */
+/** Waits until all records are settled. Decisions are correct although released memory is overwritten (LentSlices). */
 async function assertSettled(world: World, made: number): Promise<void> {
   await world.untilSettled(15 * MINUTE);
   world.assertExactlyOnce();
@@ -36,18 +36,18 @@ async function assertSettled(world: World, made: number): Promise<void> {
   assert.deepEqual([world.service.slices.made, world.service.slices.lent], [made, 0]);
 }
 
-test('slices are given back with the chunk that has the last of their rows, and not before it is committed', async () => {
+test('a slice is released after the commit of the chunk that contains its last row', async () => {
   const world = twelve();
   await assertSettled(world, 6);
-  assert.equal(world.service.slices.mostLent, 2, 'three rows come from two slices');
+  assert.equal(world.service.slices.mostLent, 2, 'a chunk of three rows uses two slices');
 });
 
-test('slices with one row to take among many to drop do not pile up: their memory makes a chunk full', async () => {
+test('slices with few usable rows do not accumulate, because a chunk is limited by their memory', async () => {
   const mixed = (rows: readonly ServiceRow[]) =>
     rows.flatMap((row) =>
       Array.from({ length: 10 }, (_, n) => ({ ...row, offset: n * 100 + row.offset })),
     );
-  // A slice has about 1,000 bytes, and all decisions fit into one chunk.
+  // A slice has about 1,000 bytes. All decisions would fit into one chunk.
   const world = twelve(mixed, {
     service: { rowsPerSlice: 10 },
     options: { chunk: { maxRows: 1_000, maxBytes: 2_000 } },
@@ -56,7 +56,7 @@ test('slices with one row to take among many to drop do not pile up: their memor
   assert.ok(world.service.slices.mostLent <= 5, `${world.service.slices.mostLent} at once`);
 });
 
-test('a slice that comes after the shard was given up is given back', async () => {
+test('a slice that arrives after the shard was given up is released', async () => {
   const slices = new LentSlices();
   let asked = false;
   const world = twelve(undefined, {
@@ -66,7 +66,7 @@ test('a slice that comes after the shard was given up is given back', async () =
         results: async function* (status, job, signal) {
           for await (const slice of withFiles(ports.kind).results(status, job, signal)) {
             asked = true;
-            // As a storage does that has more at hand.
+            // The storage returns more data after the stop.
             await clock.sleep(2_000);
             yield slices.of(slice);
             slice.release();

@@ -1,4 +1,4 @@
-/** Settling and tracking, over the whole engine in memory. */
+/** Settling and tracking, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed, withFiles } from '../../../support/engine/changed.ts';
@@ -8,7 +8,7 @@ import { sliceOf } from '../../../support/records/slices.ts';
 
 const MINUTE = 60_000;
 
-/** One batch of `rows` records whose first result file is what `results` makes of it. */
+/** Starts a world with one batch of `rows` records, whose first result file is built by `results`. */
 function oneBatch(
   rows: number,
   results: (rows: readonly ServiceRow[]) => readonly ResultLine[],
@@ -43,10 +43,10 @@ const anomalies = (world: World) =>
     }),
   );
 
-test('a result file with too few rows is downloaded again, three times, before rows are called missing', async () => {
+test('a result file with too few rows is downloaded three more times before rows count as missing', async () => {
   const empty = oneBatch(6, () => []);
   await empty.untilSettled(11 * MINUTE);
-  assert.equal(empty.service.calls.results, 4 + 1, 'four times the first batch, once the second');
+  assert.equal(empty.service.calls.results, 4 + 1, 'four of the first batch, one of the second');
   assert.deepEqual([anomalies(empty), offsetsBy(empty, 2).length], [{ missing: 6 }, 6]);
 
   const short = oneBatch(6, (rows) => rows.slice(0, 4));
@@ -54,7 +54,7 @@ test('a result file with too few rows is downloaded again, three times, before r
   assert.equal(
     short.service.calls.results,
     4 + 1,
-    'the download that settled some is the first of four',
+    'the download that settled rows is the first of four',
   );
   assert.deepEqual(
     [anomalies(short), offsetsBy(short, 1), offsetsBy(short, 2)],
@@ -62,7 +62,7 @@ test('a result file with too few rows is downloaded again, three times, before r
   );
 });
 
-test('a result file that grows with each download is followed for as long as it does', async () => {
+test('a result file is downloaded again as long as it grows', async () => {
   let ready = 0;
   const world = oneBatch(8, (rows) => rows, {
     wrap: (ports) => ({
@@ -82,7 +82,7 @@ test('a result file that grows with each download is followed for as long as it 
   assert.deepEqual([ready, offsetsBy(world, 1).length, anomalies(world)], [8, 8, {}]);
 });
 
-test('a file with as many rows as promised is not downloaded again, whatever stands in them', async () => {
+test('a file with the expected number of rows is not downloaded again, even if they are malformed', async () => {
   const world = oneBatch(4, ([a, b]) =>
     [a, b, { malformed: 'x' }, { malformed: 'y' }].filter((row) => row !== undefined),
   );
@@ -95,7 +95,7 @@ test('a file with as many rows as promised is not downloaded again, whatever sta
   );
 });
 
-test('where the service does not tell how many rows there are, the job’s own count is expected', async () => {
+test('without a row count of the service, the number of records in the job is expected', async () => {
   const world = oneBatch(4, () => []);
   await world.clock.runUntil(
     () => world.service.batches.get('batch-1')?.state === 'finished',
@@ -106,7 +106,7 @@ test('where the service does not tell how many rows there are, the job’s own c
   assert.equal(world.service.calls.results, 4 + 1);
 });
 
-test('a download that ends short of its last rows with an error is tried again for as long as it is cut', async () => {
+test('a download that fails before its last rows is retried as long as it fails', async () => {
   let cuts = 0;
   const world = oneBatch(5, (rows) => rows, {
     service: {
@@ -119,7 +119,7 @@ test('a download that ends short of its last rows with an error is tried again f
   assert.deepEqual([world.service.batches.size, world.service.calls.results], [1, 21]);
 });
 
-test('a transaction of decisions that failed makes the next owner in this process try smaller ones, and grow again', async () => {
+test('after a failed transaction of decisions the next owner in this process starts with smaller ones', async () => {
   const sizes: number[] = [];
   let failing = true;
   const world = oneBatch(2_000, (rows) => rows, {

@@ -1,4 +1,4 @@
-/** Offsets of the source that cannot be read (a damaged batch, a record beyond a limit): over the whole engine in memory. */
+/** Unreadable source offsets (a damaged batch, a record above a limit), tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch, RecordPiece, ReserveMemory } from '../../../../src/core/ports/kafka.ts';
@@ -31,12 +31,12 @@ const letters = (world: World) =>
         ] as const,
     );
 
-/** `count` events in partition 0. */
+/** Writes `count` events to partition 0. */
 function events(world: World, count: number): void {
   for (let n = 0; n < count; n++) world.event(0);
 }
 
-/** Wrapper that rewrites the pieces of every source batch. */
+/** Returns a wrapper that rewrites the pieces of every source batch. */
 const repieced = (
   pieces: (batch: FetchedBatch, reserve?: ReserveMemory) => AsyncIterable<RecordPiece>,
 ): WrapPorts =>
@@ -48,7 +48,7 @@ const repieced = (
     ),
   );
 
-test('each offset that cannot be read becomes one dead letter by its coordinates, in order, and the records around it are decided', async () => {
+test('each unreadable offset becomes one dead letter with its coordinates, and the records around it are decided', async () => {
   const world = new World({ partitions: 2 });
   events(world, 10);
   world.put(0, 'not json');
@@ -101,7 +101,7 @@ test('each offset that cannot be read becomes one dead letter by its coordinates
   );
 });
 
-test('a batch that can be read after all, by a newer version or a wider limit, is not taken for a topic created again', async () => {
+test('a batch that has become readable does not look like a recreated topic', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 4; n++)
     world.put(0, sourceValue({ type: 'a', content: 'x' }), { timestampMs: 1_000 + n });
@@ -118,7 +118,7 @@ test('a batch that can be read after all, by a newer version or a wider limit, i
   world.assertExactlyOnce();
 });
 
-test('a journal that cannot be read is refused with its topic, partition and offset, and nothing is claimed', async () => {
+test('an unreadable journal is refused with its topic, partition and offset, and its shard is not claimed', async () => {
   const world = new World({ partitions: 1 });
   events(world, 3);
   const first = world.start();
@@ -135,7 +135,7 @@ test('a journal that cannot be read is refused with its topic, partition and off
   assert.equal(second.metrics.counter('claims_total', { outcome: 'owned' }), 0);
 });
 
-test('audit counts the offsets that cannot be read as dead letters, and explain names their dead letters', async () => {
+test('audit counts unreadable offsets as dead letters, and explain shows their dead letters', async () => {
   const world = new World({ partitions: 1 });
   events(world, 6);
   source(world).spoil(2, 4, BATCH);
@@ -170,7 +170,7 @@ test('tools report the offsets of an output that they could not read', async () 
   );
 });
 
-test('while memory is full no more than one piece of a batch is decoded', async () => {
+test('while memory is full at most one piece of a batch is decoded', async () => {
   let asked = 0;
   let down = true;
   const world = new World({
@@ -203,7 +203,7 @@ test('while memory is full no more than one piece of a batch is decoded', async 
   world.assertExactlyOnce();
 });
 
-/** Pieces of one record each, whose bytes are overwritten when the next one is read. */
+/** Wrapper that yields pieces of one record and overwrites each when the next one is read. */
 const overwritten = repieced(async function* (batch) {
   for await (const { records } of batch.pieces())
     for (const record of records) {
@@ -214,7 +214,7 @@ const overwritten = repieced(async function* (batch) {
     }
 });
 
-test('dead letters of many pieces go out in one transaction, with the records as they were read', async () => {
+test('dead letters of many pieces are published in one transaction with their original records', async () => {
   const perCommit: number[] = [];
   const hooks = {
     batchRecords: () => 5,
@@ -239,7 +239,7 @@ test('dead letters of many pieces go out in one transaction, with the records as
   );
 });
 
-test('large dead letters go out before the next piece is read', async () => {
+test('large dead letters are published before the next piece is read', async () => {
   const published: number[] = [];
   const world = new World({
     partitions: 1,
@@ -259,7 +259,7 @@ test('large dead letters go out before the next piece is read', async () => {
   assert.deepEqual(published, [0, 0, 2, 2, 4]);
 });
 
-/** Pieces that reserve memory for each record, as the reader does for large ones. */
+/** Returns a wrapper whose pieces reserve memory, as the reader does for large records. */
 const large = (bytes: number, log: (event: string) => void) =>
   repieced(async function* (batch, reserve) {
     try {
@@ -274,7 +274,7 @@ const large = (bytes: number, log: (event: string) => void) =>
     }
   });
 
-test('a large record waits for memory before it is read, and gives it back when it was taken', async () => {
+test('a large record waits for memory before it is read, and releases it after intake', async () => {
   const said: string[] = [];
   const log = (event: string) => void said.push(`${event}: ${instance.budget.usedBytes}`);
   const world = new World({ partitions: 1, budgetBytes: 20_000, wrap: large(15_000, log) });
@@ -291,7 +291,7 @@ test('a large record waits for memory before it is read, and gives it back when 
   assert.equal(instance.budget.usedBytes, 0);
 });
 
-test('a large record whose schema is loaded keeps the room of intake, which settling does not need; an owner that goes gives it back', async () => {
+test('a large record keeps its memory while its schema loads, without blocking settling, until its owner stops', async () => {
   const up = Promise.withResolvers<void>();
   const said: string[] = [];
   let down = true;

@@ -1,4 +1,4 @@
-/** Sealing and creation: conditions of an upload, and what a failed call costs. Over the whole engine in memory. */
+/** Sealing and creation: conditions of an upload and effects of failed calls. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
@@ -8,7 +8,7 @@ import { TOPICS, World, type WrapPorts } from '../../../support/engine/world.ts'
 
 const MINUTE = 60_000;
 
-test('an upload waits while the group has not heard from its member, and goes on once it has', async () => {
+test('an upload waits while the group does not respond, and continues afterwards', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 100, maxAgeMs: 40_000 } },
@@ -30,7 +30,7 @@ test('an upload waits while the group has not heard from its member, and goes on
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 0);
 });
 
-test('a body whose upload failed once is not written over by what comes after it: its buffer is not used again', async () => {
+test('the buffer of a body whose upload failed once is not reused', async () => {
   for (const fails of [false, true]) {
     const bodies: EncodedBody[] = [];
     const upload: WrapPorts = (ports) => ({
@@ -50,7 +50,7 @@ test('a body whose upload failed once is not written over by what comes after it
     world.assertExactlyOnce();
     const { pool } = instance.budget;
     const { buffer } = bodies[0]?.body ?? assert.fail('nothing was uploaded');
-    // Both are idle, or only what held the rows.
+    // After a failure only the buffer of the rows is idle, otherwise the one of the body as well.
     const [one, other] = [pool.take(1), pool.take(1)];
     assert.equal(
       [one, other].some((next) => next.buffer === buffer),
@@ -59,7 +59,7 @@ test('a body whose upload failed once is not written over by what comes after it
   }
 });
 
-test('Retry-After is a floor for the next try', async () => {
+test('Retry-After is the minimum wait before the next attempt', async () => {
   const asked: number[] = [];
   const world: World = new World({
     partitions: 1,
@@ -77,7 +77,7 @@ test('Retry-After is a floor for the next try', async () => {
   for (let n = 1; n < 4; n++) assert.ok((asked[n] as number) - (asked[n - 1] as number) >= 45_000);
 });
 
-/** Uploads take `ms`, and say whether they were let through to their end. */
+/** Returns a wrapper whose uploads take `ms` and record whether they completed. */
 const slowUploads =
   (ms: number, outcomes: string[]): WrapPorts =>
   (ports, { clock }) => ({
@@ -85,19 +85,19 @@ const slowUploads =
     kind: changed(ports.kind, {
       upload: async (job, body, signal) => {
         await clock.sleep(ms, signal).catch((error: unknown) => {
-          outcomes.push(`${job.remoteId} given up`);
+          outcomes.push(`${job.remoteId} aborted`);
           throw error;
         });
-        outcomes.push(`${job.remoteId} through`);
+        outcomes.push(`${job.remoteId} complete`);
         return ports.kind.upload(job, body, signal);
       },
     }),
   });
 
-test('a lost shard lets an upload under way end, but no longer than the drain allows', async () => {
+test('a lost shard lets a running upload complete within the drain time', async () => {
   for (const [uploadMs, expected] of [
-    [8_000, ['batch-1 through']],
-    [12_000, ['batch-1 given up', 'batch-2 through']],
+    [8_000, ['batch-1 complete']],
+    [12_000, ['batch-1 aborted', 'batch-2 complete']],
   ] as const) {
     const outcomes: string[] = [];
     const world = new World({
@@ -115,7 +115,7 @@ test('a lost shard lets an upload under way end, but no longer than the drain al
   }
 });
 
-test('an instance that stops gives up uploads after a second, and starts none', async () => {
+test('a stopping instance aborts uploads after a second, and starts none', async () => {
   const outcomes: string[] = [];
   const world = new World({ partitions: 1, wrap: slowUploads(10_000, outcomes) });
   const first = world.start();
@@ -124,7 +124,7 @@ test('an instance that stops gives up uploads after a second, and starts none', 
   const stopMs = world.clock.now();
   await world.through(first.stop());
   assert.ok(world.clock.now() - stopMs <= 1_500);
-  assert.deepEqual(outcomes, ['batch-1 given up']);
+  assert.deepEqual(outcomes, ['batch-1 aborted']);
 
   let jobs = 0;
   const other = new World({
@@ -143,6 +143,6 @@ test('an instance that stops gives up uploads after a second, and starts none', 
   assert.deepEqual(
     [jobs, other.liveJobs().length, other.service.calls.upload],
     [1, 1, 0],
-    'its job is for the next owner',
+    'the next owner continues the job',
   );
 });

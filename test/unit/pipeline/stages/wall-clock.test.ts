@@ -1,4 +1,4 @@
-/** A wall clock that is corrected, back or forward: intervals in the process do not notice. Over the whole engine in memory. */
+/** Corrections of the wall clock do not affect intervals in the process. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { World } from '../../../support/engine/world.ts';
@@ -7,7 +7,7 @@ import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-test('a buffer that waits when the wall clock is set back is sealed when it is old enough', async () => {
+test('a buffer is sealed at its maximum age although the wall clock is set back', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 100, maxAgeMs: 5_000 } } });
   world.start();
   world.event(0);
@@ -20,7 +20,7 @@ test('a buffer that waits when the wall clock is set back is sealed when it is o
   world.assertExactlyOnce();
 });
 
-test('after the wall clock was set back progress without a job is committed, and an idle owner proves that it is one', async () => {
+test('progress is committed and an idle owner proves its ownership although the wall clock is set back', async () => {
   const world = new World({
     partitions: 1,
     options: { progressIntervalMs: 10_000, ownershipCheckIntervalMs: MINUTE },
@@ -38,7 +38,7 @@ test('after the wall clock was set back progress without a job is committed, and
   assert.ok(committed() - before >= 2, `${committed() - before} probes in three minutes`);
 });
 
-test('a member that was last heard before the wall clock was set back still asks the group before it uploads', async () => {
+test('a member still checks its membership before an upload although the wall clock is set back', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 100, maxAgeMs: 45_000 } },
@@ -51,7 +51,7 @@ test('a member that was last heard before the wall clock was set back still asks
   world.clock.correct(-HOUR);
   await world.clock.advance(MINUTE);
   const [batch, ...others] = world.service.batches.values();
-  assert.deepEqual([batch?.rows, others], [undefined, []], 'created, and not uploaded');
+  assert.deepEqual([batch?.rows, others], [undefined, []], 'created, but not uploaded');
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   assert.match(
     instance.health.conditions.get('reviews/kafka') ?? '',
@@ -59,7 +59,7 @@ test('a member that was last heard before the wall clock was set back still asks
   );
 });
 
-test('a wall clock that jumps forward makes no batch overdue that this process follows, also with onTimeout error', async () => {
+test('a wall clock that jumps forward does not make followed batches overdue, even with onTimeout error', async () => {
   const world = new World({
     partitions: 1,
     options: {

@@ -1,4 +1,4 @@
-/** Verdicts of the console: one cause for each trouble, whatever reports it. */
+/** Verdicts of the console: each problem has one cause, whatever reports it. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import { pipelineView, waitView } from '../../../support/console/scenes.ts';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const LONG_AGO_MS = NOW_MS - 9_000;
 
-/** Facts of a healthy pipeline, changed. */
+/** Returns the facts of a healthy pipeline with changes. */
 const facts = (changes: Partial<Facts>, view: Parameters<typeof pipelineView>[0] = {}): Facts => ({
   view: pipelineView({ assigned: 8, ...view }),
   conditions: [],
@@ -36,7 +36,7 @@ const paused = { state: 'paused', by: 'alice', reason: 'a move', sinceMs: LONG_A
 const CASES: readonly [what: string, facts: Facts, titles: readonly string[], text?: RegExp][] = [
   ['normal operation', facts({}), []],
   [
-    'silent brokers, the membership and the shards',
+    'silent brokers, with membership and shards',
     facts(
       {
         kafkaSilentMs: 12_000,
@@ -52,7 +52,7 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
     ['No Kafka broker responds'],
   ],
   [
-    'a lost membership, and its wait',
+    'a lost membership with its wait',
     facts(unmet('kafka', 'not a member of group g: it was closed'), waits('kafka')),
     ['Not ready: kafka'],
     /^Not a member of group g/,
@@ -73,12 +73,12 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
     /^Get_batch answered 401$/,
   ],
   [
-    'a schema registry that is away, as condition and wait',
+    'an unavailable schema registry as condition and wait',
     facts(unmet('schema_registry', 'it is unreachable'), waits('schema_registry')),
     ['The schema registry is unavailable'],
   ],
   [
-    'a wait alone, with its waiters',
+    'a wait with its waiters',
     facts({}, waits('in_flight', 'memory')),
     ['A partition is waiting for records under review'],
     /Waiting: shard 1, shard 2 and 10 more\.$/,
@@ -96,7 +96,7 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
     /^By alice: a move\. /,
   ],
   [
-    'a stuck loop and a broken balance: neither follows from the other',
+    'a stuck loop and a broken balance, which are independent',
     facts({
       stuck: [{ name: 'comments/shard-1', seconds: 70, reason: 'silent' }],
       balance: -2,
@@ -107,7 +107,7 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
 ];
 
 for (const [what, given, titles, text = /^/] of CASES)
-  test(`one cause for each trouble: ${what}`, () => {
+  test(`each problem has one cause: ${what}`, () => {
     const { causes } = verdictOf(given);
     assert.deepEqual(
       causes.map(({ title }) => title),
@@ -116,7 +116,7 @@ for (const [what, given, titles, text = /^/] of CASES)
     assert.match(causes[0]?.text ?? '', text);
   });
 
-test('each cause links to a page of the runbook, and each wait reason has texts', () => {
+test('each cause links to a runbook page, and each wait reason has texts', () => {
   const pages = [
     ...CASES.flatMap(([, given]) => verdictOf(given).causes.map(({ runbook }) => runbook)),
     ...Object.values(REASONS).map(({ runbook }) => runbook),
@@ -137,14 +137,14 @@ test('each cause links to a page of the runbook, and each wait reason has texts'
   );
 });
 
-test('only a wait that lasts is a cause, and a normal one is none', () => {
+test('only a long wait with an unusual reason is a cause', () => {
   const short = pipelineView({ waits: [waitView('service', NOW_MS - 4_000)] });
   assert.deepEqual(verdictOf({ ...facts({}), view: short }).causes, []);
   const { level, causes } = verdictOf(facts({}, waits('memory', 'transfer')));
   assert.deepEqual([level, causes], ['good', []]);
 });
 
-test('a start that takes long, and a claim that cannot be completed, are causes', () => {
+test('a slow start and a claim that cannot be completed are causes', () => {
   const causes = (reason: string) =>
     verdictOf(facts(unmet('kafka', reason))).causes.map(({ level, title }) => [level, title]);
   assert.deepEqual(causes('joining group g'), [['warn', 'Not ready: kafka']]);
@@ -153,7 +153,7 @@ test('a start that takes long, and a claim that cannot be completed, are causes'
   assert.deepEqual(causes(unread), [['bad', 'Not ready: kafka']]);
 });
 
-test('the verdict claims nothing that is not known', () => {
+test('the verdict states only known facts', () => {
   const text = (given: Facts) => verdictOf(given).text;
   assert.equal(text(facts({})), 'All is well');
   assert.equal(text(facts({}, { assigned: 3 })), 'All is well with this instance');

@@ -16,7 +16,7 @@ function consoleOf({ sources }: Scene) {
 const stateOf = (answer: Awaited<ReturnType<ReturnType<typeof consoleOf>>>) =>
   JSON.parse(String(answer?.body)) as ConsoleState;
 
-test('every file of the page is served, with all that it imports and names', async () => {
+test('every file of the page is served, with all files that it imports and refers to', async () => {
   const ask = consoleOf(busyScene());
   const files = readdirSync(PAGE).filter((file) => !file.endsWith('.ts'));
   const paths = files.map((file) => (file === 'index.html' ? '/' : `/console/${file}`));
@@ -37,7 +37,7 @@ test('every file of the page is served, with all that it imports and names', asy
   assert.equal(library?.headers['content-type'], 'text/javascript; charset=utf-8');
 });
 
-test('browsers may not load from elsewhere, run inline scripts or frame the page, and get no cookie', async () => {
+test('browsers must not load other origins, run inline scripts or frame the page, and get no cookie', async () => {
   const ask = consoleOf(busyScene());
   for (const path of ['/', '/console/main.js', '/api/state']) {
     const headers = (await ask(path))?.headers ?? {};
@@ -67,7 +67,7 @@ test('browsers may not load from elsewhere, run inline scripts or frame the page
   assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|https?:\/\//);
 });
 
-test('other paths are left to the server', async () => {
+test('other paths are not handled by the console', async () => {
   const ask = consoleOf(busyScene());
   for (const path of [
     '/metrics',
@@ -82,7 +82,7 @@ test('other paths are left to the server', async () => {
     assert.equal(await ask(path), undefined, path);
 });
 
-test('scripts of other sites get no state, and people who follow a link get the page', async () => {
+test('scripts of other sites get no state, but a link from another site opens the page', async () => {
   const ask = consoleOf(busyScene());
   const from = (site: string) => ({ 'sec-fetch-site': site });
   assert.equal((await ask('/api/state', '', from('cross-site')))?.status, 403);
@@ -91,7 +91,7 @@ test('scripts of other sites get no state, and people who follow a link get the 
   assert.equal((await ask('/', '', from('cross-site')))?.status, 200);
 });
 
-test('the state is of the requested pipeline, or else of the first', async () => {
+test('the state describes the requested pipeline, or the first one', async () => {
   const ask = consoleOf(busyScene());
   const nameOf = async (query?: string) => stateOf(await ask('/api/state', query)).detail.name;
   assert.equal(await nameOf(), 'comments');
@@ -99,7 +99,7 @@ test('the state is of the requested pipeline, or else of the first', async () =>
   assert.equal(await nameOf('pipeline=none'), 'comments');
 });
 
-test('a summary and the outcomes hold the figures of their own pipeline', async () => {
+test('summary and outcomes contain only figures of their pipeline', async () => {
   const shown = busyScene();
   shown.metrics.count('jobs_failed_total', { pipeline: 'comments', reason: 'timeout' }, 2);
   const ask = consoleOf(shown);
@@ -123,7 +123,7 @@ test('with 200 shards and 5,000 batches a response stays small', async () => {
   assert.equal(stateOf(answer).detail.jobs.length, 50);
 });
 
-test('conditions and loops of another pipeline belong to its tab', async () => {
+test('conditions of another pipeline are shown only in its tab', async () => {
   const shown = busyScene();
   shown.health.notReady('profile-import/kafka', 'not a member of group g: it was closed');
   const { pipelines, detail } = stateOf(await consoleOf(shown)('/api/state'));
@@ -145,14 +145,14 @@ test('silent brokers are a cause for each pipeline', async () => {
   assert.equal(detail.verdict.causes[0]?.sinceMs, nowMs - 9_000);
 });
 
-test('texts from outside have escapes for characters that move a cursor or turn text', async () => {
+test('characters that control the cursor or the text direction are escaped', async () => {
   const shown = busyScene();
   shown.problems.add('warn', {}, 'type \u202eabc\u0007');
   const { problems } = stateOf(await consoleOf(shown)('/api/state'));
   assert.equal(problems[0]?.message, 'type \\u{202e}abc\\u{7}');
 });
 
-test('served, it is there at / and takes no other method than GET and HEAD', async () => {
+test('the server returns the console at / and allows only GET and HEAD', async () => {
   const { server, close } = await serve(busyScene());
   try {
     const page = await fetch(`${server.url}/`);

@@ -1,14 +1,14 @@
-/** Throughput of the page, without a browser. */
+/** Throughput of the console page, tested without a browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-/** Scripts for browsers: their types are checked by tsconfig.console.json. */
-// biome-ignore lint/suspicious/noExplicitAny: what they take is checked there
+/** Loads scripts for browsers, whose types tsconfig.console.json checks. */
+// biome-ignore lint/suspicious/noExplicitAny: their types are checked there
 const load = (file: string): Promise<any> =>
   import(new URL(`../../../../src/telemetry/console/page/${file}`, import.meta.url).href);
 const { Throughput } = await load('throughput.js');
 
-test('a steady stream has a steady rate, averaged over ten seconds, and starts again with the process', () => {
+test('the rate is an average over ten seconds, and restarts with the process', () => {
   const throughput = new Throughput();
   assert.equal(throughput.perSecond, undefined);
   const add = (at: number, startedMs: number, ended = 700 + at * 50) =>

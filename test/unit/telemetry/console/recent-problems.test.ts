@@ -15,7 +15,7 @@ function logged(level: 'silent' | 'error' = 'silent') {
   return { problems, logger };
 }
 
-test('warnings and errors are kept whatever the level, the newest first, and repetitions are counted', () => {
+test('warnings and errors are kept at any log level, newest first, and repetitions are counted', () => {
   const { problems, logger } = logged();
   logger.info({}, 'nothing');
   logger.warn({ try: 1 }, 'again');
@@ -47,7 +47,7 @@ test('warnings and errors are kept whatever the level, the newest first, and rep
   ]);
 });
 
-test('keys, signatures and content do not get there', () => {
+test('recent problems contain no keys, signatures or content', () => {
   const { problems, logger } = logged();
   const address = `https://storage.example/x?X-Amz-Signature=${CANARY.signature}`;
   logger.error(

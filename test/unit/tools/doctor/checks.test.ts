@@ -1,4 +1,4 @@
-/** Doctor checks of a correct setup with one defect: the line that reports it, its remedy, and no other line. */
+/** Doctor checks of a correct setup with one defect, which exactly the expected checks report. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Hold } from '../../../../src/core/journal/control.ts';
@@ -18,7 +18,7 @@ const poison = (reason: DeadLetterReason): Decoded => ({ poison: { reason, messa
 const sampled = (...decoded: Decoded[]) =>
   decoded.map((one) => ({ timestampMs: NOW_MS, decoded: one }));
 
-/** A journal of this pipeline that has read up to `watermark`. */
+/** Adds a journal of this pipeline that has read up to `watermark`. */
 function withJournal(world: FakeWorld, watermark: number, group = 'reviewers'): FakeWorld {
   const progress = {
     seq: 1,
@@ -43,7 +43,7 @@ function withJournal(world: FakeWorld, watermark: number, group = 'reviewers'): 
   return world;
 }
 
-/** A journal whose newest command holds the pipeline. */
+/** Adds a journal whose latest command holds the pipeline. */
 function withCommand(world: FakeWorld, hold: Partial<Hold>): FakeWorld {
   const given = { state: 'draining', atMs: NOW_MS, by: 'helm uninstall posts' } as const;
   const { key, value } = writeControl({ revision: 1, hold: { ...given, ...hold } });
@@ -200,7 +200,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^source\.sample warning: 0 of 1 .* -> check source\.filter/],
   ],
   [
-    'the key is refused',
+    'the API key is rejected',
     (world) => Object.assign(world, { answer: 'unauthorized' }),
     [/^service\.batch failed: answered unauthorized$/],
   ],
@@ -210,7 +210,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^service\.batch failed: answered unavailable$/],
   ],
   [
-    'the request is refused',
+    'the request is rejected',
     (world) => Object.assign(world, { answer: 'rejected' }),
     [/^service\.batch warning: answered rejected$/],
   ],

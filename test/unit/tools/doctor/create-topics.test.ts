@@ -17,7 +17,7 @@ const states = (reports: readonly TopicReport[]) =>
     ({ role, state, problem }) => `${role} ${state}${problem === null ? '' : ' REFUSED'}`,
   );
 
-test('a dry run has the brokers validate each missing topic, and creates none', async () => {
+test('a dry run lets the brokers validate each missing topic, and creates none', async () => {
   const world = emptyWorld();
   const reports = await world.createTopics();
   assert.deepEqual(states(reports), [
@@ -34,7 +34,7 @@ test('a dry run has the brokers validate each missing topic, and creates none', 
   ]);
 });
 
-test('the doctor has nothing to report about created topics, whatever the cluster and the source', async () => {
+test('the doctor reports no problem with created topics, whatever the cluster and the source', async () => {
   const source = fc.option(fc.integer({ min: 100_000, max: 50_000_000 }), { nil: undefined });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 5 }), source, async (brokers, bytes) => {
@@ -48,7 +48,7 @@ test('the doctor has nothing to report about created topics, whatever the cluste
           'min.insync.replicas': '2',
         });
       await world.createTopics({ yes: true });
-      // A cluster has values for settings that a topic does not set.
+      // The cluster has defaults for settings that a topic does not set.
       for (const settings of world.settings.values()) settings['max.message.bytes'] ??= '1048588';
       assert.deepEqual(await world.wrong(), []);
     }),
@@ -69,7 +69,7 @@ test('an existing topic keeps its settings', async () => {
   assert.deepEqual([world.settings.get('decisions'), world.tried], [before, ['made journal 1']]);
 });
 
-test('a journal is not created for a group that has committed offsets together with another one', async () => {
+test('a journal is not created if the group has committed offsets', async () => {
   const world = new FakeWorld();
   world.mayCreate = true;
   world.committed = new Map([[0, { offset: 7, metadata: commitMetadata(1) }]]);

@@ -1,4 +1,4 @@
-/** Check runner: each check runs once, in order, after its prerequisites, within its timeout. */
+/** Check runner, which runs each check once, in order, after its prerequisites and within its timeout. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -42,7 +42,7 @@ const graph = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-test('each check is reported once, in order, and runs if and only if all it needs ended well', async () => {
+test('each check is reported once, in order, and runs only if all its prerequisites succeeded', async () => {
   await fc.assert(
     fc.asyncProperty(graph, async (nodes) => {
       const ran: number[] = [];
@@ -91,7 +91,7 @@ test('a check needs the checks of its own pipeline and of the whole configuratio
   assert.equal(results[2]?.found, 'not tried, because posts: topic failed');
 });
 
-test('a skipped check names the first cause, not the check in between', async () => {
+test('a skipped check reports the first cause, not an intermediate check', async () => {
   const root = check('the brokers', async () => failed('away'));
   const middle = check('the topic', async () => ok(''), { needs: ['the brokers'] });
   const last = check('the records', async () => ok(''), { needs: ['the topic'] });
@@ -102,7 +102,7 @@ test('a skipped check names the first cause, not the check in between', async ()
   );
 });
 
-test('a check that hangs is aborted at its limit; the others still run', async () => {
+test('a check that hangs is aborted at its time limit, and the others still run', async () => {
   let stopped = false;
   const hangs = check(
     'hangs',
@@ -148,7 +148,7 @@ test('an interruption ends the run immediately, with its reason', async () => {
   await assert.rejects(running, /^Error: interrupted$/);
 });
 
-test('several problems become one: the worst status counts, each remedy appears once', () => {
+test('several problems are combined: the worst status is used, and each remedy appears once', () => {
   assert.deepEqual(together('fine', [false, undefined]), ok('fine'));
   assert.deepEqual(
     together('fine', [warning('a', 'do x'), warning('b', 'do x'), false]),

@@ -1,4 +1,4 @@
-/** A correct setup for the doctor, to break one thing at a time. */
+/** Correct setup for the doctor, in which tests break one thing at a time. */
 import {
   ServiceError,
   type ServiceFailure,
@@ -37,7 +37,7 @@ const MAX_VIRTUAL_MS = 600_000;
 export class FakeWorld {
   readonly #clock = new VirtualClock({ startMs: NOW_MS });
   brokers = 1;
-  /** By topic. */
+  /** Settings by topic. */
   readonly settings = new Map<string, Record<string, string>>([
     [
       'content',
@@ -85,7 +85,7 @@ export class FakeWorld {
     return new Map(results.map((one) => [one.check.name, one]));
   }
 
-  /** `name status found -> remedy` of all that is not well. */
+  /** Returns `name status: found -> remedy` of each failed check or warning. */
   async wrong(): Promise<string[]> {
     const all: readonly CheckStatus[] = ['failed', 'warning'];
     return [...(await this.results()).values()]
@@ -195,7 +195,7 @@ export class FakeWorld {
     const boundsOf = (topic: string) => {
       const { start, end } = this.range;
       const length = topic === 'journal' ? this.journal.length : this.records.length;
-      // Without records to decode the source has offsets alone.
+      // Without records to decode the source only has offsets.
       return topic === 'journal' || length > 0
         ? { start: 0, stable: length, end: length }
         : { start, stable: start, end };

@@ -23,7 +23,7 @@ interface Written {
   readonly value?: string;
 }
 
-/** Evaluates an output topic with these decisions. */
+/** Evaluates an output topic that contains these decisions. */
 async function evaluated(
   decisions: readonly Written[],
   request: Partial<EvaluationRequest> = {},
@@ -68,7 +68,7 @@ const SAMPLE: readonly Written[] = [
   { expected: 'approved' },
 ];
 
-test('a figure without decisions is left open', async () => {
+test('a figure without decisions is null', async () => {
   const { report } = await evaluated([{ expected: 'spam', result: 'ham' }]);
   const figures = { precision: null, recall: 0, f1: 0 };
   assert.deepEqual(report.classes, [
@@ -77,7 +77,7 @@ test('a figure without decisions is left open', async () => {
   ]);
 });
 
-test('a type, a label and a time choose the decisions', async () => {
+test('decisions are selected by type, label and time', async () => {
   const counts = async (request: Partial<EvaluationRequest>) => {
     const { report } = await evaluated(SAMPLE, request);
     return [report.evaluated, report.withoutExpected, report.errors];
@@ -89,7 +89,7 @@ test('a type, a label and a time choose the decisions', async () => {
   assert.deepEqual(await counts({ type: 'none' }), [0, 0, 0]);
 });
 
-test('whatever another application writes is counted or passed over', async () => {
+test('records of other applications are counted as unreadable or ignored', async () => {
   const { report, text } = await evaluated([
     { value: 'not json' },
     { value: '5' },
@@ -105,7 +105,7 @@ test('whatever another application writes is counted or passed over', async () =
   assert.match(text, /^ {2}5 unreadable$/m);
 });
 
-test('many and long results are one class', async () => {
+test('results beyond the limit are one class, and long ones are shortened', async () => {
   const many = Array.from({ length: 120 }, (_, n) => ({
     expected: `class ${n} ${'long '.repeat(10)}`,
     result: `\u001b[31mclass ${n % 7 === 0 ? n : n + 1} ${'long '.repeat(n === 3 ? 50 : 10)}`,
@@ -123,7 +123,7 @@ test('many and long results are one class', async () => {
   assert.match(text, /^… [\d,]+ rows more \(--json lists all\)$/m);
 });
 
-test('agreement is exact beyond the limit of results', async () => {
+test('agreement is exact even with more results than the limit', async () => {
   const many = Array.from({ length: 120 }, (_, n) => ({
     expected: `class ${n}`,
     result: `class ${n % 7 === 0 ? n : n + 1}`,
@@ -131,7 +131,7 @@ test('agreement is exact beyond the limit of results', async () => {
   assert.equal((await evaluated(many)).report.agreeing, 18);
 });
 
-test('decisions in a format with a schema are read by their schema', async () => {
+test('decisions in a schema format are read with their schema', async () => {
   const { report } = await evaluated([
     { expected: 'a', result: 'b' },
     { value: '\0\0\0\0\u0007schema' },

@@ -1,4 +1,4 @@
-/** Audits that continue where the last one ended. */
+/** Audits that continue where the previous one ended. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AuditProgress, auditFrom } from '../../../../src/tools/inspect/audit.ts';
@@ -12,14 +12,14 @@ type Pass = Awaited<ReturnType<typeof pass>>;
 const outcome = ({ report: { verdict, totals } }: Pass) => [verdict, totals.records, totals.double];
 const rangeOf = ({ report: { partitions } }: Pass) => [partitions[0]?.from, partitions[0]?.to];
 
-/** Writes the terminal records of the log once more. */
+/** Writes all decisions a second time. */
 function repeatTerminals(world: World): void {
   const { cluster } = world.kafka;
   for (const record of [...cluster.committedRecords('decisions')])
     cluster.produce('decisions', record.partition, [record]);
 }
 
-test('an audit begins at the first record that the last one found in flight, and reads no output twice when none is', async () => {
+test('an audit starts at the first record in flight of the previous one, and without one reads no output again', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 2 } },
@@ -46,7 +46,7 @@ test('an audit begins at the first record that the last one found in flight, and
   assert.deepEqual([rangeOf(idle), idle.report.outputOffsets], [[6, 6], 0]);
 });
 
-test('a second terminal record of a proven record is double, once, even if no record came since', async () => {
+test('a second terminal record of an audited record counts as double once, even without new records', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 3 } } });
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);

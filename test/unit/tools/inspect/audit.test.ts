@@ -1,5 +1,5 @@
 /**
- * Counts of the audit with the whole pipeline in memory: resets, starts, skips, expired outputs.
+ * Counts of the audit after resets, late starts, skips and expired outputs, with the engine in memory.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,19 +30,19 @@ const stateOf = async (
   return explained.state;
 };
 
-/** The columns that are not 0. */
+/** Returns the columns that are not 0. */
 function columns({ totals }: AuditReport): Record<string, number> {
   return Object.fromEntries(Object.entries(totals).filter(([, count]) => count > 0));
 }
 
-/** Resets offsets as Kafka's own tool does: requires an empty group and leaves no metadata. */
+/** Resets offsets as Kafka's tool does: requires an empty group and writes no metadata. */
 async function resetGroup(world: World, offset: number): Promise<void> {
   for (const instance of world.instances) await world.through(instance.stop());
   world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, offset);
   world.start();
 }
 
-/** The topics have another cleanup.policy. */
+/** Gives all topics this cleanup.policy. */
 function altered(inspection: Inspection, policy: string): Inspection {
   const describe = inspection.admin.describeTopic.bind(inspection.admin);
   inspection.admin.describeTopic = async (topic) => {
@@ -58,7 +58,7 @@ const isInspectError = (failure: string, message: RegExp) => (error: InspectErro
 test('records without a terminal record are unknown after a reset of their partition', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
   world.start();
-  // 0 and 3 wait in buffers; 1 and 2 are decided.
+  // Records 0 and 3 are buffered, 1 and 2 are decided.
   for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
   await world.clock.advance(5_000);
   for (let n = 0; n < 4; n++) world.event(0, 'd');
@@ -126,7 +126,7 @@ test('records under review in a lost journal are unknown, before and after the p
   assert.equal(await stateOf(world, 2), 'unknown');
 });
 
-test('a timestamp in the future does not hide the terminal record: the whole outputs are read before a record is called missing', async () => {
+test('a timestamp in the future does not hide a terminal record, because outputs are read completely', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   world.event(0, 'a', world.clock.now() + 7 * 24 * 3_600_000);
@@ -136,14 +136,14 @@ test('a timestamp in the future does not hide the terminal record: the whole out
   assert.equal(await stateOf(world, 0), 'decided');
 });
 
-test('an output that retention has cut cannot prove that older records are missing, only newer ones', async () => {
+test('an output truncated by retention can prove only newer records missing', async () => {
   const world = new World({ partitions: 1 });
   world.kafka.cluster.deleteTopic('decisions');
   world.kafka.cluster.createTopic('decisions', 1);
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
   await world.untilSettled(60_000);
-  // Beyond what clocks may differ by.
+  // Longer than the allowed difference of clocks.
   await world.clock.advance(600_000);
   const sinceMs = world.clock.now();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -156,7 +156,7 @@ test('an output that retention has cut cannot prove that older records are missi
     ['unknown', { records: 6, decided: 4, unknown: 2 }],
   );
   assert.equal(await stateOf(world, 0), 'unknown');
-  // The last two decisions are taken away: what is left reaches further back than their records.
+  // Drops the last two decisions. The remaining ones are older than their records.
   const inspection = inspectionOf(world);
   rewriteReads(inspection, (topic, all) => (topic === 'decisions' ? all.slice(0, 2) : all));
   const broken = await world.through(audit(inspection, { sinceMs }));
@@ -164,7 +164,7 @@ test('an output that retention has cut cannot prove that older records are missi
   assert.deepEqual(broken.partitions[0]?.missingOffsets, [[4, 5]]);
 });
 
-test('a compacted output cannot prove that anything is missing', async () => {
+test('a compacted output cannot prove that a record is missing', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -180,7 +180,7 @@ test('a compacted output cannot prove that anything is missing', async () => {
   );
 });
 
-test('a null value that the configuration skips has no terminal record, but is not missing', async () => {
+test('a skipped null value has no terminal record, but is not missing', async () => {
   const world = new World({
     partitions: 1,
     wrap: (ports) => {
@@ -268,7 +268,7 @@ test('a journal of another pipeline and an unreadable one are refused', async ()
   await assert.rejects(auditOf(world), isInspectError('refused', /unknown key "surprise"/));
 });
 
-test('an open transaction on an output is reported, and ends the audit after the longest transaction of the connector', async () => {
+test('an open transaction on an output is reported, and fails the audit after the maximum transaction time', async () => {
   const world = new World({
     partitions: 1,
     kafka: { transactions: { timeoutMs: 3_600_000, maxMessageBytes: 1_000_000 } },
@@ -288,7 +288,7 @@ test('an open transaction on an output is reported, and ends the audit after the
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
 });
 
-test('a record that the filter excludes is skipped, not missing; if the filter cannot be evaluated it is unknown', async () => {
+test('a record that the filter excludes is skipped, and unknown if the filter cannot be evaluated', async () => {
   const world = new World({
     partitions: 1,
     wrap: (ports) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 
-test('a value that another application wrote never fails the reading of decisions', async () => {
+test('values of other applications do not make reading decisions fail', async () => {
   const read = (json: string) => readDecision(Buffer.from(json), undefined);
   assert.equal(await read('null'), null);
   const odd = '{"toString":1,"valueOf":1}';

@@ -1,4 +1,4 @@
-/** Situations that look like missing records but are not. */
+/** Situations that look like missing records, but are not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditReport } from '../../../../src/tools/inspect/audit.ts';
@@ -20,14 +20,14 @@ async function stateOf(
   return (await explain(world, inspection, { partition: 0, offset })).state;
 }
 
-/** Verdict, and the columns that are not 0. */
+/** Returns the verdict and the columns that are not 0. */
 function told({ verdict, totals }: AuditReport): [string, Record<string, number>] {
   return [verdict, Object.fromEntries(Object.entries(totals).filter(([, count]) => count > 0))];
 }
 
 const journalOf = (world: World) => world.kafka.cluster.log(TOPICS.journal, 0);
 
-/** Does something between the question for a topic's bounds and the first read of it. */
+/** Returns tools that call `act` between the request for a topic's bounds and its first read. */
 function beforeRead(world: World, wanted: string, act: () => void): Inspection {
   const inspection = inspectionOf(world);
   const read = inspection.scan.read.bind(inspection.scan);
@@ -42,7 +42,7 @@ function beforeRead(world: World, wanted: string, act: () => void): Inspection {
   return inspection;
 }
 
-/** One output partition, so that retention cuts it in order. */
+/** Recreates the output topic with one partition, so that retention removes records in order. */
 function oneDecisionsPartition(world: World): void {
   world.kafka.cluster.deleteTopic('decisions');
   world.kafka.cluster.createTopic('decisions', 1);
@@ -53,7 +53,7 @@ async function settleThree(world: World, aheadMs = 0): Promise<void> {
   await world.untilSettled(MINUTE_MS);
 }
 
-test('records before an offset that the group had before the first start are unknown, with and without compaction', async () => {
+test('records before an offset that was committed before the first start are unknown, even after compaction', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 5; n++) world.event(0);
   world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
@@ -135,7 +135,7 @@ test('a job that moves to its next attempt while the journal is read and compact
   assert.equal(attempt, 3);
 });
 
-test('records removed from an output by retention while it is read are not called missing', async () => {
+test('records that retention removes from an output during the audit do not count as missing', async () => {
   const world = new World({ partitions: 1 });
   oneDecisionsPartition(world);
   world.start();
@@ -150,7 +150,7 @@ test('records removed from an output by retention while it is read are not calle
   assert.match(report.notes.join(), /retention has removed the beginning/);
 });
 
-test('a producer whose clock is ahead does not make its records look younger than the removed part of an output', async () => {
+test('a producer with a fast clock does not make its records look newer than the removed part of an output', async () => {
   const world = new World({ partitions: 1 });
   oneDecisionsPartition(world);
   world.start();

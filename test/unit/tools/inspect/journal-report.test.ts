@@ -1,4 +1,4 @@
-/** Journal report over the engine in memory: positions, lag, and pending resets. */
+/** Journal report: positions, lag and pending resets, tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
@@ -6,14 +6,14 @@ import { parseEventId } from '../../../../src/tools/inspect/outputs.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 
-test('lag counts records in no job, W equals the committed offset, and a pending reset is shown', async () => {
+test('lag counts records outside of jobs, the watermark is the committed offset, and a pending reset is shown', async () => {
   const world = new World({
     partitions: 3,
     options: { batch: { maxRows: 2, maxAgeMs: 600_000 }, journal: { partitions: 2 } },
     service: { review: () => ({ afterMs: 'never' }) },
   });
   world.start();
-  // Partition 0: 0 waits, 1 and 2 are in a job, 3 waits. Partition 2 shares its shard.
+  // In partition 0 records 0 and 3 wait, and 1 and 2 are in a job. Partition 2 is in the same shard.
   for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
   await world.clock.advance(30_000);
   const report = await world.through(journalReport(inspectionOf(world)));

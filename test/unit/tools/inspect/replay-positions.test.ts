@@ -1,4 +1,4 @@
-/** Offsets that replays commit: selections, resets by other tools, offsets that are gone or unusable. */
+/** Offsets committed by replays: after selections, resets by other tools, and lost or unusable ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
@@ -14,7 +14,7 @@ import { VirtualProcess } from '../../../support/memory/process.ts';
 const GROUP = replayGroupOf(TOPICS.group);
 const ALL = { reasons: [], sources: [], sinceMs: 0 };
 
-/** Dead letters 0, 1, … of one partition, a second apart. */
+/** Returns a world with dead letters 0, 1, … in one partition, a second apart. */
 async function worldWith(...reasons: DeadLetterReason[]): Promise<World> {
   const world = new World();
   world.kafka.cluster.createTopic('retry', 1);
@@ -45,7 +45,7 @@ const replayed = (world: World) =>
 
 const committed = (world: World) => world.kafka.cluster.committedOffset(GROUP, 'dead', 0);
 
-test('selections by reason, record and time leave the other letters to later replays', async () => {
+test('selections by reason, record and time leave the other dead letters to later replays', async () => {
   const world = await worldWith('no_type', 'not_json', 'no_type', 'not_json', 'no_type');
   const sinceMs = world.clock.now() - 1_000;
   assert.equal(await replay(world, { filter: { ...ALL, reasons: ['not_json'] } }), '1 3');
@@ -77,7 +77,7 @@ test('without committed offsets a replay requires a time', async () => {
   assert.equal(await replay(world, { filter }), '0');
 });
 
-test('once Kafka has deleted the offsets, letters from before the first time count as replayed', async () => {
+test('after Kafka has deleted the offsets, dead letters before the first replay time count as replayed', async () => {
   const world = await worldWith('no_type', 'not_json', 'no_type', 'not_json', 'no_type');
   const sinceMs = world.clock.now() - 3_000;
   assert.equal(await replay(world), '0 1 2 3 4');
@@ -89,14 +89,14 @@ test('once Kafka has deleted the offsets, letters from before the first time cou
   assert.equal(await replay(world, { filter: rest }), '');
 });
 
-test('a group that another tool has reset replays from there again', async () => {
+test('after a reset by another tool the replay starts there again', async () => {
   const world = await worldWith('no_type', 'no_type', 'no_type');
   await replay(world);
   world.kafka.cluster.commitOffset(GROUP, 'dead', 0, 1, '');
   assert.equal(await replay(world), '1 2');
 });
 
-test('dead letters of a topic that was created again are new ones', async () => {
+test('dead letters of a recreated topic count as new', async () => {
   const world = await worldWith('no_type', 'no_type');
   await replay(world);
   world.kafka.cluster.deleteTopic('dead');
@@ -104,7 +104,7 @@ test('dead letters of a topic that was created again are new ones', async () => 
   assert.equal(committed(world).offset, null);
 });
 
-test('offsets that the coordinator shows a moment late are awaited', async () => {
+test('offsets that the coordinator returns late are awaited', async () => {
   let staleUntilMs = -Infinity;
   const world = await worldWith('no_type', 'no_type', 'no_type');
   const only = (offset: number) => [{ partition: 0, offset }];
@@ -132,7 +132,7 @@ test('offsets with foreign metadata are refused', async () => {
   }
 });
 
-test('a selection whose ranges do not fit the metadata of an offset is refused', () => {
+test('a selection with too many ranges for the metadata of an offset is refused', () => {
   const positions = new ReplayPositions(inspectionOf(new World()));
   const letter = (offset: number) => ({
     at: { partition: 0, offset },

@@ -1,4 +1,4 @@
-/** Replays that are stopped, and originals that the target refuses. */
+/** Stopped replays, and originals that the target rejects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
@@ -67,7 +67,7 @@ function replay(
 const keysOf = (world: World) =>
   world.kafka.cluster.committedRecords('retry').map(({ key }) => String(key));
 
-test('a stopped replay finishes the transaction in flight and begins no other; the next run continues', async () => {
+test('a stopped replay finishes its transaction and starts no other, and the next run continues', async () => {
   const stop = new AbortController();
   let transactions = 0;
   const world = worldWith(1_800, (keys) => {
@@ -85,7 +85,7 @@ test('a stopped replay finishes the transaction in flight and begins no other; t
   assert.equal(new Set(keysOf(world)).size, 1_800);
 });
 
-test('a replay that cannot fence ends when it is stopped, and reports a coordinator that does not answer', async () => {
+test('a replay that cannot fence ends when it is stopped, and reports an unresponsive coordinator', async () => {
   const world = worldWith(3, () => 'commit');
   const close = async () => {};
   const commit = () => Promise.reject(new Error('not fenced'));
@@ -107,7 +107,7 @@ test('a replay that cannot fence ends when it is stopped, and reports a coordina
   );
 });
 
-test('an original that is too large for the target is reported and left, and all others are replayed', async () => {
+test('an original that is too large for the target is reported and skipped, and all others are replayed', async () => {
   const world = worldWith(0, () => 'commit');
   const settings = new Map([['max.message.bytes', '160']]);
   world.kafka.cluster.createTopic('small', 1, { settings });
@@ -126,7 +126,7 @@ test('an original that is too large for the target is reported and left, and all
   assert.deepEqual(keysOf(world), ['k7', 'k8', 'k1233']);
 });
 
-test('topics that a pipeline of the configuration writes, and internal topics of Kafka, are refused as targets; the source is accepted', async () => {
+test('topics that a configured pipeline writes and internal topics are refused as targets, except for the source', async () => {
   const world = worldWith(1, () => 'commit');
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };
   world.kafka.cluster.createTopic('__consumer_offsets', 1);
@@ -140,7 +140,7 @@ test('topics that a pipeline of the configuration writes, and internal topics of
   assert.equal((await replay(world, { to: TOPICS.source }, reserved)).counts.replayed, 1);
 });
 
-test('an original has the key, the value and each header of its record, in order, without those of the dead letter', () => {
+test('an original has the key, the value and the headers of its record in order, without those of the dead letter', () => {
   const headers = headerList({
     twice: [Buffer.from('a'), null],
     toString: Buffer.from('b'),

@@ -1,4 +1,4 @@
-/** Search for source records, with the whole pipeline in memory. */
+/** Search for source records, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namedRecord, type SearchRequest, search } from '../../../../src/tools/inspect/explain.ts';
@@ -22,7 +22,7 @@ test('the newest matches are shown, and all are counted', async () => {
   assert.deepEqual([matching, seconds], [12, [11, 10, 9, 8]]);
 });
 
-test('a search reads the records of its time only', async () => {
+test('a search reads only records in its time range', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   const first = world.clock.now();
@@ -32,7 +32,7 @@ test('a search reads the records of its time only', async () => {
   assert.deepEqual([report.records.map(({ offset }) => offset), report.searched], [[3, 2, 1], 3]);
 });
 
-test('a record in flight without a replica is explained by that', async () => {
+test('the explanation of a record in flight mentions that no replica is running', async () => {
   const world = new World({ partitions: 1 });
   world.kafka.cluster.createTopic(TOPICS.journal, 1);
   world.produce(1);
@@ -46,7 +46,7 @@ test('a record in flight without a replica is explained by that', async () => {
   assert.match(notes.join(), /^no replica is running/);
 });
 
-test('a record under review is explained by its batch, and a record that retention has removed by its decision', async () => {
+test('the explanation of a record shows its batch during review, and its decision even after retention', async () => {
   const world = new World({
     partitions: 1,
     service: {
@@ -66,7 +66,7 @@ test('a record under review is explained by its batch, and a record that retenti
   assert.deepEqual([decided.state, decided.timestampMs], ['decided', null]);
 });
 
-test('after a reset the headline names the newest decision', async () => {
+test('after a reset the summary shows the latest decision', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -84,7 +84,7 @@ test('after a reset the headline names the newest decision', async () => {
   assert.match(explained.summary, /^Decided: /);
 });
 
-test('a record is named by its place or its event id', async () => {
+test('a record is identified by its coordinates or its event id', async () => {
   const { pipeline } = inspectionOf(new World());
   for (const text of ['2:1371', 'content-2-1371', 'content-2-1371#3'])
     assert.deepEqual(namedRecord(pipeline, text), { partition: 2, offset: 1371 });

@@ -4,7 +4,7 @@ import { readLabels } from '../../../../../packages/client/src/results/labels.ts
 
 const named = (name: string) => ({ name, applied: true, explanation: null });
 
-test('labels are read in every likely form', () => {
+test('labels are read in every likely format', () => {
   const cases: [cell: string, labels: unknown][] = [
     ['', []],
     ['  ', []],
@@ -31,7 +31,7 @@ test('labels are read in every likely form', () => {
   }
 });
 
-test('a label applies only if its cell says so, in any likely spelling', () => {
+test('the value of applied is recognized in any likely spelling', () => {
   const cases: [applied: string, reads: boolean | undefined][] = [
     ['true', true],
     ['"True"', true],
@@ -59,7 +59,7 @@ test('a label applies only if its cell says so, in any likely spelling', () => {
   }
 });
 
-test('values that stand for nothing, and JSON in JSON, are no labels', () => {
+test('placeholders for missing values and JSON within JSON do not become labels', () => {
   const list = '[{"name":"a","applied":true,"explanation":"b"}]';
   for (const cell of [
     'None',
@@ -106,7 +106,7 @@ test('a cell that is not JSON keeps its text, and delimited names become labels'
   }
 });
 
-test('a cell of more than 10,000 labels that would each become an object keeps its text alone', () => {
+test('a cell with more than 10,000 labels is kept only as text', () => {
   for (const separator of [',', ';', '\n', '","'])
     for (const [count, isRead] of [
       [10_000, true],

@@ -17,7 +17,7 @@ function piecesOf(file: Buffer, size: number): Buffer[] {
   return pieces;
 }
 
-test('rows that are larger than a piece come whole, and so do the rows after them', async () => {
+test('rows larger than a piece are read completely, and so are the rows after them', async () => {
   const contents = [
     'a',
     `"${'x"y, \r\n'.repeat(40_000)}`,
@@ -39,7 +39,7 @@ test('rows that are larger than a piece come whole, and so do the rows after the
   }
 });
 
-test('a row may have twice the bytes of the upload and the room of the service', async () => {
+test('the maximum size of a row is twice the upload plus an allowance for the service', async () => {
   const most = maxRowBytes({ ...JOB, uploadedBytes: MIB });
   assert.equal(most, 4 * MIB);
   const read = (bytes: number) => {
@@ -54,7 +54,7 @@ test('a row may have twice the bytes of the upload and the room of the service',
   assert.equal(maxRowBytes({ ...JOB, uploadedBytes: 1024 * MIB }), 64 * MIB);
 });
 
-test('one file at a time holds a large row, and the next has its turn also after an error', async () => {
+test('only one file at a time buffers a large row, and the next follows even after an error', async () => {
   const begun: string[] = [];
   const file = (name: string, end: Promise<void>) =>
     async function* () {

@@ -38,7 +38,7 @@ async function protocolError(file: string | Buffer): Promise<{ rows: Row[]; mess
   return { rows, message: error.message };
 }
 
-test('columns are found by name, in any order and spelling', async () => {
+test('columns are found by name, in any order, case and spacing', async () => {
   for (const [header, row] of [
     [HEADER, `hi,SUCCESS,spam,ham,[],en,${REF}`],
     [
@@ -66,7 +66,7 @@ test('columns are found by name, in any order and spelling', async () => {
   }
 });
 
-test('rows that name no source record are malformed and do not hide the others', async () => {
+test('rows without a valid reference are malformed and do not hide other rows', async () => {
   const good = `x,SUCCESS,spam,,,en,${REF}`;
   const bad = [
     'x,SUCCESS,spam,,,en,',
@@ -90,7 +90,7 @@ test('rows that name no source record are malformed and do not hide the others',
   ]);
 });
 
-test('an unknown status counts as success if there is a result, is published, and reported once', async () => {
+test('an unknown status counts as success if there is a result, and is published and reported once', async () => {
   const notices: ResultNotice[] = [];
   const rows = [
     `x,PARTIAL,spam,,,en,${REF}`,
@@ -112,7 +112,7 @@ test('an unknown status counts as success if there is a result, is published, an
   assert.deepEqual(notices, [{ kind: 'unknown_status', value: 'PARTIAL' }]);
 });
 
-test('a row without a result whose status is missing or PENDING is malformed: it has no decision yet', async () => {
+test('a row without a result is malformed if its status is missing or PENDING', async () => {
   const undecided = 'the row has neither a result nor a final status';
   const rows = [`x,,,,,en,${REF}`, `x, pending ,,,,en,${REF}`, `x,,spam,,,en,${REF}`];
   assert.deepEqual(shown((await collectRows(kindWithFile([HEADER, ...rows].join('\n')))).rows), [
@@ -131,7 +131,7 @@ test('a row without a result whose status is missing or PENDING is malformed: it
   ]);
 });
 
-test('missing documented columns are reported once, but not a result column with its configured name', async () => {
+test('missing documented columns are reported once, except for a result column with a configured name', async () => {
   const told = async (
     options: { resultColumn?: string },
     file = `Content,Status,Decision,lang,connector_ref\nx,SUCCESS,spam,en,${REF}\n`,
@@ -163,7 +163,7 @@ test('missing documented columns are reported once, but not a result column with
   );
 });
 
-test('of several result columns the first counts, unless configuration names one', async () => {
+test('the first of several result columns is used unless one is configured', async () => {
   const file = `Human result,${HEADER}\nham,x,SUCCESS,spam,,,en,${REF}\n`;
   const resultOf = async (options: { resultColumn?: string }) => {
     const [record] = await decisions(kindWithFile(file, options));
@@ -175,7 +175,7 @@ test('of several result columns the first counts, unless configuration names one
   assert.ok(error instanceof ServiceError && /"Other result"/.test(error.message));
 });
 
-test('a file without a usable header is a protocol error that names the missing column', async () => {
+test('a file without a usable header fails with a protocol error that names the missing column', async () => {
   assert.match((await protocolError('')).message, /empty/);
   assert.match(
     (await protocolError('Content,Status,Service result\nSECRET,SUCCESS,x\n')).message,
@@ -184,7 +184,7 @@ test('a file without a usable header is a protocol error that names the missing 
   assert.match((await protocolError('Content,connector_ref\nSECRET,x\n')).message, /Status/);
 });
 
-test('a file of another format is named as what it is', async () => {
+test('the error for a file that is not CSV names its likely formats', async () => {
   for (const file of [
     '<?xml version="1.0"?><Error>SECRET</Error>',
     '<!doctype html>\n<p>SECRET, they say</p>\n',
@@ -197,7 +197,7 @@ test('a file of another format is named as what it is', async () => {
   }
 });
 
-test('a row with a cell that is not UTF-8 is malformed, unless nothing is read of the cell', async () => {
+test('a row is malformed if a cell that is used is not UTF-8', async () => {
   const row = `x,SUCCESS,größer,ham,"größe",en,${REF}\n`;
   const read = async (file: Buffer) => {
     const { rows } = await collectRows(kindWithFile(file));
@@ -210,19 +210,19 @@ test('a row with a cell that is not UTF-8 is malformed, unless nothing is read o
   assert.deepEqual(await read(latin1(row.replace('größe"', 'x"'))), malformed);
   assert.deepEqual(await read(latin1(`x,fäilure,y,ham,,en,${REF}\n`)), malformed);
   assert.deepEqual(await read(latin1(`ß,SUCCESS,y,häm,,Ö,${REF}\n`)), [[3, 41, 'success']]);
-  // U+FFFD itself is text.
+  // U+FFFD itself is valid text.
   const replaced = Buffer.from(`${HEADER}\nx,SUCCESS,\ufffd,ham,\ufffd,en,${REF}\n`);
   assert.deepEqual(await read(replaced), [[3, 41, 'success']]);
 });
 
-test('a file that ends inside a quote gives the rows before the cut, then a protocol error', async () => {
+test('a file that ends inside a quote yields the rows before, then a protocol error', async () => {
   const file = `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"SECRET that goes on, SUCCESS`;
   const { rows, message } = await protocolError(file);
   assert.deepEqual(shown(rows), [[3, 41, 'success']]);
   assert.match(message, /truncated/);
 });
 
-test('a file cut anywhere never gives a row that was not whole', async () => {
+test('a file truncated at any position never yields an incomplete row', async () => {
   for (const whole of [
     `${HEADER}\r\n"x,1",SUCCESS,spam,ham,"[""a""]",en,${REF}\r\n`,
     `connector_ref,Labels,lang,Status,Content,Service result\n${REF},"[""a""]",en,SUCCESS,"x ""1""",spam\n`,
@@ -238,7 +238,7 @@ test('a file cut anywhere never gives a row that was not whole', async () => {
   }
 });
 
-test('a last row without a line end is withheld if it may be truncated, and taken from the third equal file', async () => {
+test('a last row without a line end is withheld if it may be truncated, and accepted from the third equal file', async () => {
   const header = 'connector_ref,lang,Labels,Expected result,Content,Status,Acme result';
   const first = `${REF},en,,,x,SUCCESS,spam`;
   const last = `${referenceOf({ offset: 42 })},en,,,x,SUCCESS,spam`;
@@ -263,7 +263,7 @@ test('a last row without a line end is withheld if it may be truncated, and take
   ]);
 });
 
-test('a last row without a line end is never taken while the service counts more rows', async () => {
+test('a last row without a line end is not accepted while the service counts more rows', async () => {
   const text = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
   const kind = kindWithFile(text);
   const unended = await unendedTwice(kind);
@@ -273,13 +273,13 @@ test('a last row without a line end is never taken while the service counts more
   assert.deepEqual(shown((await collectRows(kind, 1, JOB, unended)).rows), [[3, 41, 'success']]);
 });
 
-test('a last row without a line end is never taken once another whole file of the service ended its last line', async () => {
+test('a last row without a line end is not accepted once another complete file has ended with a line end', async () => {
   const cut = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
   let text = `${cut}ed\n`;
   const kind = kindWithFile(async function* () {
     yield Buffer.from(text);
   });
-  // These say nothing about how files end: cut after a line, or unknown.
+  // These downloads do not prove how files end: one is truncated after a line, the other has no row count.
   await collectRows(kind, 2);
   await collectRows(kind);
   text = cut;
@@ -299,7 +299,7 @@ test('a last row without a line end is accepted at once if its last cell is comp
   assert.equal(decisionOf(record).result, 'spam');
 });
 
-test('a row larger than what was uploaded allows ends the file', async () => {
+test('a row that is too large for the upload ends the file', async () => {
   const { source, asked } = large(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"`, 'SECRET');
   const kind = reviewKind({ topic: 'events' }, scriptedService({ download: () => source }));
   const { rows, error } = await collectRows(kind, undefined, { ...JOB, uploadedBytes: 4096 });
@@ -317,7 +317,7 @@ test('a file with far more rows than were uploaded is refused', async () => {
   assert.equal(rows.length, 1_099);
 });
 
-/** A file of 90 MiB, and how much of it was asked for. */
+/** Returns a file of 90 MiB and the number of bytes read from it. */
 function large(beginning: string, filler: string) {
   const piece = Buffer.alloc(64 * 1024, filler);
   const asked = { bytes: 0 };
@@ -329,7 +329,7 @@ function large(beginning: string, filler: string) {
   return { source, asked };
 }
 
-test('a header or a row of commas ends the file before it takes memory, and the rows before it are kept', async () => {
+test('a header or row with too many columns ends the file early, and the rows before it are kept', async () => {
   for (const [beginning, kept] of [
     ['', 0],
     [`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`, 1],

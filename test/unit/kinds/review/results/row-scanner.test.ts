@@ -6,7 +6,7 @@ import {
   RowScanner,
 } from '../../../../../packages/client/src/results/row-scanner.ts';
 
-test('text after a closing quote makes the cell a bare one', () => {
+test('a cell with text after a closing quote is read as unquoted', () => {
   const scanner = new RowScanner();
   for (const text of ['"a"b', '"a"\rb', '"a" ', '"a,b"c', '"a"b"c"']) {
     scanner.scan(Buffer.from(`${text},x\n`), 0);
@@ -14,7 +14,7 @@ test('text after a closing quote makes the cell a bare one', () => {
   }
 });
 
-test('a row has a limit of cells', () => {
+test('the number of cells in a row is limited', () => {
   const scan = (text: string) => new RowScanner().scan(Buffer.from(text), 0);
   assert.equal(scan(','.repeat(MAX_COLUMNS - 1)), NOT_WHOLE);
   assert.equal(scan(`${','.repeat(MAX_COLUMNS - 1)}\n`), MAX_COLUMNS);

@@ -1,4 +1,4 @@
-/** Diagnostic reports (docs/service-security.md). */
+/** Diagnostic reports of Node.js (docs/service-security.md). */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ const MAIN = new URL('../../../../../src/cli/main.ts', import.meta.url).pathname
 const REPORT_AT_EXIT =
   'process.on("exit", () => process.stdout.write(JSON.stringify(process.report.getReport())));';
 
-test('the command line keeps the environment out of its reports', () => {
+test('reports of the command line do not contain the environment', () => {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(REPORT_AT_EXIT)}`, MAIN, '--version'],
@@ -41,7 +41,7 @@ test('the command line keeps the environment out of its reports', () => {
   assert.doesNotMatch(stdout, /kept-from-reports/);
 });
 
-test('no diagnostic report holds the environment, from the first moment of a result thread', () => {
+test('no report contains the environment, even while a result thread starts', () => {
   const env = { ...process.env, SERVICE_API_KEY: 'kept-from-reports' };
   const { stdout, stderr, status } = spawnSync(
     process.execPath,

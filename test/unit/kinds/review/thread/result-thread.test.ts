@@ -42,7 +42,7 @@ const readHere = () => resultFileReader(SETTINGS, () => {});
 const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) =>
   thread.reader(SETTINGS, onNotice);
 
-/** A row that outlives its slice. */
+/** Returns a copy of a row that outlives its slice. */
 function kept(row: Row): Row {
   if (!('record' in row)) return row;
   const copy = (bytes: Buffer | string | null) =>
@@ -58,7 +58,7 @@ function kept(row: Row): Row {
   };
 }
 
-test('an empty file, a file without header and a cut file end as here, with the rows before', async () => {
+test('an empty file, a file without header and a truncated file end as in the main thread', async () => {
   for (const text of [
     '',
     'no,header\r\n1,2\r\n',
@@ -74,7 +74,7 @@ test('an empty file, a file without header and a cut file end as here, with the 
   }
 });
 
-test('an error of the source is thrown after the rows before it', async () => {
+test('an error of the source is thrown after its previous rows were returned', async () => {
   const broken = new Error('the connection broke');
   const source = async function* () {
     yield Buffer.from(HEADER + row(1) + row(2));
@@ -87,7 +87,7 @@ test('an error of the source is thrown after the rows before it', async () => {
   assert.deepEqual(there.rows, (await collect(readHere(), source())).rows);
 });
 
-test('a caller with enough rows ends the source, and the thread continues with other files', async () => {
+test('a reader that stops early ends its source, and the thread continues with other files', async () => {
   const closed = Promise.withResolvers<void>();
   const endless = (async function* () {
     try {
@@ -106,7 +106,7 @@ test('a caller with enough rows ends the source, and the thread continues with o
   assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
 });
 
-test('records much larger than their rows get room', async () => {
+test('records much larger than their rows fit', async () => {
   const result = '\u0001'.repeat(1000);
   const read = readThere();
   const text =
@@ -120,7 +120,7 @@ test('records much larger than their rows get room', async () => {
   }
 });
 
-test('no more of a file is requested than its reader consumes', async () => {
+test('a file is requested only as fast as its reader consumes it', async () => {
   let given = 0;
   const source = (async function* () {
     yield Buffer.from(HEADER);
@@ -138,7 +138,7 @@ test('no more of a file is requested than its reader consumes', async () => {
   assert.equal(taken, 1000);
 });
 
-test('a decision has the time of its slice', async () => {
+test('a decision gets the time at which its slice was requested', async () => {
   let now = Date.UTC(2026, 0, 1);
   const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: now++ }) };
   const { rows } = await collect(readThere(), pieces(HEADER + row(1) + row(2) + row(3), 70), file);
@@ -148,9 +148,9 @@ test('a decision has the time of its slice', async () => {
   assert.ok(times.size > 1, [...times].join());
 });
 
-test('a row that the connector fails on is one row: it names its record and where the failure was, and its neighbours are read', async () => {
+test('an exception in one row leads to poison with its record and stack frames, and its neighbours are read', async () => {
   let asked = 0;
-  // A decision cannot be written at an invalid time.
+  // Writing a decision with an invalid time fails.
   const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: asked++ === 1 ? Number.NaN : 0 }) };
   const parts = async function* () {
     for (const part of [HEADER + row(1), row(2), row(3)]) yield Buffer.from(part);
@@ -167,7 +167,7 @@ test('a row that the connector fails on is one row: it names its record and wher
   assert.match(poison?.crash ?? '', /^RangeError\n {4}at /);
 });
 
-test('notices reach the pipeline of the file; a last row without a line end is accepted as in the same thread', async () => {
+test('notices reach the pipeline of the file, and a last row without a line end is handled as in the main thread', async () => {
   const notices: ResultNotice[] = [];
   const other: ResultNotice[] = [];
   const read = readThere((notice) => notices.push(notice));
@@ -187,7 +187,7 @@ test('notices reach the pipeline of the file; a last row without a line end is a
   assert.deepEqual(other, []);
 });
 
-test('a thread that ends fails its files, and the next file has a new one', async () => {
+test('a thread that ends fails its files, and the next file starts a new thread', async () => {
   const own = new ResultThread();
   const read = own.reader(SETTINGS, () => {});
   const stalled = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import { CsvRows } from '../../../../../src/kinds/review/csv-rows.ts';
 import { contentItem, openedOf, ROW_KEY, referenceOf, UPLOAD, uploadOf } from '../items.ts';
 import { readCsv } from '../plain-csv.ts';
 
-test('the body is RFC 4180: CRLF between records, UTF-8 without a byte order mark, cells quoted where needed', async () => {
+test('the body follows RFC 4180 in UTF-8 without a byte order mark', async () => {
   const items = [contentItem({ content: 'a,"b"\r\nc\rd\ne', metadata: { lang: 'en' } })];
   assert.equal(
     await uploadOf(items),
@@ -13,7 +13,7 @@ test('the body is RFC 4180: CRLF between records, UTF-8 without a byte order mar
   );
 });
 
-test('an independent reader finds every row again, over many slabs', async () => {
+test('an independent reader finds every row of a body with many slabs', async () => {
   const items = Array.from({ length: 1500 }, (_, offset) =>
     contentItem({
       offset,
@@ -33,7 +33,7 @@ test('an independent reader finds every row again, over many slabs', async () =>
   );
 });
 
-test('the event loop gets its turn while a large body is put together', async () => {
+test('building a large body yields to the event loop', async () => {
   const rows = new CsvRows(UPLOAD, new BufferPool(0), ROW_KEY);
   for (let offset = 0; offset < 40; offset++)
     rows.add(contentItem({ offset, content: 'x'.repeat(100_000) }));
@@ -48,7 +48,7 @@ test('the event loop gets its turn while a large body is put together', async ()
   assert.ok(turns >= 4, `${turns} turns`);
 });
 
-test('of an item that fails nothing but empty columns is in the body', async () => {
+test('a failing item leaves only empty columns in the body', async () => {
   const rows = new CsvRows(UPLOAD, new BufferPool(0), ROW_KEY);
   const item = contentItem({ metadata: { a: 'x', b: 'x', d: 'x' } });
   const content = Object.defineProperty({ ...item.content }, 'hasEscapes', {
@@ -69,7 +69,7 @@ test('of an item that fails nothing but empty columns is in the body', async () 
   );
 });
 
-test('a row without memory leaves the rows before it unchanged', async () => {
+test('a row that cannot be allocated leaves the other rows unchanged', async () => {
   class SmallPool extends BufferPool {
     override take(bytes: number): Buffer<ArrayBuffer> {
       if (bytes > 100_000) throw new RangeError('no memory');
