@@ -93,6 +93,17 @@ export class ItemBuffers implements Disposable {
       if (nowMs >= this.#dueMs(batch)) this.#seal(batch);
   }
 
+  /** Seals the largest batch if the open ones hold at least `bytes`. */
+  sealLargest(bytes: number): void {
+    let held = 0;
+    let largest: ItemBatch | undefined;
+    for (const batch of this.#batches.values()) {
+      held += batch.heldBytes;
+      if (batch.heldBytes > (largest?.heldBytes ?? 0)) largest = batch;
+    }
+    if (largest !== undefined && held >= bytes) this.#seal(largest);
+  }
+
   /** Discards all items. */
   [Symbol.dispose](): void {
     for (const batch of this.#batches.values()) batch[Symbol.dispose]();

@@ -23,7 +23,7 @@ export interface QuotaRecord {
 
 /** Part of a quota from which batches are not larger: several fill it better than one. */
 const BATCH_PART = 4;
-/** Longest takeover of a shard after which the minute of the earlier owner continues, s. */
+/** Longest takeover of a shard for which the clocks of both owners are trusted, s. */
 const LONGEST_TAKEOVER_S = 90;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -37,7 +37,7 @@ export class Quota {
   /**
    * @param nowMs wall clock
    * @param spent record of an earlier owner. If its last submission is in the future, or too long ago
-   *   for a takeover, the clocks may differ: its submissions count as of now
+   *   for a takeover, the clocks may differ: it counts as of now, and earlier ones keep their distance
    */
   constructor(limits: QuotaLimits, nowMs: number, spent?: QuotaRecord) {
     this.limits = limits;
@@ -45,7 +45,7 @@ export class Quota {
     const { seconds = [], day = [0, 0] } = spent ?? {};
     const age = second - (seconds.at(-1)?.[0] ?? second);
     const isPlausible = age >= 0 && age <= LONGEST_TAKEOVER_S;
-    this.#seconds = seconds.map(([at, rows]) => [isPlausible ? at : second, rows]);
+    this.#seconds = isPlausible ? seconds : seconds.map(([at, rows]) => [at + age, rows]);
     this.#day = [Math.min(day[0], Math.floor(nowMs / DAY_MS)), day[1]];
   }
 
@@ -64,7 +64,7 @@ export class Quota {
     if (!fits(rows, underReview, this.limits.rowsUnderReview)) return Infinity;
     const dayMs = fits(rows, this.#rowsOfDay(nowMs), this.limits.rowsPerDay)
       ? 0
-      : this.dayEndsMs(nowMs) - nowMs;
+      : Math.ceil(this.dayEndsMs(nowMs) - nowMs);
     return Math.max(dayMs, this.#minuteWaitMs(rows, nowMs));
   }
 
@@ -107,7 +107,8 @@ export class Quota {
     const waiting = [...this.#inMinute(nowMs)];
     while (!fits(rows, sumOf(waiting), this.limits.rowsPerMinute)) {
       const [second] = waiting.shift() as readonly [number, number];
-      waitMs = endMs(second) - nowMs;
+      // A timer may fire a fraction too early.
+      waitMs = Math.ceil(endMs(second) - nowMs);
     }
     return waitMs;
   }

@@ -62,9 +62,15 @@ export class Lanes {
   }
 }
 
-/** A limit whose tasks take turns by rank. @param ready resolves before the next task is chosen */
-export function inTurn(limit: LimitFunction, ready?: () => Promise<void>) {
-  const turns = new Turns(limit, ready);
+/**
+ * Chooses the next task of those that wait, the first in rank first; undefined to rank them again.
+ * @throws never
+ */
+export type Choose = (ranked: readonly Rank[]) => Promise<Rank | undefined>;
+
+/** A limit whose tasks take turns by rank. Default of `choose`: the first in rank. */
+export function inTurn(limit: LimitFunction, choose: Choose = async ([first]) => first) {
+  const turns = new Turns(limit, choose);
   return <T>(task: () => Promise<T>, rank: Rank = UNRANKED): Promise<T> => turns.run(rank, task);
 }
 
@@ -73,69 +79,74 @@ export interface Rank {
   readonly lane: Lane;
   /** Retries go before new batches of their lane. */
   readonly isRetry: boolean;
+  /** Size of the task in relation to others. */
+  readonly rows: number;
 }
 
-const UNRANKED: Rank = { lane: new Lane(DEFAULT_LANE, 1, Infinity), isRetry: false };
-
-interface WaitingTask extends Rank {
-  start(): void;
-  readonly ended: Promise<void>;
-}
+const UNRANKED: Rank = { lane: new Lane(DEFAULT_LANE, 1, Infinity), isRetry: false, rows: 1 };
 
 /**
- * Limit on concurrent tasks. A free turn goes to the waiting lane that uses the least of its share,
- * and within a lane to the oldest retry, then to the oldest new batch.
+ * Limit on concurrent tasks. Start-time fair queueing divides the turns by the shares of the lanes
+ * that wait. Within a lane the order is: retries, then new batches, each in the order of the calls.
  */
 class Turns {
   readonly #limit: LimitFunction;
-  readonly #ready: (() => Promise<void>) | undefined;
-  readonly #waiting = new Set<WaitingTask>();
-  readonly #running = new Map<Lane, number>();
+  readonly #choose: Choose;
+  /** Waiting tasks, with the functions that start them and resolve when they have ended. */
+  readonly #waiting = new Map<Rank, () => Promise<void>>();
+  /** Virtual time: start of the newest task. */
+  #time = 0;
+  /** Virtual time at which the tasks of a lane so far end. */
+  readonly #ends = new Map<Lane, number>();
 
-  constructor(limit: LimitFunction, ready: (() => Promise<void>) | undefined) {
+  constructor(limit: LimitFunction, choose: Choose) {
     this.#limit = limit;
-    this.#ready = ready;
+    this.#choose = choose;
   }
 
   /** Settles as `task` does, which starts when its turn comes. */
   async run<T>(rank: Rank, task: () => Promise<T>): Promise<T> {
-    const { lane } = rank;
     const turn = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();
-    this.#waiting.add({ ...rank, start: turn.resolve, ended: end.promise });
+    const start = () => {
+      turn.resolve();
+      return end.promise;
+    };
+    this.#waiting.set({ ...rank }, start);
     // Which task a slot serves is decided when the slot is free.
     void this.#limit(() => this.#serve());
     await turn.promise;
     try {
       return await task();
     } finally {
-      this.#running.set(lane, this.#runningOf(lane) - 1);
       end.resolve();
     }
   }
 
   async #serve(): Promise<void> {
-    await this.#ready?.();
-    const [first, ...others] = this.#waiting;
-    let next = first as WaitingTask;
-    for (const task of others) if (this.#isBefore(task, next)) next = task;
+    let next: Rank | undefined;
+    let start: (() => Promise<void>) | undefined;
+    // Another slot may have taken the task meanwhile.
+    while (next === undefined || start === undefined) {
+      next = await this.#choose(this.#ranked());
+      start = next && this.#waiting.get(next);
+    }
     this.#waiting.delete(next);
-    this.#running.set(next.lane, this.#runningOf(next.lane) + 1);
-    next.start();
-    await next.ended;
+    this.#time = this.#startOf(next.lane);
+    this.#ends.set(next.lane, this.#time + next.rows / next.lane.share);
+    await start();
   }
 
-  #isBefore(task: WaitingTask, other: WaitingTask): boolean {
-    if (task.lane === other.lane) return task.isRetry && !other.isRetry;
-    return this.#useOf(task.lane) < this.#useOf(other.lane);
+  #ranked(): Rank[] {
+    return [...this.#waiting.keys()].sort((one, other) =>
+      one.lane === other.lane
+        ? Number(other.isRetry) - Number(one.isRetry)
+        : this.#startOf(one.lane) - this.#startOf(other.lane) ||
+          (one.lane.name < other.lane.name ? -1 : 1),
+    );
   }
 
-  /** Running tasks of a lane in relation to its share. */
-  #useOf(lane: Lane): number {
-    return this.#runningOf(lane) / lane.share;
-  }
-
-  #runningOf(lane: Lane): number {
-    return this.#running.get(lane) ?? 0;
+  #startOf(lane: Lane): number {
+    return Math.max(this.#time, this.#ends.get(lane) ?? 0);
   }
 }

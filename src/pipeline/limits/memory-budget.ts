@@ -92,12 +92,18 @@ export class MemoryBudget {
 
   /** Waits until the lane may have another batch. @throws the signal's reason */
   async reserveFor(lane: Lane, bytes: number, signal: AbortSignal): Promise<Lease> {
+    while (!this.hasRoomFor(lane)) await this.roomFor(lane, signal);
+    return this.lease('intake', bytes, undefined, lane);
+  }
+
+  /** Resolves when the lane may have another batch. @throws the signal's reason */
+  async roomFor(lane: Lane, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     while (!this.hasRoomFor(lane)) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#forRoom.add(resolve);
       await abortable(promise, signal).finally(() => this.#forRoom.delete(resolve));
     }
-    return this.lease('intake', bytes, undefined, lane);
   }
 
   /** Memory that one run over the source should not exceed. */

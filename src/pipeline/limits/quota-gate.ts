@@ -9,8 +9,14 @@ import { writeQuota } from '../../core/journal/journal-records.ts';
 import { Quota, type QuotaLimits } from '../../core/journal/quota.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { JournalWrite } from '../../core/ports/kafka.ts';
-import { inTurn, type Rank } from './lanes.ts';
+import { earliest } from './in-flight.ts';
+import { inTurn, type Lane, type Rank } from './lanes.ts';
 import type { ShardWaits } from './shard-waits.ts';
+
+/** Batches of a lane that may wait with their bodies in memory. */
+const MAX_WAITING = 2;
+/** Longest wait for the rows of a minute, ms. */
+const LONGEST_MINUTE_MS = 61_000;
 
 interface GateParts {
   readonly clock: Clock;
@@ -28,6 +34,9 @@ export class QuotaGate {
   /** Wall clock minus monotonic clock at the claim, ms: steps of the wall clock change nothing. */
   readonly #aheadMs: number;
   readonly #turns: ReturnType<typeof inTurn>;
+  /** Number of batches that wait, by lane. */
+  readonly #waiting = new Map<Lane, number>();
+  readonly #forRoom = new Set<() => void>();
   #isWaiting = false;
   #look: () => void = () => {};
   #changed: () => void = () => {};
@@ -37,8 +46,7 @@ export class QuotaGate {
     this.#parts = parts;
     this.#aheadMs = clock.now() - clock.monotonic();
     this.#quota = new Quota(limits, clock.now(), state.quota);
-    // Which batch is next is decided when there is room for one.
-    this.#turns = inTurn(pLimit(1), () => this.#untilRoomFor(1));
+    this.#turns = inTurn(pLimit(1), (ranked) => this.#choose(ranked));
   }
 
   /** Largest batch, rows. */
@@ -63,13 +71,34 @@ export class QuotaGate {
     return { ...left, dayEndsMs: this.#quota.dayEndsMs(nowMs) };
   }
 
+  /** True if few batches of the lane wait: each of them holds memory. */
+  hasRoomFor(lane: Lane): boolean {
+    return (this.#waiting.get(lane) ?? 0) < MAX_WAITING;
+  }
+
+  /** Resolves when few batches of the lane wait, or the shard is lost. */
+  async roomFor(lane: Lane): Promise<void> {
+    const { signal } = this.#parts;
+    while (!this.hasRoomFor(lane) && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#forRoom.add(resolve);
+      await abortable(promise, signal).catch(() => undefined);
+      this.#forRoom.delete(resolve);
+    }
+  }
+
   /** Submits a batch by `submit` when the quota has room for its rows. */
-  admit<T>(rank: Rank, rows: number, submit: () => Promise<T>): Promise<T> {
-    return this.#turns(async () => {
-      // Records of a job are under review already.
-      await this.#untilRoomFor(rows, rank.isRetry);
-      return await submit();
+  async admit<T>(rank: Rank, submit: () => Promise<T>): Promise<T> {
+    const count = (change: number) =>
+      this.#waiting.set(rank.lane, (this.#waiting.get(rank.lane) ?? 0) + change);
+    count(1);
+    const admitted = this.#turns(() => {
+      count(-1);
+      for (const look of this.#forRoom) look();
+      return submit();
     }, rank);
+    this.#look();
+    return await admitted;
   }
 
   /** Counts a batch that is being submitted. @returns the record for the same transaction */
@@ -86,21 +115,29 @@ export class QuotaGate {
     return this.#parts.clock.monotonic() + this.#aheadMs;
   }
 
-  async #untilRoomFor(rows: number, isRetry = false): Promise<void> {
+  /**
+   * Chooses the first in rank; if that waits for longer than a minute of the quota, a batch that may
+   * go now, since retries end the rows under review that new batches wait for.
+   */
+  async #choose(ranked: readonly Rank[]): Promise<Rank | undefined> {
     const { clock, signal, state, waits } = this.#parts;
-    while (!signal.aborted) {
-      const underReview = isRetry ? 0 : state.unsettled;
-      const waitMs = this.#quota.waitMs(rows, underReview, this.#nowMs);
-      if (waitMs === 0) break;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#look = resolve;
-      const cancel = waitMs === Infinity ? () => {} : clock.after(waitMs, resolve);
-      this.#setWaiting(true);
-      // A lost shard waits no longer; what comes next looks at the signal.
-      const renewed = abortable(promise, signal).catch(() => undefined);
-      await waits.while('quota', renewed).finally(cancel);
-    }
-    this.#setWaiting(false);
+    // What a lost shard runs next looks at the signal.
+    if (signal.aborted) return ranked[0];
+    const waitsMs = ranked.map(({ rows, isRetry }) =>
+      // Records of a retry are under review already.
+      this.#quota.waitMs(rows, isRetry ? 0 : state.unsettled, this.#nowMs),
+    );
+    const [firstMs = 0] = waitsMs;
+    const next = firstMs <= LONGEST_MINUTE_MS ? 0 : waitsMs.indexOf(0);
+    this.#setWaiting(waitsMs[next] !== 0);
+    if (!this.#isWaiting) return ranked[next];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#look = resolve;
+    const waitMs = next === 0 ? firstMs : earliest(waitsMs);
+    const cancel = waitMs === Infinity ? () => {} : clock.after(waitMs, resolve);
+    const changed = abortable(promise, signal).catch(() => undefined);
+    await waits.while('quota', changed).finally(cancel);
+    return undefined;
   }
 
   #setWaiting(isWaiting: boolean): void {

@@ -12,6 +12,9 @@ import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import type { Lane } from '../limits/lanes.ts';
 
+/** Memory of the objects around the coordinates of a batch. */
+const OBJECT_BYTES = 1280;
+
 /** Records that will be one batch. */
 interface Deferred {
   readonly records: BatchRecords;
@@ -49,9 +52,10 @@ export class Deferrals implements Disposable {
 
   /** Returns true if an item must be passed over now. Later items of a type do not overtake earlier ones. */
   defers(lane: Lane, type: string): boolean {
-    const { budget, lanes } = this.#shard;
+    const { budget, lanes, quota } = this.#shard;
     if (!lanes.areSeveral) return false;
-    return this.#hasDeferred(lane, type) || !budget.hasRoomFor(lane);
+    if (this.#hasDeferred(lane, type) || !budget.hasRoomFor(lane)) return true;
+    return quota?.hasRoomFor(lane) === false;
   }
 
   add(lane: Lane, item: ContentItem): void {
@@ -65,6 +69,7 @@ export class Deferrals implements Disposable {
       (last.records.size % OFFSET_CHECK_EVERY === 0 && last.records.encodedBytes > maxOffsetBytes);
     if (last === undefined || isFull) {
       last = { records: new BatchRecords(), bytes: 0 };
+      this.#coordinates.resize(this.#coordinates.bytes + OBJECT_BYTES);
       queue.deferred.push(last);
     }
     const before = last.records.heldBytes;
@@ -106,11 +111,15 @@ export class Deferrals implements Disposable {
   }
 
   async #submitNext({ lane, type, deferred }: Queue): Promise<void> {
-    const { inFlight, signal } = this.#shard;
+    const { budget, inFlight, quota, signal } = this.#shard;
+    // Meanwhile, the batch grows.
+    await budget.roomFor(lane, signal);
+    await quota?.roomFor(lane);
+    signal.throwIfAborted();
     const { records, bytes } = deferred.shift() as Deferred;
     inFlight.deferred -= records.size;
     // The queue counts the coordinates from here on.
-    this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes);
+    this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes - OBJECT_BYTES);
     const plan = {
       ...{ lane, type, bytes, attempt: 1, depth: 0, spent: 1 },
       inFlight: inFlight.unassigned.add(records.size, records.oldestMs, lane),

@@ -81,6 +81,8 @@ export class OpenBatches implements Disposable {
       if (refusal !== undefined) return refusal;
     }
     if (this.#deferrals.defers(lane, item.type)) {
+      // Open batches would keep the memory of the lane until they are old enough.
+      buffers.sealLargest(lane.heldBytes / 2);
       this.#deferrals.add(lane, item);
       return undefined;
     }

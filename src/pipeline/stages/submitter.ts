@@ -67,14 +67,13 @@ export class Submitter {
   async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
     const { breakers, control, quota, signal, waits } = this.#shard;
     const { type, lane, from } = submission;
-    const rank = { lane, isRetry: from !== undefined };
+    const rank = { lane, isRetry: from !== undefined, rows: submission.batch.length };
     const body = await waits.permitted('encodes', () => this.#encode(submission, span), rank);
     const encoded = { ...submission, body, span };
     for (let { permit } = submission; ; permit = undefined) {
       if (permit === undefined) await breakers.ready(type, signal);
       const send = () => waits.permitted('uploads', () => this.#send(encoded, permit), rank);
-      const rows = submission.batch.length;
-      const sent = await (quota === undefined ? send() : quota.admit(rank, rows, send));
+      const sent = await (quota === undefined ? send() : quota.admit(rank, send));
       if (sent.ok || sent.error !== 'unavailable') return sent;
       // Bodies of one type must not occupy memory that other types need.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);

@@ -3,32 +3,37 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import pLimit from 'p-limit';
 import type { Lease } from '../../../src/core/ports/memory.ts';
-import { inTurn, Lanes, type Rank } from '../../../src/pipeline/limits/lanes.ts';
+import { inTurn, type Lane, Lanes, type Rank } from '../../../src/pipeline/limits/lanes.ts';
 import { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const SHARES = { live: { share: 0.5 }, archive: { share: 0.1 } };
 const laneName = fc.constantFrom('live', 'archive', 'unknown');
 
-test('the lane that uses the least of its share gets the next turn, its retries first', async () => {
-  const tasks = fc.array(fc.record({ name: laneName, isRetry: fc.boolean() }), { maxLength: 20 });
+test('turns are divided by the shares of the lanes that wait, and retries of a lane go first', async () => {
+  const tasks = fc.array(
+    fc.record({ name: laneName, isRetry: fc.boolean(), rows: fc.integer({ min: 1, max: 9 }) }),
+    { maxLength: 30 },
+  );
   await fc.assert(
     fc.asyncProperty(tasks, fc.integer({ min: 1, max: 4 }), async (wanted, permits) => {
       const lanes = new Lanes(SHARES, 1_000);
       const run = inTurn(pLimit(permits));
       const waiting = new Set<Rank>();
       const running = new Map<Rank, () => void>();
-      const useOf = ({ lane }: Rank) =>
-        [...running.keys()].filter((one) => one.lane === lane).length / lane.share;
-      const ended = wanted.map(({ name, isRetry }) => {
-        const rank = { lane: lanes.named(name), isRetry };
+      const served = new Map<Lane, number>();
+      const servedOf = (lane: Lane) => (served.get(lane) ?? 0) / lane.share;
+      const ended = wanted.map(({ name, isRetry, rows }) => {
+        const rank = { lane: lanes.named(name), isRetry, rows };
         waiting.add(rank);
         return run(() => {
           waiting.delete(rank);
           for (const other of waiting) {
             if (other.lane === rank.lane) assert.ok(isRetry || !other.isRetry);
-            else assert.ok(useOf(rank) <= useOf(other));
+            // Each lane is ahead by one task at most.
+            else assert.ok(servedOf(rank.lane) <= servedOf(other.lane) + 9 / other.lane.share);
           }
+          served.set(rank.lane, (served.get(rank.lane) ?? 0) + rows);
           return new Promise<void>((resolve) => running.set(rank, resolve));
         }, rank);
       });
