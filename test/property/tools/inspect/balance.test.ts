@@ -102,6 +102,7 @@ test('every record is in exactly one account, and the lists match the counts', (
         missingOffsets,
         doubleOffsets,
         withoutSourceOffsets,
+        settledTo,
         partition: _,
         from: __,
         to: ___,
@@ -124,6 +125,11 @@ test('every record is in exactly one account, and the lists match the counts', (
         withoutSource: without.length,
         replayed,
       });
+      const open = [...(accounts.get('live') ?? []), ...(accounts.get('waiting') ?? [])];
+      assert.ok(settledTo <= Math.min(range.to, ...open), 'no open record lies below');
+      // A record counts as unknown while another owner takes it over.
+      const ends = [range.to, ...open, ...(accounts.get('unknown') ?? [])];
+      assert.ok(ends.includes(settledTo), String(settledTo));
       assert.deepEqual(spread(missingOffsets), accounts.get('missing') ?? []);
       assert.deepEqual(
         spread(doubleOffsets),
