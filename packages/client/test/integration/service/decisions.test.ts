@@ -74,10 +74,8 @@ test('a pending, an unknown and a sparse decision are read', async (t) => {
   const { client } = clientFor(t, server.url);
   const sparse = {
     decisionId: 'd-1',
-    metadata: {},
     metadataJson: '{}',
     result: null,
-    labels: null,
     labelsJson: null,
   };
   assert.deepEqual(await client.getDecision('d-1', NEVER), {
