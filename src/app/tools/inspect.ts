@@ -3,10 +3,13 @@
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
+import { FramedReader } from '../../events/formats/output-format.ts';
+import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/replay.ts';
 import { kafkaConnection } from '../kafka-connection.ts';
+import { schemaRegistry } from '../schema-registry.ts';
 import { plainDecoder } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
@@ -15,6 +18,8 @@ import { SILENT_LOGGER, withClients } from './tool-clients.ts';
  * of a killed command keeps owners from reading their journals on.
  */
 const TRANSACTION_MS = 10_000;
+/** Maximum number of different notices about unreadable decisions. */
+const MAX_NOTICES = 5;
 
 interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
@@ -41,7 +46,8 @@ export async function withPipeline<T>(
   const pipeline = chosen.value;
   const { signal } = new AbortController();
   const connect = kafkaConnection(config, 'tools', { logger: SILENT_LOGGER });
-  return await withClients(config, connect, async ({ kafka, scan }) => {
+  const registry = schemaRegistry(config);
+  const running = withClients(config, connect, async ({ kafka, scan }) => {
     await kafka.admin.brokerCount();
     const view = inspectedPipeline(config, pipeline);
     for (const [role, topic] of Object.entries(view.topics)) {
@@ -64,6 +70,7 @@ export async function withPipeline<T>(
       clock: systemClock,
       signal,
       notice,
+      readFramed: registry && framedReader(registry, signal, notice),
       openControl: (shards) =>
         kafka.controlProducer(
           { ...producer, groupId: view.group, sourceTopic, journalTopic },
@@ -72,6 +79,29 @@ export async function withPipeline<T>(
       openReplay: (groupId) => kafka.replayProducer({ ...producer, groupId, deadLetters }),
     });
   });
+  return await running.finally(() => registry?.close());
+}
+
+/** Returns a reader of decisions with a schema id, which reports why it cannot read one. */
+function framedReader(
+  registry: SchemaRegistry,
+  signal: AbortSignal,
+  notice: (text: string) => void,
+) {
+  const reader = new FramedReader(registry);
+  const reported = new Set<string>();
+  return async (value: Buffer): Promise<unknown> => {
+    try {
+      return await reader.read(value, signal);
+    } catch (error) {
+      const { message } = error as Error;
+      if (reported.size < MAX_NOTICES && !reported.has(message)) {
+        reported.add(message);
+        notice(`some decisions cannot be read: ${message}`);
+      }
+      return undefined;
+    }
+  };
 }
 
 /** Properties of a pipeline that the tools use. */

@@ -17,6 +17,7 @@ import { printableHold } from './control.ts';
 const MAX_RUNS = 20;
 
 interface AuditFlags extends ToolFlags {
+  readonly position?: string;
   readonly since?: number;
 }
 
@@ -31,11 +32,16 @@ export function auditCommand(program: Command, io: Io): void {
       'first timestamp: ISO 8601, or an age (15m, 2h, 1d); default: all records',
       pointInTime,
     )
+    .option(
+      '--position <file>',
+      'start where the last audit with this file ended; unless records are missing or double, write the new position to it',
+    )
     .addHelpText(
       'after',
       helpText(
         [
           'audit -c connector.yaml --since 1d',
+          'audit -c connector.yaml --since 1d --position posts.position',
           'audit -c connector.yaml --json | jq .shards[].jobs',
         ],
         'docs/tools.md explains the columns.',
@@ -45,10 +51,16 @@ export function auditCommand(program: Command, io: Io): void {
     )
     .action(async (flags: AuditFlags) => {
       const { audit } = await import('../../tools/inspect/audit.ts');
+      const { positionFile } = await import('../audit-position.ts');
+      const { since: sinceMs, position: file } = flags;
       await runTool(
         io,
         flags,
-        (tools) => audit(tools, { sinceMs: flags.since }),
+        (tools) => {
+          const { name, topics } = tools.pipeline;
+          const position = file === undefined ? undefined : positionFile(file, name, topics.source);
+          return audit(tools, { sinceMs, position });
+        },
         auditText,
         ({ verdict }) => VERDICTS[verdict].code,
       );

@@ -143,7 +143,7 @@ const jobText = ({ type, depth, count, left, createdMs }: JobReport): string =>
 
 function terminalText(terminal: FoundTerminal, nowMs: number): string {
   const { topic, partition, offset, timestampMs, eventId, decision, deadLetter } = terminal;
-  const { status = 'not JSON', result } = decision ?? {};
+  const { status = 'unreadable', result } = decision ?? {};
   const what =
     deadLetter === null
       ? printable(`${status}${result ? ` ${result}` : ''}`)

@@ -116,6 +116,8 @@ export interface SourceRange {
 }
 
 export interface PartitionBalance extends SourceRange, BalanceCounts {
+  /** First offset of the range that may still get a terminal record, or `to`. */
+  readonly settledTo: number;
   readonly missingOffsets: readonly OffsetRun[];
   readonly doubleOffsets: readonly OffsetRun[];
   readonly withoutSourceOffsets: readonly OffsetRun[];
@@ -148,6 +150,7 @@ export class BalanceBuilder {
   readonly #seen = new Map([[0, new OffsetSet()]]);
   readonly #double = new OffsetSet();
   readonly #committed = new OffsetSet();
+  #firstOpen: number | undefined;
 
   constructor(range: SourceRange, journal: JournalEvidence) {
     this.range = range;
@@ -180,6 +183,8 @@ export class BalanceBuilder {
     this.#committed.add(record.offset);
     const kind = this.#kindOf(record.offset);
     const { account, reason } = accountOf(record, kind, this.#journal, outputs);
+    if (account === 'waiting' || account === 'live' || reason === 'moving')
+      this.#firstOpen ??= record.offset;
     this.#counts.records++;
     this.#counts[account]++;
     if (account === 'missing') this.missing.add(record.offset);
@@ -195,6 +200,7 @@ export class BalanceBuilder {
     return {
       ...this.range,
       ...this.#counts,
+      settledTo: this.#firstOpen ?? this.range.to,
       withoutSource: withoutSource.size,
       missingOffsets: runsOf(this.missing),
       doubleOffsets: runsOf(this.#double),

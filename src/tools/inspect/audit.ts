@@ -32,6 +32,7 @@ import {
   firstTimestamp,
   NO_GAPS,
   type OnTerminal,
+  type OutputPositions,
   readOutputs,
   readUntilProven,
 } from './outputs.ts';
@@ -45,9 +46,27 @@ import {
 } from './shard-journal.ts';
 
 export interface AuditRequest {
-  /** First timestamp, ms; default: from the beginning. */
+  /** First timestamp, ms; default: from the beginning. Ignored if there is an earlier position. */
   readonly sinceMs?: number | undefined;
+  /** Makes the audit incremental. */
+  readonly position?: PositionStore | undefined;
 }
+
+/** Position at which an audit ended. */
+export interface AuditPosition {
+  /** By source partition: the first audited offset, and the first that was not settled yet. */
+  readonly sources: ReadonlyMap<number, { readonly first: number; readonly next: number }>;
+  readonly outputs: OutputPositions;
+}
+
+export interface PositionStore {
+  /** @returns undefined before the first audit */
+  read(): Promise<AuditPosition | undefined>;
+  write(position: AuditPosition): Promise<void>;
+}
+
+/** Maximum number of records of earlier audits that a note lists. */
+const MAX_LISTED = 20;
 
 export interface ShardReport {
   readonly shard: number;
@@ -71,20 +90,29 @@ export interface AuditReport {
   readonly notes: readonly string[];
 }
 
-/** Audits a range. @throws InspectError */
+/**
+ * Audits a range, or the rest of the topic after an earlier position. New terminal records for
+ * records before that position are double. Writes the new position unless records are missing or double.
+ * @throws InspectError; what the store throws
+ */
 export async function audit(
   inspection: Inspection,
-  { sinceMs }: AuditRequest = {},
+  { sinceMs, position }: AuditRequest = {},
 ): Promise<AuditReport> {
-  const ranges = await rangesOf(inspection, sinceMs);
+  const { ranges, resumed } = await rangesOf(inspection, sinceMs, await position?.read());
   const notes: string[] = [];
-  const { builders, balances, journals, offsets } = await readUntilProven<
+  const { builders, balances, journals, offsets, ends, late } = await readUntilProven<
     Awaited<ReturnType<typeof judgeRanges>>
-  >(inspection, (whole, before) => judgeRanges(inspection, ranges, { whole, before }));
+  >(inspection, (whole, before) => judgeRanges(inspection, ranges, { whole, before, resumed }));
 
   const totals = emptyCounts();
   for (const balance of balances)
     for (const key of Object.keys(totals) as (keyof BalanceCounts)[]) totals[key] += balance[key];
+  totals.double += late.count;
+  if (late.count > 0)
+    notes.push(
+      `records of an earlier audit have ${late.count} further terminal records: ${late.listed.join(', ')}`,
+    );
   for (const reason of new Set(builders.flatMap(({ reasons }) => [...reasons])))
     notes.push(UNKNOWN_REASONS[reason]);
   let tooMany = totals.double > 0;
@@ -94,6 +122,13 @@ export async function audit(
     else tooMany = true;
   }
   const verdict = tooMany ? 'double' : totals.unknown > 0 ? 'unknown' : 'balanced';
+  if (totals.missing === 0 && !tooMany) {
+    const sources = balances.map(({ partition, from, settledTo: next }) => {
+      const { first = from } = resumed?.sources.get(partition) ?? {};
+      return [partition, { first: Math.min(first, from), next }] as const;
+    });
+    await position?.write({ sources: new Map(sources), outputs: ends });
+  }
   const all = [...new Set(journals.values())].sort((a, b) => a.shard - b.shard);
   return {
     verdict: totals.missing > 0 ? 'missing' : verdict,
@@ -120,18 +155,32 @@ function shardReport({ shard, state: { owner, jobs } }: ShardJournal): ShardRepo
 async function rangesOf(
   { scan, pipeline: { topics } }: Inspection,
   sinceMs: number | undefined,
-): Promise<readonly SourceRange[]> {
+  position: AuditPosition | undefined,
+): Promise<{ ranges: readonly SourceRange[]; resumed: AuditPosition | undefined }> {
   const bounds = await scan.bounds(topics.source);
-  const since = sinceMs === undefined ? undefined : await scan.firstAt(topics.source, sinceMs);
-  return Array.from(bounds, ([partition, { start, stable }]): SourceRange => {
-    const from = Math.max(since?.get(partition) ?? start, start);
+  // A position beyond the end belongs to a topic that was deleted and created again.
+  const isCurrent = (partition: number, next: number) => next <= (bounds.get(partition)?.end ?? 0);
+  const resumed = position && {
+    ...position,
+    sources: new Map([...position.sources].filter(([of, { next }]) => isCurrent(of, next))),
+  };
+  const since =
+    resumed === undefined && sinceMs !== undefined
+      ? await scan.firstAt(topics.source, sinceMs)
+      : undefined;
+  const ranges = Array.from(bounds, ([partition, { start, stable }]): SourceRange => {
+    const next = resumed?.sources.get(partition)?.next ?? start;
+    const from = Math.max(since?.get(partition) ?? next, start);
     return { partition, from, to: Math.max(from, stable) };
   });
+  return { ranges, resumed };
 }
 
 interface Reading {
   /** Reads the outputs from their beginning. */
   readonly whole: boolean;
+  /** Position of the earlier audit. */
+  readonly resumed?: AuditPosition | undefined;
   readonly before?: { readonly builders: readonly BalanceBuilder[] } | undefined;
   /**
    * Called with the journals, by source partition. Returns a callback for terminal records (`enough`
@@ -144,28 +193,37 @@ interface Reading {
 export async function judgeRanges(
   inspection: Inspection,
   ranges: readonly SourceRange[],
-  { whole, before, observe }: Reading,
+  { whole, resumed, before, observe }: Reading,
 ) {
   const { builders, journals } = await openBalances(inspection, ranges);
   const firstMs = await firstTimestamps(inspection, ranges);
   const known = firstMs.filter((ms) => ms !== undefined);
   const onTerminal = observe?.(journals);
-  const isNeeded = observe ? onTerminal !== undefined : known.length > 0;
+  const isNeeded = observe ? onTerminal !== undefined : known.length > 0 || resumed !== undefined;
   // The terminal record of an observed record that is gone may be as old as the outputs.
   const isUndated = observe !== undefined && known.length < ranges.length;
   const byPartition = Map.groupBy(builders, ({ range }) => range.partition);
+  const late = { count: 0, listed: [] as string[] };
   const read = isNeeded
     ? await readOutputs(
         inspection,
-        whole || isUndated ? undefined : Math.min(...known),
+        whole || isUndated ? undefined : Math.min(...known, Number.MAX_SAFE_INTEGER),
         (terminal) => {
-          const { kind, partition, offset, replay } = terminal;
+          const { kind, topic, partition, offset, replay, record } = terminal;
           for (const builder of byPartition.get(partition) ?? [])
             builder.addTerminal(kind, offset, replay);
+          const { first = 0, next = 0 } = resumed?.sources.get(partition) ?? {};
+          const readTo = resumed?.outputs.get(`${topic}-${record.partition}`) ?? 0;
+          const wasSettled = replay === 0 && offset >= first && offset < next;
+          if (wasSettled && record.offset >= readTo) {
+            late.count++;
+            if (late.listed.length < MAX_LISTED) late.listed.push(`${partition}:${offset}`);
+          }
           return onTerminal?.(terminal);
         },
+        resumed?.outputs,
       )
-    : { offsets: 0, whole: true, gaps: NO_GAPS };
+    : { offsets: 0, whole: true, gaps: NO_GAPS, ends: new Map<string, number>() };
 
   const balances: PartitionBalance[] = [];
   for (const [index, builder] of builders.entries()) {
@@ -179,7 +237,7 @@ export async function judgeRanges(
   }
   const isIn = (account: 'missing' | 'unknown') => balances.some((one) => one[account] > 0);
   const doubt = isIn('missing') ? 'missing' : isIn('unknown') ? 'unknown' : undefined;
-  return { ...read, journals, builders, firstMs, balances, doubt } as const;
+  return { ...read, journals, builders, firstMs, balances, late, doubt } as const;
 }
 
 /** Step 2. @returns one builder for each range, in the same order */

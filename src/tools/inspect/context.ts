@@ -34,6 +34,11 @@ export interface Inspection {
   readonly signal: AbortSignal;
   /** Reports progress of a long operation. */
   readonly notice: (text: string) => void;
+  /**
+   * Reads a value that begins with a schema id, in its JSON form. Returns undefined for a value that
+   * cannot be read. Absent if no schema registry is configured.
+   */
+  readonly readFramed?: ((value: Buffer) => Promise<unknown>) | undefined;
 }
 
 /** Cause of a failed inspection; becomes an exit code. */

@@ -1,5 +1,7 @@
-/** Value of a published decision. */
+/** Value of a published decision, in any output format. */
+import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import type { Inspection } from './context.ts';
 
 /** The members that may be shown: never metadata nor content (I6). */
 export interface ShownDecision {
@@ -13,10 +15,16 @@ export interface ShownDecision {
   };
 }
 
-/** @returns null for a value that cannot be read, such as one with a schema id, or is not this connector's */
-export function readDecision(value: Buffer | null): ShownDecision | null {
-  const members = jsonMembers(value);
-  if (members === undefined) return null;
+/** First byte of a value that begins with a schema id. */
+const MAGIC_BYTE = 0;
+
+/** @returns null for a value that cannot be read, or that this connector did not write */
+export async function readDecision(
+  value: Buffer | null,
+  readFramed: Inspection['readFramed'],
+): Promise<ShownDecision | null> {
+  const members = await decisionMembers(value, readFramed);
+  if (!isObject(members)) return null;
   const { status, result, error, batch } = members as {
     readonly status?: unknown;
     readonly result?: unknown;
@@ -40,12 +48,14 @@ export function readDecision(value: Buffer | null): ShownDecision | null {
 const shown = (value: unknown) =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 
-/** @returns undefined for a value that is not a JSON object, such as one with a schema id */
-export function jsonMembers(value: Buffer | null): object | undefined {
+/** @returns the parsed value, or a promise of it; undefined for a value that cannot be read */
+export function decisionMembers(
+  value: Buffer | null,
+  readFramed: Inspection['readFramed'],
+): unknown {
+  if (value?.[0] === MAGIC_BYTE) return readFramed?.(value);
   try {
-    const members: unknown = parseJson(String(value));
-    if (typeof members !== 'object' || members === null) return undefined;
-    return members;
+    return parseJson(String(value));
   } catch {
     return undefined;
   }

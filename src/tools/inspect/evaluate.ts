@@ -2,7 +2,7 @@
 import { FirstNames } from '../../../packages/client/src/base/counts.ts';
 import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
 import { InspectError, type Inspection } from './context.ts';
-import { jsonMembers } from './decision-value.ts';
+import { decisionMembers } from './decision-value.ts';
 import { type ReadProgress, rangesBetween, scanTerminals } from './outputs.ts';
 
 /** Most results with a row of their own, and their longest name. The others share one row. */
@@ -81,11 +81,8 @@ export async function evaluate(
   const cells = new Map<string, Cell>();
   const counts = { errors: 0, withoutExpected: 0, withoutResult: 0, unreadable: 0 };
   let [evaluated, agreeing] = [0, 0];
-  const add = (members: object | undefined): undefined => {
-    const { status, result, expected_result, labels, batch } = (members ?? {}) as Record<
-      string,
-      unknown
-    >;
+  const add = (members: unknown): undefined => {
+    const { status, result, expected_result, labels, batch } = isObject(members) ? members : {};
     if ((status !== 'SUCCESS' && status !== 'ERROR') || !isObject(batch)) counts.unreadable++;
     else if (type !== undefined && batch.type !== type) return;
     else if (label !== undefined && !applies(labels, label)) return;
@@ -107,7 +104,10 @@ export async function evaluate(
   await scanTerminals(
     inspection,
     ranges.map((range) => ({ ...range, kind: 'decision', start: range.from })),
-    ({ record }) => add(jsonMembers(record.value)),
+    ({ record }) => {
+      const members = decisionMembers(record.value, inspection.readFramed);
+      return members instanceof Promise ? members.then(add) : add(members);
+    },
     onProgress,
     (offsets) => {
       counts.unreadable += offsets;

@@ -79,7 +79,8 @@ export async function explainRecords(
   for (const [index, { partition, offset }] of places.entries()) {
     const { shard, state: journal } = journals.get(partition) as ShardJournal;
     const live = [...journal.jobs.values()].find(({ left }) => left.has(partition, offset));
-    const terminals = (found[index] ?? []).map(foundTerminal);
+    const terminals: FoundTerminal[] = [];
+    for (const one of found[index] ?? []) terminals.push(await foundTerminal(inspection, one));
     const facts: RecordFacts = {
       job: live === undefined ? null : jobReport(shard, live),
       newest: terminals.at(-1),
@@ -206,7 +207,7 @@ function summaryOf(state: Explanation['state'], { job, newest, readTo }: RecordF
     case 'deadLettered':
       return `A dead letter: ${newest?.deadLetter?.reason}, ${newest?.deadLetter?.message}.`;
     case 'decided': {
-      if (!newest?.decision) return 'Decided; the decision is not in JSON.';
+      if (!newest?.decision) return 'Decided; the decision cannot be read.';
       const { status, result, errorCode, batch } = newest.decision;
       const code = errorCode ? ` (${errorCode})` : '';
       return `Decided: ${status}${result ? ` ${result}` : ''}${code}, batch ${batch.id}, attempt ${batch.attempt}.`;
@@ -216,12 +217,15 @@ function summaryOf(state: Explanation['state'], { job, newest, readTo }: RecordF
   }
 }
 
-function foundTerminal({ kind, topic, eventId, record }: TerminalRecord): FoundTerminal {
+async function foundTerminal(
+  { readFramed }: Inspection,
+  { kind, topic, eventId, record }: TerminalRecord,
+): Promise<FoundTerminal> {
   const { partition, offset, timestampMs, value } = record;
   const found = { kind, eventId, topic, partition, offset, timestampMs };
   if (kind === 'dead_letter')
     return { ...found, decision: null, deadLetter: deadLetterCause(record) };
-  return { ...found, decision: readDecision(value), deadLetter: null };
+  return { ...found, decision: await readDecision(value, readFramed), deadLetter: null };
 }
 
 /** Search for source records by their key over a bounded time. */

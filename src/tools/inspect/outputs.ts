@@ -15,6 +15,9 @@ export interface TerminalRecord extends SourceCoordinate {
   readonly record: SourceRecord;
 }
 
+/** Offsets by `topic-partition`. */
+export type OutputPositions = ReadonlyMap<string, number>;
+
 interface RangeOfTopic extends TopicRange {
   readonly topic: string;
 }
@@ -66,10 +69,12 @@ export function parseEventId(
  * Output partitions from the first record not older than `sinceMs` (undefined: from the beginning)
  * to their present ends. What the journal calls settled lies below the ends when they are read
  * after it: its records were acknowledged before the commit that the journal shows.
+ * @param readTo ends of an earlier reading; the ranges start at these offsets or before them
  */
 export async function outputRanges(
   { scan, pipeline }: Inspection,
   sinceMs?: number,
+  readTo?: OutputPositions,
 ): Promise<OutputRange[]> {
   const { decisions, deadLetters } = pipeline.topics;
   const ranges: OutputRange[] = [];
@@ -81,7 +86,9 @@ export async function outputRanges(
     const first =
       sinceMs === undefined ? undefined : await scan.firstAt(topic, sinceMs - CLOCK_MARGIN_MS);
     for (const [partition, { start, end }] of bounds) {
-      const from = Math.min(Math.max(first?.get(partition) ?? start, start), end);
+      const since = first?.get(partition) ?? start;
+      const next = readTo?.get(`${topic}-${partition}`) ?? end;
+      const from = Math.min(Math.max(Math.min(since, next), start), end);
       ranges.push({ kind, topic, partition, start, from, until: end });
     }
   }
@@ -266,11 +273,15 @@ export async function readOutputs(
   inspection: Inspection,
   sinceMs: number | undefined,
   onTerminal: OnTerminal,
+  readTo?: OutputPositions,
 ) {
-  const ranges = await outputRanges(inspection, sinceMs);
+  const ranges = await outputRanges(inspection, sinceMs, readTo);
   const offsets = await scanTerminals(inspection, ranges, onTerminal);
+  const ends = new Map(
+    ranges.map(({ topic, partition, until }) => [`${topic}-${partition}`, until]),
+  );
   const whole = ranges.every(({ start, from }) => start === from);
-  if (!whole) return { offsets, whole, gaps: NO_GAPS };
+  if (!whole) return { offsets, whole, ends, gaps: NO_GAPS };
 
   // After the reading: a beginning that is gone now may have gone before it was read.
   const { decisions, deadLetters } = inspection.pipeline.topics;
@@ -283,7 +294,7 @@ export async function readOutputs(
   }
   const compacted =
     (await isCompacted(inspection, decisions)) || (await isCompacted(inspection, deadLetters));
-  return { offsets, whole, gaps: { completeSinceMs, compacted } };
+  return { offsets, whole, ends, gaps: { completeSinceMs, compacted } };
 }
 
 interface OutputReading {

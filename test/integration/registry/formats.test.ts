@@ -5,6 +5,7 @@ import avsc from 'avsc';
 import protobuf from 'protobufjs';
 import { startRegistry } from '../../../dev/registry/start.ts';
 import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
+import type { EvaluationReport } from '../../../src/tools/inspect/evaluate.ts';
 import { schemaRegistrySuite } from '../../conformance/schema-registry.suite.ts';
 import { assertContract } from '../../support/contracts.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -122,7 +123,7 @@ test('a connector starts only with registered schemas, and continues while the r
         value:
           pipeline === users
             ? JSON.stringify({ type: 'user', data: { n } })
-            : `{"type":"post","content":"text ${n}","metadata":${metadata}}`,
+            : `{"type":"post","content":"text ${n}","metadata":${metadata},"expected_result":"spam"}`,
       })),
     );
   const written = async (pipeline: StackPipeline, count: number): Promise<readonly ReadRecord[]> =>
@@ -161,20 +162,23 @@ test('a connector starts only with registered schemas, and continues while the r
   for (const { value } of await written(framed, EACH))
     assertContract('decision', await consumed(value as Buffer));
 
-  // Decisions with a schema id are found by their headers.
-  for (const { name } of [posts, framed]) {
-    const told = await toolJson<{ summary: string }>(
-      'explain',
-      '0:3',
-      ...flags,
-      '--pipeline',
-      name,
+  const summaryOf = ({ name }: StackPipeline) =>
+    toolJson<{ summary: string }>('explain', '0:3', ...flags, '--pipeline', name);
+  for (const pipeline of [posts, framed])
+    assert.match(
+      (await summaryOf(pipeline)).summary,
+      /^Decided: SUCCESS \w+, batch \S+, attempt 1/,
     );
-    assert.equal(told.summary, 'Decided; the decision is not in JSON.');
-  }
+  const { code, ...report } = await toolJson<EvaluationReport>('evaluate', 'posts', ...flags);
+  assert.deepEqual([code, report.evaluated, report.unreadable], [0, EACH, 0]);
   assert.equal((await tool('audit', ...flags, '--pipeline', 'users')).code, 0);
 
   await server.kill();
+  assert.equal((await summaryOf(posts)).summary, 'Decided; the decision cannot be read.');
+  const { code: incomplete, out, err } = await tool('evaluate', 'posts', ...flags);
+  assert.equal(incomplete, 5);
+  assert.match(out, new RegExp(`^ {2}${EACH} unreadable$`, 'm'));
+  assert.match(err, /^some decisions cannot be read: .*ECONNREFUSED.*\n$/);
   await Promise.all([send(posts), send(users)]);
   assert.equal((await written(posts, 2 * EACH)).length, 2 * EACH);
   assert.equal((await written(users, 2 * EACH)).length, 2 * EACH);

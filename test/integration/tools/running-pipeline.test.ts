@@ -1,5 +1,6 @@
 /** explain and audit beside a real connector. */
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit.ts';
@@ -82,6 +83,31 @@ test('audit shows the shards with their owner and oldest batch', async () => {
   }
   const { out } = await tool('audit', ...flags);
   assert.match(out, /^SHARD +OWNER +SEEN +LIVE +LEFT +OLDEST BATCH +AGE$/m);
+});
+
+test('an audit with a position file starts where the last one ended', async () => {
+  const file = path.join(temporaryDirectory(), 'position');
+  const ranges = async () => {
+    const report = await toolJson<AuditReport>(
+      ...['audit', ...flags, '--since', '1h', '--position', file],
+    );
+    assert.equal(report.code, EXIT.ok);
+    return report.partitions;
+  };
+  const first = await ranges();
+  assert.deepEqual(
+    first.map(({ from }) => from),
+    [0, 0],
+  );
+  const second = await ranges();
+  assert.deepEqual(
+    second.map(({ from }) => from),
+    first.map(({ settledTo }) => settledTo),
+  );
+  assert.ok(second.every(({ from }) => from > 0));
+  const wrong = await tool('audit', ...flags, '--position', stack.configFile);
+  assert.equal(wrong.code, EXIT.usage);
+  assert.match(wrong.err, /is not the position of an audit of pipeline reviews and topic /);
 });
 
 test('explain distinguishes a decision, a dead letter, a live job and an offset without a record, and shows no content', async () => {

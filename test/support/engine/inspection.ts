@@ -3,6 +3,7 @@ import type { Command } from '../../../src/core/journal/control.ts';
 import { deadLetter, REPLAYS_HEADER } from '../../../src/core/outcome/dead-letter.ts';
 import type { DeadLetterReason } from '../../../src/core/outcome/dead-letter-reason.ts';
 import type { SourceCoordinate, SourceRecord } from '../../../src/core/record.ts';
+import type { AuditPosition, PositionStore } from '../../../src/tools/inspect/audit.ts';
 import type { Inspection } from '../../../src/tools/inspect/context.ts';
 import {
   type ControlReport,
@@ -54,6 +55,17 @@ export function inspectionOf(
     clock: process,
     signal: new AbortController().signal,
     notice: () => {},
+  };
+}
+
+/** Store of the position of an audit. @param given is read first */
+export function memoryPosition(given?: Partial<AuditPosition>): PositionStore {
+  let position = given && { sources: new Map(), outputs: new Map(), ...given };
+  return {
+    read: async () => position,
+    write: async (written) => {
+      position = written;
+    },
   };
 }
 

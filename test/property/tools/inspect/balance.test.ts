@@ -44,7 +44,7 @@ function accountOf(at: number, given: Scene, settled: Map<number, boolean>): str
     ['skipped', given.nulls.has(at) && given.flags.skipsNull],
     ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
     ['unknown', at < given.start],
-    ['unknown', !given.suspects.has(at)],
+    ['moving', !given.suspects.has(at)],
     ['missing', true],
   ];
   return rules.find(([, holds]) => holds)?.[0] as string;
@@ -102,6 +102,7 @@ test('every record is in exactly one account, and the lists match the counts', (
         missingOffsets,
         doubleOffsets,
         withoutSourceOffsets,
+        settledTo,
         partition: _,
         from: __,
         to: ___,
@@ -119,11 +120,13 @@ test('every record is in exactly one account, and the lists match the counts', (
         waiting: count('waiting'),
         live: count('live'),
         missing: count('missing'),
-        unknown: count('unknown'),
+        unknown: count('unknown') + count('moving'),
         double: double.length,
         withoutSource: without.length,
         replayed,
       });
+      const open = ['live', 'waiting', 'moving'].flatMap((account) => accounts.get(account) ?? []);
+      assert.equal(settledTo, Math.min(range.to, ...open));
       assert.deepEqual(spread(missingOffsets), accounts.get('missing') ?? []);
       assert.deepEqual(
         spread(doubleOffsets),

@@ -9,6 +9,7 @@ import {
   delayOutputMarkers,
   explain,
   inspectionOf,
+  memoryPosition,
   rewriteReads,
 } from '../../../support/engine/inspection.ts';
 import { World } from '../../../support/engine/world.ts';
@@ -81,6 +82,7 @@ test('while a connector is killed, fenced and rebalanced the audit never reports
   for (const seed of SEEDS) {
     const { world, random, calm } = chaoticWorld(seed);
     world.start();
+    const position = memoryPosition();
     await world.clock.advance(3_000);
     for (let step = 0; step < 8; step++) {
       world.produce(random.below(15), { poisonEvery: 7 });
@@ -92,6 +94,7 @@ test('while a connector is killed, fenced and rebalanced the audit never reports
       const sinceMs = random.next() < 0.5 ? world.clock.now() - random.below(5_000) : undefined;
       const auditing = audit(inspectionOf(world, { fetchRecords: 3 + random.below(30) }), {
         sinceMs,
+        position: random.next() < 0.7 ? position : undefined,
       });
       // Records arrive during the audit.
       world.produce(random.below(6), { poisonEvery: 5 });
@@ -123,6 +126,8 @@ test('the audit finds exactly the records without a terminal record and those wi
     const { cluster } = world.kafka;
     const lost = new Set<string>();
     const twice = new Set<string>();
+    const position = memoryPosition();
+    await world.through(audit(inspectionOf(world, WHOLE), { position }), 600_000);
     const settled = world.decisions().map(({ partition, offset }) => ({ partition, offset }));
     for (const decision of world.published('decisions')) {
       const at = settled.shift();
@@ -148,6 +153,8 @@ test('the audit finds exactly the records without a terminal record and those wi
     const report = await world.through(audit(inspection), 600_000);
     assert.deepEqual(listed(report, 'missingOffsets'), lost);
     assert.deepEqual(listed(report, 'doubleOffsets'), twice);
+    const next = await world.through(audit(inspection, { position }), 600_000);
+    assert.equal(next.totals.double, twice.size);
     assert.equal(
       report.verdict,
       lost.size > 0 ? 'missing' : twice.size > 0 ? 'double' : 'balanced',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { printableLines } from '../../../../packages/client/src/cli/text.ts';
 import { evaluationText } from '../../../../src/cli/commands/evaluate.ts';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
@@ -40,7 +41,14 @@ async function evaluated(
     const record = { key: null, value: Buffer.from(value), headers, timestampMs: 1_000 + at };
     world.kafka.cluster.produce('decisions', 0, [record]);
   }
-  const inspection = inspectionOf(world, { pipeline: { kind } });
+  const inspection = {
+    ...inspectionOf(world, { pipeline: { kind } }),
+    readFramed: async (framed: Buffer) => {
+      await setImmediate();
+      if (framed[4] !== 7) return undefined;
+      return { status: 'SUCCESS', result: 'a', expected_result: 'a', batch: { type: 'post' } };
+    },
+  };
   const report = await world.through(evaluate(inspection, { fromMs: 0, ...request }));
   const text = printableLines(evaluationText(report));
   return { report, text };
@@ -111,7 +119,7 @@ test('whatever another application writes is counted or passed over', async () =
     { value: 'not json' },
     { value: '5' },
     { value: 'null' },
-    { value: '\0\0\0\0\u0007with a schema id' },
+    { value: '\0\0\0\0\u0008with an unknown schema id' },
     { value: '{"status":"SUCCESS","batch":null}' },
     { value: '{"status":{"toString":1},"batch":{"type":"post"}}' },
     { expected: { a: 1 }, result: ['spam'], labels: [null, 1, { name: 7, applied: true }] },
@@ -147,6 +155,14 @@ test('agreement is exact beyond the limit of results', async () => {
     result: `class ${n % 7 === 0 ? n : n + 1}`,
   }));
   assert.equal((await evaluated(many)).report.agreeing, 18);
+});
+
+test('decisions with a schema id are read by their schema', async () => {
+  const { report } = await evaluated([
+    { expected: 'a', result: 'b' },
+    { value: '\0\0\0\0\u0007schema' },
+  ]);
+  assert.deepEqual([report.evaluated, report.agreeing, report.unreadable], [2, 1, 0]);
 });
 
 test('only reviews are evaluated', async () => {

@@ -1,26 +1,70 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
+import { FramedReader, RegisteredFormat } from '../../../../src/events/formats/output-format.ts';
+import { RegistryUnavailable } from '../../../../src/events/registry/index.ts';
+import { decisionMembers, readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile } from '../../../support/contracts.ts';
+import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
 
-test('a value that another application wrote never fails the reading of decisions', () => {
-  const read = (json: string) => readDecision(Buffer.from(json));
-  assert.equal(read('null'), null);
+/** Expected result and first label of the example. */
+const EVALUATED = ['spam', 'scam', true];
+
+test('a value that another application wrote never fails the reading of decisions', async () => {
+  const read = (json: string) => readDecision(Buffer.from(json), undefined);
+  assert.equal(await read('null'), null);
   const odd = '{"toString":1,"valueOf":1}';
-  const found = read(`{"status":${odd},"batch":{"type":${odd},"attempt":${odd}},"error":1}`);
+  const found = await read(`{"status":${odd},"batch":{"type":${odd},"attempt":${odd}},"error":1}`);
   assert.equal(found?.status, odd);
   assert.equal(found?.batch.type, odd);
-  assert.equal(read('5'), null);
-  assert.equal(read('{"result":5}')?.result, null);
-  assert.equal(read('\u0000\u0000\u0000\u0003\u0009'), null);
+  assert.equal(await read('5'), null);
+  assert.equal((await read('{"result":5}'))?.result, null);
+  assert.equal(await read('\u0000\u0000\u0000\u0003\u0009'), null);
 });
 
-test('a decision in JSON is shown without its metadata and labels', () => {
+test('a decision in JSON is shown without its metadata and labels', async () => {
   const json = contractFile('examples/decision.json');
   const { status, result, batch } = JSON.parse(json);
   const { id, type, attempt } = batch;
-  assert.deepEqual(readDecision(Buffer.from(json)), {
+  assert.deepEqual(await readDecision(Buffer.from(json), undefined), {
     ...{ status, result, errorCode: null },
     batch: { id, type, attempt },
   });
+});
+
+test('a decision with a schema id is shown as the same decision in JSON', async () => {
+  const { signal } = new AbortController();
+  const registry = new MemoryRegistry();
+  const reader = new FramedReader(registry);
+  const readFramed = (value: Buffer) => reader.read(value, signal);
+  const read = (value: Buffer) => readDecision(value, readFramed);
+  for (const example of ['decision', 'decision-error']) {
+    const json = Buffer.from(contractFile(`examples/${example}.json`));
+    const wanted = await readDecision(json, undefined);
+    assert.ok(wanted !== null);
+    for (const format of ['avro', 'protobuf', 'json-schema'] as const) {
+      const writer = new RegisteredFormat('decision', format, `${format}-value`);
+      writer.writeWith(await registry.register(writer.subject, writer.codec.schema, signal));
+      const value = writer.encode({ key: null, value: json }).value as Buffer;
+      assert.deepEqual(await read(value), wanted, `${example} in ${format}`);
+      assert.equal(await readDecision(value, undefined), null, 'no registry is configured');
+      if (example === 'decision') {
+        const { expected_result, labels } = Object(await decisionMembers(value, readFramed));
+        assert.deepEqual([expected_result, labels[0].name, labels[0].applied], EVALUATED, format);
+      }
+    }
+  }
+  // Values with an unknown schema, with the schema of another application, without a schema id, or without an object.
+  const foreign = await registry.register('foreign', { type: 'AVRO', text: '"string"' }, signal);
+  const number = new RegisteredFormat('decision', 'json-schema', 'json-schema-value');
+  number.writeWith(await registry.register(number.subject, number.codec.schema, signal));
+  for (const value of [
+    Buffer.of(0, 0, 0, 3, 9, 1),
+    Buffer.of(0, 0, 0, 0, foreign, 2, 65),
+    Buffer.of(0, 1),
+    number.encode({ key: null, value: '5' }).value as Buffer,
+  ])
+    assert.equal(await read(value), null);
+  registry.down();
+  const later = new FramedReader(registry).read(Buffer.of(0, 0, 0, 0, foreign, 2, 65), signal);
+  await assert.rejects(later, RegistryUnavailable);
 });

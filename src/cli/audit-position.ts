@@ -1,0 +1,70 @@
+/** File with the position at which an audit ended (`audit --position`). */
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import * as v from 'valibot';
+import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
+import { CommandFailed } from '../../packages/client/src/cli/exit-codes.ts';
+import type { AuditPosition, PositionStore } from '../tools/inspect/audit.ts';
+
+/** Exceeds the size of a position with 100,000 partitions. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+const OFFSET = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const POSITION = v.object({
+  pipeline: v.string(),
+  topic: v.string(),
+  sources: v.array(v.tuple([OFFSET, v.object({ first: OFFSET, next: OFFSET })])),
+  outputs: v.array(v.tuple([v.string(), OFFSET])),
+});
+
+/**
+ * Returns a store that keeps the position of one pipeline and source topic in a file. Its methods
+ * throw CommandFailed for a file that cannot be used.
+ */
+export function positionFile(file: string, pipeline: string, topic: string): PositionStore {
+  return {
+    async read() {
+      const text = await textOf(file);
+      if (text === undefined) return undefined;
+      const found = v.safeParse(POSITION, parsed(text));
+      if (!found.success || found.output.pipeline !== pipeline || found.output.topic !== topic)
+        throw new CommandFailed(
+          `--position: ${file} is not the position of an audit of pipeline ${pipeline} and topic ${topic}: use another file, or delete it`,
+        );
+      const { sources, outputs } = found.output;
+      return { sources: new Map(sources), outputs: new Map(outputs) };
+    },
+    // Renaming a complete file replaces the old position atomically.
+    async write({ sources, outputs }: AuditPosition) {
+      const draft = `${file}.new`;
+      const position = { pipeline, topic, sources: [...sources], outputs: [...outputs] };
+      try {
+        await writeFile(draft, `${JSON.stringify(position)}\n`);
+        await rename(draft, file);
+      } catch (error) {
+        throw new CommandFailed(`--position: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+/** @returns undefined if the file does not exist */
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    const about = await stat(file);
+    if (!about.isFile() || about.size > MAX_BYTES)
+      throw new Error(`${file} is not a file of at most ${MAX_BYTES} bytes`);
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new CommandFailed(`--position: ${message}`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
