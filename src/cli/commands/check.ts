@@ -55,7 +55,7 @@ export function checkCommand(program: Command, io: Io): void {
     });
 }
 
-/** The topics of each pipeline, then every option. */
+/** Returns the topics of each pipeline, then every option. */
 function summary(file: string, config: Config): string {
   const pipelines = config.pipelines.map(
     ({ name, kind, source, journal, output, deadLetters }) =>
@@ -80,17 +80,17 @@ function header(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Shows the outcome of a record; the exit code is 5 when it is not accepted. @throws CommandFailed; ConfigError */
+/** Shows the outcome of a record. The exit code is 5 if it is not accepted. @throws CommandFailed; ConfigError */
 async function showSample(io: Io, flags: CheckFlags, file: string): Promise<void> {
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
   const pipeline = pipelineNamed(config, flags.pipeline);
   const bytes = await readFile(file).catch((error) => {
     throw new CommandFailed(`the sample ${file} cannot be read: ${systemReason(error)}`);
   });
-  // Editors end a file with a line end, which is no part of a text.
+  // Editors end a file with a line break, which is not part of the text.
   const value =
     pipeline.source.format === 'text' && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
-  // Loaded late: a wrong configuration is reported before anything heavy starts.
+  // Loaded late, so that an invalid configuration is reported without loading the heavy modules.
   const { trySample } = await import('../../app/tools/sample.ts');
   const { key, header: headers = [] } = flags;
   const { notes, result } = await trySample(pipeline, { value, key, headers });
@@ -114,7 +114,7 @@ function verdict({ kind, deadLetters }: PipelineConfig, result: SampleOutcome): 
   return kind === 'import' ? 'it would be imported.' : 'it would be looked up.';
 }
 
-/** Key and headers of the decision, if they are mapped. */
+/** Returns the key and headers of the decision, if they are mapped. */
 function publishedWith({ outputKey, headers }: ContentItem): string[] {
   return [
     ...(outputKey === undefined ? [] : [`key of the decision: ${outputKey ?? 'none'}`]),
@@ -122,7 +122,7 @@ function publishedWith({ outputKey, headers }: ContentItem): string[] {
   ];
 }
 
-/** Headings of the upload. */
+/** Headings of the upload, by kind. */
 const UPLOADS: Readonly<Record<PipelineConfig['kind'], string>> = {
   review: 'CSV file of the event alone',
   import: 'Line of the file',

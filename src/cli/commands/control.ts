@@ -13,10 +13,10 @@ import {
 import type { ControlOutcome, ControlReport, ShardAnswer } from '../../tools/inspect/control.ts';
 import { configOption, duration, runTool, type ToolFlags } from '../tool-options.ts';
 
-/** Owners answer within a second; one that is being claimed takes longer. */
+/** Wait for the owners: they acknowledge within a second, or later if their shard is being claimed. */
 const ANSWER_MS = 60_000;
 
-/** A hold with its name and reason in full. */
+/** Length that fits a hold with its full name and reason. */
 const MAX_HOLD = 1_000;
 
 interface ControlFlags extends ToolFlags {
@@ -138,19 +138,19 @@ function controlText(
     written: changed
       ? `${what}: ${command} written, not waited for.`
       : `${what} was ${state} already.`,
-    superseded: `${what}: another command came meanwhile; audit shows what is in force.`,
+    superseded: `${what}: another command was given in the meantime; audit shows the one in force.`,
     unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}).${attended !== false ? '' : ' No replica is running: it takes effect when one starts.'}`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;
 }
 
-/** Returns a hold in words. */
+/** Returns a hold as text. */
 export function printableHold({ state, atMs, by, reason }: Hold): string {
   const why = reason === undefined ? '' : `: ${reason}`;
   return printable(`Pipeline ${state} since ${instant(atMs)} by ${by}${why}`, MAX_HOLD);
 }
 
-/** Returns a parser for a text. @param what subject of the error message */
+/** Returns a parser for a text with a length limit. @param what subject of the error message */
 function limited(what: string, most: number): (text: string) => string {
   return (text) => {
     if (text !== '' && text.length <= most) return text;

@@ -54,7 +54,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
   letterOptions(group.command('list'))
     .option(
       '-n, --limit <count>',
-      'longest list: the newest letters',
+      'maximum number of letters to list, from the newest',
       wholeNumber('The limit', 1),
       DEFAULT_LIMIT,
     )
@@ -117,7 +117,7 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       stop,
       onProgress: (replayed) => progress.show(() => `${counted(replayed, 'record')} so far`),
     });
-  // An open transaction would block the readers of its topics, so the first signal only requests the stop.
+  // An open transaction would block readers of its topics, so the first signal only requests a stop.
   const writeUntilStopped = (tools: Tools, progress: CommandProgress) =>
     interruptible(async (stop) => {
       stop.addEventListener('abort', () =>

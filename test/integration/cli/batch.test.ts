@@ -54,7 +54,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
         [service.path('none.csv'), '-t', 'post'],
         /none\.csv cannot be read: no such file or directory/,
       ],
-      [[service.path('.'), '-t', 'post'], /is no regular file\. Nothing was sent/],
+      [[service.path('.'), '-t', 'post'], /is not a regular file\. Nothing was sent/],
       [[service.file('empty.csv', ''), '-t', 'post'], /is empty\. Nothing was sent/],
       [[file], /required option '-t, --type <type>' not specified/],
       [[file, '-t', ' '], /--type needs a type/],
