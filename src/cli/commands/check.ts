@@ -22,7 +22,7 @@ export function checkCommand(program: Command, io: Io): void {
   configOption(program.command('check'))
     .summary('check a configuration and show what is in effect')
     .description(
-      'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, secrets masked and a * at each value that differs from the default; or all problems at once, on standard error, in the order of the file.',
+      'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, with secrets masked and a * at each value that differs from the default. If it is invalid, lists all problems on standard error, in the order of the file.',
     )
     .option(
       '--sample <file>',
@@ -42,7 +42,7 @@ export function checkCommand(program: Command, io: Io): void {
           'check -c connector.yaml > /dev/null && echo deploy',
           'check -c connector.yaml --sample event.json --key user-7 --header lang=en',
         ],
-        'With --sample it shows the CSV row of the event; or the reason for which it would be skipped or become a dead letter, with exit code 5.',
+        'With --sample it shows the CSV row of the event, or why the event would be skipped or become a dead letter (exit code 5).',
       ),
     )
     .action(async (flags: CheckFlags) => {
@@ -51,7 +51,9 @@ export function checkCommand(program: Command, io: Io): void {
       const config = await loadConfig(file, io.env);
       io.out(summary(file, config));
       for (const option of inlineSecrets(config))
-        io.err(`\nwarning: ${option} is written in ${file}: use {env: NAME} or {file: PATH}\n`);
+        io.err(
+          `\nwarning: ${option} is written in plain text in ${file}: use {env: NAME} or {file: PATH}\n`,
+        );
     });
 }
 

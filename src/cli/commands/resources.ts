@@ -16,16 +16,16 @@ const loaded = async () => ({
 export function resourceCommands(program: Command, io: Io): void {
   const batch = program
     .command('batch')
-    .description('submit a CSV file for review, follow it, fetch its results');
+    .description('submit a CSV file for review, wait for it, fetch its results');
   serviceOptions(
     batch
       .command('submit')
       .summary('submit a CSV file')
       .description(
-        'Submits a CSV file with a column Content as one batch; every other column is metadata. Prints the id of the batch; with --wait, how it ended.',
+        'Submits a CSV file with a column Content as one batch; every other column is metadata. Prints the id of the batch, or its outcome with --wait.',
       )
       .argument('<file>', 'CSV file in UTF-8; - for standard input')
-      .requiredOption('-t, --type <type>', 'content type, as the service knows it')
+      .requiredOption('-t, --type <type>', 'content type, as defined at the service')
       .action(async (file: string, flags: ServiceFlags) => {
         const { submit, BATCH } = await loaded();
         await submit(io, BATCH, file, flags);
@@ -45,13 +45,13 @@ export function resourceCommands(program: Command, io: Io): void {
 
   const group = program
     .command('import')
-    .description('submit a JSON Lines file of records, follow it');
+    .description('submit a JSON Lines file of records, wait for it');
   serviceOptions(
     group
       .command('submit')
       .summary('submit a JSON Lines file')
       .description(
-        'Submits a JSON Lines file of objects with exactly the fields type (a string) and data (an object) as one import. Prints the id of the import; with --wait, how it ended.',
+        'Submits a JSON Lines file of objects with exactly the fields type (a string) and data (an object) as one import. Prints the id of the import, or its outcome with --wait.',
       )
       .argument('<file>', 'JSON Lines file in UTF-8; - for standard input')
       .action(async (file: string, flags: ServiceFlags) => {
@@ -82,10 +82,10 @@ function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION
 
 /** Adds the options and help that these commands share. @param examples command lines without the program */
 function serviceOptions(command: Command, ...examples: readonly string[]): void {
-  configOption(command, 'configuration; its section `service` is read')
+  configOption(command, 'configuration file; only its section `service` is read')
     .option('-w, --wait', 'wait until it is finished; Ctrl-C stops waiting')
     .addOption(
-      new Option('--timeout <duration>', 'wait no longer than this, such as 15m')
+      new Option('--timeout <duration>', 'maximum wait, such as 15m')
         .argParser(duration)
         .implies({ wait: true }),
     )

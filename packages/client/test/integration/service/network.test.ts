@@ -108,7 +108,7 @@ test('each redirect goes through the same checks', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const locations = [
     ['https://169.254.169.254/latest/meta-data/', /not a public one/],
-    ['http://files.example.com/', /http is for hosts of service\.allowHttp only/],
+    ['http://files.example.com/', /only allowed for the hosts of service\.allowHttp/],
     ['https://[::ffff:a9fe:a9fe]/', /not a public one/],
   ] as const;
   for (const [location, message] of locations) {

@@ -65,7 +65,7 @@ test('a pattern matches its host or all subdomains of it, and no similar names',
 });
 
 test('http is allowed for hosts in its list, and for this machine', () => {
-  const inTheClear = /http is for hosts of service\.allowHttp only/;
+  const inTheClear = /only allowed for the hosts of service\.allowHttp/;
   assert.match(objection('http://files.example.com/') ?? '', inTheClear);
   assert.match(
     objection('http://files.example.com/', { hosts: ['files.example.com'] }) ?? '',
