@@ -1,4 +1,4 @@
-/** Facts from the nearest package.json: the client's in a checkout, otherwise that of the installed package. */
+/** Facts from the nearest package.json: the client package in a checkout, otherwise the installed package. */
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { parseJson } from './json/parse-json.ts';

@@ -27,7 +27,7 @@ const STDERR = 2;
 export interface Io {
   readonly env: NodeJS.ProcessEnv;
   readonly outIsTerminal: boolean;
-  /** Columns of the terminal at standard error; undefined if it is no terminal, or one that cannot move its cursor. */
+  /** Columns of the terminal at standard error; undefined without a terminal that can move its cursor. */
   errColumns(): number | undefined;
   out(text: string): void;
   err(text: string): void;

@@ -10,7 +10,7 @@ import { unreadable } from './result-header.ts';
 
 /** The row does not end in these bytes. */
 export const NOT_WHOLE = -1;
-/** Maximum number of columns of a row: that of a spreadsheet. */
+/** Maximum number of columns of a row, the same as in spreadsheets. */
 export const MAX_COLUMNS = 16_384;
 
 const LF = 0x0a;
