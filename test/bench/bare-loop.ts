@@ -1,7 +1,7 @@
 /**
- * The floor that the connector is measured against: consume, republish in transactions with the offsets, nothing else; as
- * fast as this client goes. Runs as a process of its own: `bare-loop.ts BROKERS SOURCE OUTPUT GROUP RECORDS`.
- * Prints JSON: seconds from its first fetched batch to the commit of the last record, and its peak memory.
+ * Baseline of the benchmark: consumes and republishes in transactions with the offsets, as fast as this client can.
+ * Runs in its own process: `bare-loop.ts BROKERS SOURCE OUTPUT GROUP RECORDS`. Prints JSON: seconds from the first
+ * fetched batch to the commit of the last record, and the peak memory.
  */
 import { Kafka, logLevel } from 'kafkajs';
 

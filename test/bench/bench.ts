@@ -1,10 +1,10 @@
 /**
- * `npm run bench`: how much of the bare client's speed is left when everything the connector promises is done. One run, one broker,
- * the same records, rounds in turn; figures are ratios and medians, because machines are noisy.
+ * `npm run bench`: compares the connector with the bare client. Both use the same broker and records, in
+ * alternating rounds. Results are ratios and medians, because machines are noisy.
  *
- *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, and latency
+ *   npm run bench -- [--records N] [--rounds N]    main load compared with the bare loop, and latency
  *   npm run bench -- --table                       other loads
- *   npm run bench -- --lanes SECONDS               delay of 50 live events a second beside an archive of a million
+ *   npm run bench -- --lanes SECONDS               delay of 50 live events per second next to an archive of a million
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
 
-/** The connector is started as the first line of src/cli/main.ts does it. */
+/** The connector starts like the first line of src/cli/main.ts. */
 const SETUP: Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> = {
   partitions: PARTITIONS,
   reviewMs: 0,
@@ -50,7 +50,7 @@ const SETUP: Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> = {
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const toText = ({ perSecond, cpuUs, peakMiB }: Round): string =>
-  `${Math.round(perSecond)}/s, ${cpuUs.toFixed(1)} µs of a processor an item, peak RSS ${Math.round(peakMiB)} MiB`;
+  `${Math.round(perSecond)}/s, ${cpuUs.toFixed(1)} µs of processor time per item, peak RSS ${Math.round(peakMiB)} MiB`;
 
 await withBroker();
 
@@ -86,7 +86,7 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
     `${RECORDS} realistic events, ${PARTITIONS} partitions, batches of 5,000 rows, ${ROUNDS} rounds`,
   );
   const topic = await topicOf(kafka, load);
-  // The broker compiles its code in the first minute: neither side is measured on a cold one.
+  // Warm-up: the broker compiles its code in the first minute.
   await bareRound(kafka, topic, PARTITIONS, RECORDS);
   const bare: Round[] = [];
   const rounds: ConnectorRound[] = [];
@@ -97,19 +97,19 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
     const one = await connectorRound(kafka, directory, { ...SETUP, topic, records: RECORDS });
     rounds.push(one);
     print(
-      `  connector: ${toText(one)}, first decision after ${one.firstDecisionSeconds.toFixed(2)} s, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`,
+      `  connector: ${toText(one)}, first decision after ${one.firstDecisionSeconds.toFixed(2)} s, at most ${one.mostUnsettled} unsettled; ${ratiosOf([one], [floor])}`,
     );
   }
   await (await kafka.admin()).deleteTopics({ topics: [topic] });
   const peak = Math.round(Math.max(...rounds.map(({ peakMiB }) => peakMiB)));
   const first = median(rounds.map(({ firstDecisionSeconds }) => firstDecisionSeconds));
   print(
-    `medians of ${ROUNDS} rounds: ${ratiosOf(rounds, bare)}, ${median(rounds.map(({ cpuUs }) => cpuUs)).toFixed(1)} µs an item, highest peak RSS ${peak} MiB, first decision ${first.toFixed(2)} s after the start of the process`,
+    `medians of ${ROUNDS} rounds: ${ratiosOf(rounds, bare)}, ${median(rounds.map(({ cpuUs }) => cpuUs)).toFixed(1)} µs per item, highest peak RSS ${peak} MiB, first decision ${first.toFixed(2)} s after the start of the process`,
   );
   const setup = { ...SETUP, reviewMs: 500, pipeline: { review: {} } };
   const { medianMs, p99Ms } = await measureLatency(kafka, directory, setup, load);
   print(
-    `at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
+    `at 1,000 events per second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
   );
 }
 
@@ -130,9 +130,9 @@ async function compareLanes(kafka: TestKafka, directory: string, seconds: number
   }
 }
 
-/** Medians of the rounds' own ratios: what disturbs one round disturbs both sides of it. */
+/** Medians of the ratios of each round, since a disturbance of a round affects both sides. */
 function ratiosOf(connector: readonly Round[], bare: readonly Round[]): string {
   const ratio = (of: (round: Round) => number) =>
     median(connector.map((one, n) => of(one) / of(bare[n] as Round))).toFixed(2);
-  return `throughput ${ratio(({ perSecond }) => perSecond)} of the bare loop's, processor time ${ratio(({ cpuUs }) => cpuUs)} of it`;
+  return `throughput ${ratio(({ perSecond }) => perSecond)}, processor time ${ratio(({ cpuUs }) => cpuUs)} (bare loop = 1)`;
 }

@@ -1,14 +1,14 @@
 /**
- * Events of the benchmark. The realistic ones are made by rules of their own, not by the product's: 300 to 600 bytes,
- * 7 to 9 members of metadata with mixed types and skewed values, nested ones among them, 1 % with an escaped key,
- * and 5 % that a careless or hostile producer writes.
+ * Events of the benchmark. The realistic ones have 300 to 600 bytes and 7 to 9 members of metadata with mixed types
+ * and skewed values, some of them nested. 1 % have an escaped key, and 5 % look like those of a careless or hostile
+ * producer. They use no code of the product.
  */
 import type { OutgoingRecord } from '../../src/core/record.ts';
 
-/** The record of a number; the same for each call. */
+/** Returns the nth record. The same number gives the same record. */
 export type RecordOf = (n: number) => OutgoingRecord;
 
-/** Members of the metadata of an event. */
+/** Metadata of an event as names and values. */
 export type Members = [name: string, value: unknown][];
 
 const LANGUAGES = ['en', 'es', 'pt-BR', 'de', 'fr', 'hi', 'ja', 'tr', 'id', 'pl', 'vi', 'uk'];
@@ -17,26 +17,26 @@ const WORDS =
     ' ',
   );
 const WIDE_TEXTS = ['Größe läuft nicht über', '写真がとても綺麗です', 'Очень хорошо', '🎉🔥 wow'];
-/** Names that no one expects, of a limited number as in real topics. */
+/** Unexpected names. Their number is limited, as in real topics. */
 const ODD_NAMES = ['odd,name', 'say "hi"', 'line\nend', ' padded ', '=SUM(A1)', 'größe', 'ID;'];
-/** Numbers that a double does not hold, a trailing zero and an exponent. */
+/** Numbers that a double cannot represent, and unusual notations. */
 const LONG_NUMBERS = ['90071992547409931234', '0.10000000000000000555', '1.50', '1e5', '-0.0'];
 const ESCAPED_SHARE = 0.01;
 const HOSTILE_SHARE = 0.05;
 const POOL_CHARACTERS = 1 << 16;
 
 const TEXTS = textPool();
-// TypeScript's library does not have it yet.
+// TypeScript's library does not declare it yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-/** A text of so many characters of the pool. */
+/** Returns a text of this many characters from the pool. */
 export function textOf(random: () => number, characters: number): string {
   const at = Math.floor(random() * (POOL_CHARACTERS - Math.min(characters, POOL_CHARACTERS / 2)));
   const text = TEXTS.slice(at, at + characters);
   return text.length < characters ? text + TEXTS.slice(0, characters - text.length) : text;
 }
 
-/** Events whose content has about so many characters; 0 stands for realistic lengths. */
+/** Events with about this number of characters of content; 0 stands for realistic lengths. */
 export function realisticEvents(characters = 0, types = 1): RecordOf {
   return (n) => {
     const random = randomOf(n);
@@ -51,7 +51,7 @@ export function realisticEvents(characters = 0, types = 1): RecordOf {
   };
 }
 
-/** The metadata of an event: 7 to 9 members. */
+/** Returns the metadata of an event: 7 to 9 members. */
 export function membersOf(n: number, random: () => number): Members {
   const members: Members = [
     ['post_id', 7_000_000_000 + n],
@@ -70,7 +70,7 @@ export function membersOf(n: number, random: () => number): Members {
   return members;
 }
 
-/** One kind of trouble for the members. @returns the content, perhaps with trouble of its own */
+/** Makes the members or the content unusual in one of five ways. @returns the content */
 function spoil(content: string, members: Members, random: () => number): string {
   const kind = Math.floor(random() * 5);
   if (kind === 0) return `She said "no, thanks"\r\n${content}\nsecond, "third" line`;
@@ -85,7 +85,7 @@ function spoil(content: string, members: Members, random: () => number): string 
 
 export const keyOf = (random: () => number): string => `user-${skewed(random, 5_000)}`;
 
-/** Events that cost least: one text for all, and two members of metadata. */
+/** Events with minimal cost: the same text in all of them, and two members of metadata. */
 export function easyEvents(bytes: number): RecordOf {
   const sentence =
     'The quick brown fox, \\"quoted\\", jumps over the lazy dog; and then, quite naturally, it does so again. ';
@@ -96,7 +96,7 @@ export function easyEvents(bytes: number): RecordOf {
   });
 }
 
-/** Numbers from 0 to 1 (Mulberry32), the same for the same seed. */
+/** Random numbers from 0 to 1 (Mulberry32). The same seed gives the same numbers. */
 export function randomOf(seed: number): () => number {
   let state = Math.imul(seed + 1, 0x9e3779b1);
   return () => {
@@ -107,7 +107,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** An index below `count`; small ones are much more frequent. */
+/** Random index below `count`. Small indexes are much more frequent. */
 function skewed(random: () => number, count: number): number {
   return Math.floor(count * random() ** 3);
 }

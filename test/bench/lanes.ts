@@ -1,4 +1,4 @@
-/** Delay of urgent events while an archive is reviewed on the same pipeline. */
+/** Delay of urgent events while the same pipeline reviews an archive. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
 import { RawProducer } from '../support/kafka/raw-producer.ts';
@@ -10,21 +10,20 @@ import { type ConnectorSetup, withConnector } from './rounds.ts';
 const ARCHIVE = 1_000_000;
 const LIVE_PER_SECOND = 50;
 const TICK_MS = 100;
-/** Bytes that the storage accepts per second, over all uploads. */
+/** Bytes per second that the storage accepts over all uploads. */
 const UPLOAD_BYTES_PER_SECOND = 4_000_000;
 
 export interface Delays {
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly decided: number;
-  /** Archive records decided per second. */
+  /** Number of archive records decided per second. */
   readonly archivePerSecond: number;
 }
 
 /**
  * Writes the archive, starts the connector, and writes live events for `seconds`.
- * @returns delays from the timestamp of a live event to its decision; events that are not decided
- *   count with the age that they have reached
+ * @returns delays from the timestamp of a live event to its decision; undecided events count with their current age
  */
 export async function measureLanes(
   kafka: TestKafka,

@@ -1,4 +1,4 @@
-/** Latency that the connector adds: from finished results to readable decisions. */
+/** Latency that the connector adds, from finished results to readable decisions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
 import { RawProducer } from '../support/kafka/raw-producer.ts';
@@ -15,7 +15,7 @@ export interface Latency {
   readonly p99Ms: number;
 }
 
-/** 1,000 events a second, batches of a second, reviews of half a second, polling as in the default configuration. */
+/** Measures with 1,000 events per second, batches of one second, reviews of half a second, and default polling. */
 export async function measureLatency(
   kafka: TestKafka,
   directory: string,
@@ -30,7 +30,7 @@ export async function measureLatency(
     async (stack, replica) => {
       await replica.logged('owns the shard');
       const reader = new TopicReader(kafka.brokers, stack.topics.decisions);
-      /** First sighting of a batch's decisions and their number, by batch. */
+      /** Batch → time when its first decision became readable, and number of decisions. */
       const readable = new Map<string, { atMs: number; decisions: number }>();
       const total = PER_SECOND * SECONDS;
       const began = Date.now();

@@ -1,4 +1,4 @@
-/** The records that a benchmark works on, in ready-made record batches: the producer's library is not what is measured. */
+/** Records of a benchmark. They are written as prebuilt batches, since a producer library would only cost time. */
 
 import { varintSize, writeVarint } from '../../packages/client/src/base/varint.ts';
 import { sizeOfRecord, writeRecord } from '../../src/core/bytes/record-bytes.ts';
@@ -32,7 +32,7 @@ export async function writeAll(
   }
 }
 
-/** Writes the records [from, to), round the partitions. */
+/** Writes the records [from, to), round robin over the partitions. */
 export async function write(
   producer: RawProducer,
   topic: string,
@@ -59,14 +59,14 @@ export async function write(
   );
 }
 
-/** A broker may not know yet that it leads a new partition. */
+/** Retries, since a broker may not know yet that it leads a new partition. */
 async function writePatiently(
   producer: RawProducer,
   topic: string,
   partition: number,
   batch: Buffer,
 ): Promise<void> {
-  await eventually(`${topic}-${partition} takes a batch`, async () => {
+  await eventually(`${topic}-${partition} accepts a batch`, async () => {
     try {
       await producer.write(topic, partition, batch);
       return true;
@@ -77,7 +77,7 @@ async function writePatiently(
   });
 }
 
-/** A record batch with the time of now. */
+/** Encodes a record batch with the current time. */
 function encode(records: readonly OutgoingRecord[], codec: Codec): Buffer {
   const { code, pack } = CODECS[codec];
   const bodies = records.map((record, delta) => {

@@ -1,4 +1,4 @@
-/** Result files of the benchmark's service: the uploaded rows, and the service's own cells at the end of each of them. */
+/** Result files of the benchmark's service: the uploaded rows with additional cells at their end. */
 
 const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
@@ -6,7 +6,7 @@ const MORE_HEADERS = ',Status,Bench result,Labels,Confidence,Policy version,Revi
 const VARIANTS = 97;
 const MORE_CELLS = Array.from({ length: VARIANTS }, (_, n) => Buffer.from(`${cells(n)}\r\n`));
 
-/** The uploaded rows with more columns; no row is parsed further than to its end. */
+/** Appends columns to the uploaded rows. It finds the ends of rows without parsing them. */
 export function resultFile(upload: Buffer): Buffer {
   const head = upload.indexOf(LINE_FEED) + 1;
   const parts: Buffer[] = [withoutLineEnd(upload, 0, head), Buffer.from(`${MORE_HEADERS}\r\n`)];

@@ -1,4 +1,4 @@
-/** One round of a benchmark: a process that works a topic off, and what it took. */
+/** One round of a benchmark: a process that handles all records of a topic, with its cost. */
 import { mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,15 +11,15 @@ import { TopicReader } from '../support/stack/topic-reader.ts';
 
 export interface Round {
   readonly perSecond: number;
-  /** Processor time of one item, all threads, µs. */
+  /** Processor time per item over all threads, µs. */
   readonly cpuUs: number;
   readonly peakMiB: number;
 }
 
 export interface ConnectorRound extends Round {
-  /** Most records that were taken and not decided at a time. */
+  /** Maximum number of records that were consumed but not decided. */
   readonly mostUnsettled: number;
-  /** Seconds from the start of the process to its first decision that a consumer can read. */
+  /** Seconds from the start of the process to its first readable decision. */
   readonly firstDecisionSeconds: number;
 }
 
@@ -27,11 +27,11 @@ export interface ConnectorSetup {
   readonly topic: string;
   readonly records: number;
   readonly partitions: number;
-  /** Time that the service takes for a review. */
+  /** Duration of a review at the service. */
   readonly reviewMs: number;
-  /** Bytes that the storage accepts per second, over all uploads. Default: no limit. */
+  /** Bytes per second that the storage accepts over all uploads. Default: no limit. */
   readonly uploadBytesPerSecond?: number;
-  /** Arguments of node that start the connector. */
+  /** Node arguments that start the connector. */
   readonly connector: readonly string[];
   /** Merged into the pipeline's configuration. */
   readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
@@ -41,13 +41,13 @@ export interface ConnectorSetup {
 const BATCH_ROWS = 5_000;
 /** Environment of a connector. */
 const START = { MALLOC_ARENA_MAX: '1' };
-/** Interval between looks at the metrics: each costs the connector a few milliseconds. */
+/** Interval of reading the metrics. Each read costs the connector a few milliseconds. */
 const LOOK_MS = 1_000;
-/** The same near the end, whose time is measured. */
+/** Shorter interval near the end, since the end is measured. */
 const LAST_LOOK_MS = 250;
 const GIVE_UP_MS = 600_000;
 
-/** The bare client's loop over the topic. */
+/** Runs the bare client's loop on the topic. */
 export async function bareRound(
   kafka: TestKafka,
   topic: string,
@@ -76,7 +76,7 @@ export async function bareRound(
   };
 }
 
-/** The connector over the topic, against the benchmark's own service. Checks that each record was decided once. */
+/** Runs the connector on the topic with the benchmark's service. Checks that each record was decided once. */
 export async function connectorRound(
   kafka: TestKafka,
   directory: string,
@@ -115,7 +115,7 @@ export async function connectorRound(
   });
 }
 
-/** Starts a service and a connector for as long as `run` takes. */
+/** Runs a service and a connector during `run`. */
 export async function withConnector<T>(
   kafka: TestKafka,
   directory: string,
@@ -171,7 +171,7 @@ async function startService(
   return { process: service, url: await listening.promise };
 }
 
-/** Records taken and decided so far. */
+/** Returns the numbers of consumed and of decided records. */
 export async function progressOf(replica: Replica): Promise<{ consumed: number; decided: number }> {
   const text = await (await fetch(`${await replica.url()}/metrics`)).text();
   const sum = (name: string) => {
@@ -183,7 +183,7 @@ export async function progressOf(replica: Replica): Promise<{ consumed: number; 
   return { consumed: sum('events_consumed_total'), decided: sum('decisions_total') };
 }
 
-/** Time at which a consumer of committed records has the first decision. */
+/** Returns the time when a read_committed consumer has the first decision. */
 async function firstDecisionAt(kafka: TestKafka, topic: string): Promise<number> {
   const reader = new TopicReader(kafka.brokers, topic);
   try {
@@ -209,10 +209,10 @@ async function assertDecidedOnce(
   });
   await reader.close();
   if (readable !== records || seen.size !== records)
-    throw new Error(`${readable} decisions of ${seen.size} records, not ${records}`);
+    throw new Error(`${readable} decisions of ${seen.size} records, expected ${records} of each`);
 }
 
-/** Coordinates in the event id, a decision's last header. */
+/** Returns the coordinates in the event id, which is a decision's last header. */
 export function sourceOf(headers: RecordHeaders): SourceCoordinate {
   const [, partition, offset] = /-(\d+)-(\d+)$/.exec(String(headers.at(-1)?.[1])) ?? [];
   return { partition: Number(partition), offset: Number(offset) };

@@ -26,13 +26,13 @@ export interface Scenario {
 }
 
 const RECORDS = 240_000;
-/** Subject of the schema of decisions. */
+/** Subject of the decisions' schema. */
 const DECISIONS = 'bench-decisions';
 const BASE: Load = { records: RECORDS, partitions: 6, codec: 'none', record: realisticEvents() };
-/** Characters of the content of events in Avro and of imports. */
+/** Number of characters of the content in Avro events and imports. */
 const TEXT_CHARACTERS = 170;
 
-/** @param registryUrl of a schema registry, for Avro */
+/** @param registryUrl schema registry for Avro */
 export async function scenarios(registryUrl: string): Promise<readonly Scenario[]> {
   return [
     { name: 'realistic events', load: BASE },
@@ -73,7 +73,7 @@ export async function scenarios(registryUrl: string): Promise<readonly Scenario[
   ];
 }
 
-/** @param connector arguments of node */
+/** @param connector node arguments */
 export async function measureScenarios(
   kafka: TestKafka,
   directory: string,
@@ -82,7 +82,7 @@ export async function measureScenarios(
 ): Promise<void> {
   const registry = await startRegistry();
   try {
-    print('| load | items/s | µs an item | MiB | first decision, s |');
+    print('| load | items/s | µs per item | MiB | first decision, s |');
     print('|---|---|---|---|---|');
     for (const { name, load, reviewMs = 0, ...rest } of await scenarios(registry.url)) {
       const topic = await kafka.createTopic('content', { partitions: load.partitions });
@@ -178,7 +178,7 @@ async function avroPosts(registryUrl: string): Promise<RecordOf> {
     return (n) => {
       const random = randomOf(n);
       const { tags, reply_to: replyTo, ...others } = Object.fromEntries(membersOf(n, random));
-      // The library requires the branch of a union to be named.
+      // avsc requires the name of a union's branch.
       const about = {
         ...others,
         tags: tags == null ? null : { array: tags },

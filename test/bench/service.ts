@@ -1,6 +1,6 @@
 /**
- * A Content Review Service that costs next to nothing, so that a benchmark measures the connector: it judges no content, keeps
- * uploads in memory, and makes a result file by adding the same columns to each row. Runs as a process of its own:
+ * Content Review Service with minimal cost, so that a benchmark measures the connector. It does not check content,
+ * keeps uploads in memory, and appends the same columns to each row of a result file. Runs in its own process:
  * `service.ts REVIEW_MS UPLOAD_BYTES_PER_SECOND`; prints its address.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,14 +9,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { membersOf, randomOf } from './events.ts';
 import { resultFile } from './result-file.ts';
 
-/** Metadata of every decision that is looked up. */
+/** Metadata of every looked-up decision. */
 const METADATA = Object.fromEntries(membersOf(1, randomOf(1)));
 const REVIEW_MS = Number(process.argv[2] ?? 0);
 const UPLOAD_BYTES_PER_SECOND = Number(process.argv[3] ?? Infinity);
 const PIECE_BYTES = 64 * 1024;
-/** Time at which the uploads so far have been received at that rate. */
+/** Time at which all uploads so far are received at this rate, ms. */
 let receivedMs = 0;
-/** Results that can be downloaded again: the successor of a killed process does. */
+/** Number of downloaded results to keep, since the successor of a killed process downloads them again. */
 const KEPT_RESULTS = 32;
 interface Job {
   readonly type: string;
@@ -26,7 +26,7 @@ interface Job {
 }
 
 const jobs = new Map<string, Job>();
-/** Jobs whose results were downloaded, the newest last. */
+/** Jobs whose results were downloaded, newest last. */
 const downloaded = new Set<Job>();
 
 const server = createServer((request, response) => {
@@ -93,7 +93,7 @@ async function answer(
     });
   } else {
     const job = jobs.get(id);
-    // A probe of the connector requests an unknown object.
+    // The connector's connection check requests an unknown object.
     if (job === undefined) return json(response, { error: 'no such object' }, 404);
     const { type, doneMs } = job;
     const isDone = Date.now() >= doneMs;

@@ -1,4 +1,4 @@
-/** The promise at every step: a process that ends before each of its steps in turn leaves nothing undone and nothing twice. */
+/** Ends a process before each of its steps in turn. No record may be lost or settled twice, and nothing may be left behind. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HistoryReport, play } from '../support/engine/simulation/history.ts';
@@ -18,14 +18,14 @@ const SHAPE: Shape = {
   latencyMs: 5,
   rejectedToDeadLetters: false,
 };
-/** The first batch fails, so that its records are read again and move to another. */
+/** Makes the first batch fail, so that its records are reread for another one. */
 const FAILED: PlacedStrike = {
   place: 'review',
   nth: 0,
   strike: { kind: 'review', how: 'failed', afterMs: 100 },
 };
 const FEWEST_STEPS = 80;
-/** Batches that may stay empty: a stop may meet the creation of two, one of each partition. */
+/** Maximum number of batches that stay empty. A stop may interrupt the creation of two, one for each partition. */
 const MOST_EMPTY = { kill: 1, stop: 2 };
 
 interface Walk {
@@ -46,7 +46,7 @@ const scriptOf = ({ end, strikes }: Walk, steps: number): Script => ({
 
 interface Walked {
   readonly report: HistoryReport;
-  /** False when everything was settled before the step. */
+  /** False if everything was settled before the step. */
   readonly endedAtWork: boolean;
 }
 
@@ -54,7 +54,7 @@ async function playEnding(walk: Walk, steps: number): Promise<Walked> {
   const lines: string[] = [];
   const report = await play(scriptOf(walk, steps), { trace: (line) => lines.push(line) });
   assert.equal(report.violation?.message, undefined, `ended before step ${steps}`);
-  const ended = lines.findIndex((line) => / i1(?:: kill| is told to stop)$/.test(line));
+  const ended = lines.findIndex((line) => / i1(?:: kill| is stopping)$/.test(line));
   const settled = lines.findLastIndex((line) => / commits .*(?:decisions|dead):/.test(line));
   return { report, endedAtWork: ended >= 0 && ended < settled };
 }
@@ -67,7 +67,7 @@ const WALKS: readonly Walk[] = [
 
 for (const walk of WALKS) {
   const of = walk.strikes.length === 0 ? 'a batch' : 'a batch that fails once';
-  test(`${of}, ${walk.end} before any step: each record is settled once, no row is submitted again, and nothing stays held`, async () => {
+  test(`${of}, ${walk.end} before any step: each record is settled once, no row is submitted again, and every resource is released`, async () => {
     const { submitted, coverage } = (await playEnding(walk, Number.POSITIVE_INFINITY)).report;
     assert.equal(coverage['jobs_failed_total batch_failed'] ?? 0, walk.strikes.length);
     let steps = 0;

@@ -1,11 +1,11 @@
-/** A short chaos run whose faults are kills; `npm run chaos` has all faults (docs/internals/testing.md). */
+/** Short run of chaos with kills only. `npm run chaos` has all faults (docs/internals/testing.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runChaos } from './harness/chaos.ts';
 
 const FAULTS = ['kill -9 of a replica', 'kill -9 of all replicas', 'service down'];
 
-test('the promise holds while replicas and the service are killed', async (t) => {
+test('every record is settled exactly once while replicas are killed and the service is down', async (t) => {
   const report = await runChaos({
     minutes: 0.1,
     seed: 20,

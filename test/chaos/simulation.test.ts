@@ -1,13 +1,13 @@
-/** Many histories of the engine over a world in memory, on all cores: always the same ones (docs/internals/testing.md). */
+/** Histories of the engine in a world in memory, on all cores. The same histories in every run (docs/internals/testing.md). */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { SIMULATED_KINDS } from '../support/engine/simulation/kinds.ts';
 import { playAll } from '../support/engine/simulation/search/pool.ts';
 
-/** About a quarter of a minute of processor time; `npm run simulate` plays thousands. */
+/** Takes about 15 s of processor time. `npm run simulate` plays thousands of histories. */
 const HISTORIES = 252;
-/** Apart from the seeds of the property tests. */
+/** First seed; different from those of the property tests. */
 const FROM = 300_001;
 
 const ACTIONS = [
@@ -41,7 +41,7 @@ const FAILURES = [
   'protocol',
   'hangs',
 ];
-/** Faults that so few histories may miss. */
+/** Faults that may be missing in such a small number of histories. */
 const RARE = ['service results protocol', 'service decision unauthorized'];
 const FAULTS = [
   ...ACTIONS,
@@ -67,7 +67,7 @@ const FAULTS = [
   ...['create', 'upload', 'status', 'results', 'decision'].flatMap((call) =>
     FAILURES.map((failure) => `service ${call} ${failure}`).filter((name) => !RARE.includes(name)),
   ),
-  // Done, and the reply lost.
+  // Faults after the effect: the response is lost.
   ...['create', 'upload', 'status', 'decision'].map((call) => `service ${call} unavailable, done`),
 ];
 const OUTCOMES = [
@@ -103,7 +103,7 @@ const OUTCOMES = [
     'unread_records_lost_total',
     'reset_skipped_records_total',
   ],
-  'resets taken up',
+  'resets adopted',
   'drains acknowledged',
   ...['pause', 'drain', 'resume'].map((command) => `command: ${command} reached`),
   ...['superseded', 'failed'].map((outcome) => `command: drain ${outcome}`),
@@ -116,7 +116,7 @@ const OUTCOMES = [
   ),
 ];
 
-test(`${HISTORIES} histories: every fault strikes, and no rule is broken`, async () => {
+test(`${HISTORIES} histories: every fault happens, and no rule is violated`, async () => {
   const tally = await playAll({
     from: FROM,
     seeds: HISTORIES,
@@ -132,5 +132,9 @@ test(`${HISTORIES} histories: every fault strikes, and no rule is broken`, async
     ...FAULTS.filter((fault) => (tally.faults[fault] ?? 0) === 0),
     ...OUTCOMES.filter((outcome) => (tally.coverage[outcome] ?? 0) === 0),
   ];
-  assert.deepEqual(never, [], 'what a simulation never sees it says nothing about');
+  assert.deepEqual(
+    never,
+    [],
+    'every event must happen: a simulation proves nothing about events that never happened',
+  );
 });

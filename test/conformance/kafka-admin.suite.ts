@@ -1,4 +1,4 @@
-/** Conformance of every ClusterAdmin. */
+/** Conformance suite for ClusterAdmin. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
@@ -12,18 +12,18 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
     });
     afterEach(() => world.close());
 
-    it('describes a topic by its partitions, replicas and effective settings', async () => {
+    it('describes a topic with its partitions, replicas and effective settings', async () => {
       const journal = await world.settle(world.admin.describeTopic(world.topics.journal));
       assert.equal(journal?.partitions, 2);
       assert.equal(journal?.replicationFactor, 1);
       assert.equal(journal?.settings.get('cleanup.policy'), 'compact');
     });
 
-    it('says undefined for a topic that does not exist', async () => {
+    it('returns undefined for a topic that does not exist', async () => {
       assert.equal(await world.settle(world.admin.describeTopic('no-such-topic')), undefined);
     });
 
-    it('creates a topic with its settings, and does not mind that it exists already', async () => {
+    it('creates a topic with its settings, and accepts one that already exists', async () => {
       const topic = `${world.topics.output}-made`;
       const settings = new Map([['cleanup.policy', 'compact']]);
       await world.settle(
@@ -37,11 +37,11 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       assert.equal(made?.settings.get('cleanup.policy'), 'compact');
     });
 
-    it('counts the brokers', async () => {
+    it('returns the number of brokers', async () => {
       assert.ok((await world.settle(world.admin.brokerCount())) >= 1);
     });
 
-    it('tells the range of each partition asked for, after records were deleted too', async () => {
+    it('returns the range of each requested partition, also after a deletion of records', async () => {
       await world.settle(world.produce(world.topics.source, 1, numbered(0, 5)));
       await world.settle(world.deleteRecordsBefore(world.topics.source, 1, 2));
       const ranges = await world.settle(world.admin.ranges(world.topics.source, [0, 1]));
@@ -61,7 +61,7 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       );
     });
 
-    it('ends a range where an open transaction begins, so that nobody waits for what may never be readable, and returns the end after it', async () => {
+    it('ends a range where an open transaction begins, since later records may never become readable, and `ends` returns the end of the log', async () => {
       const open = (key: string) =>
         world
           .producers()
@@ -83,21 +83,21 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       await assert.rejects(world.settle(failed));
       assert.deepEqual(await ranges(), [{ start: 0, end: 0 }]);
       assert.equal(await end(), 1);
-      // The next owner's fence aborts what was left open.
+      // The next owner's fence aborts the open transaction.
       await world.settle(open('b'));
-      // The markers of both transactions are written soon after they are acknowledged.
+      // The markers of both transactions are written soon after the responses.
       let [range] = await ranges();
       while ((range?.end ?? 0) < 4) [range] = await ranges();
       assert.deepEqual(range, { start: 0, end: 4 });
       assert.equal(await end(), 4);
     });
 
-    it('rejects for a partition that does not exist, naming it', async () => {
+    it('rejects for a partition that does not exist, and names it', async () => {
       await assert.rejects(world.settle(world.admin.ranges(world.topics.source, [7])), /7/);
       await assert.rejects(world.settle(world.admin.ends(world.topics.source, [7])), /7/);
     });
 
-    it('rejects for a topic that does not exist, naming it', async () => {
+    it('rejects for a topic that does not exist, and names it', async () => {
       await assert.rejects(world.settle(world.admin.ranges('no-such-topic', [0])), /no-such-topic/);
       await assert.rejects(world.settle(world.admin.ends('no-such-topic', [0])), /no-such-topic/);
       assert.deepEqual(
@@ -106,7 +106,7 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       );
     });
 
-    it('tells ranges while other topics are asked about for the first time', async () => {
+    it('returns ranges during the first requests for other topics', async () => {
       const { admin, topics } = world;
       const made = Array.from({ length: 12 }, (_, n) => `${topics.output}-made-${n}`);
       for (const topic of made)
@@ -122,7 +122,7 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       await world.settle(Promise.all([ranges(), ranges(), described()]));
     });
 
-    it('tells what the group has committed, with its metadata, and null where it has nothing', async () => {
+    it('returns the committed offsets of the group with their metadata, or null if there is none', async () => {
       const producer = world.producers().open(0);
       const offsets = [{ partition: 2, offset: 17, metadata: 'v1:3' }];
       await world.settle(producer.commit({ journal: [{ key: 'progress', value: '{}' }], offsets }));

@@ -1,4 +1,4 @@
-/** Conformance of every ShardGroup: whole shards, one owner each, only assigned records. */
+/** Conformance suite for ShardGroup: whole shards, one owner each, only assigned records. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
@@ -40,7 +40,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       );
     });
 
-    it('delivers nothing before a partition is sought and resumed', async () => {
+    it('delivers nothing before a partition is positioned and resumed', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 3)));
       await world.settle(world.produce(world.topics.source, 1, numbered(0, 3)));
       const { group, listener } = await join();
@@ -50,20 +50,20 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       group.resume('source', 2);
       await world.settle(world.produce(world.topics.source, 2, numbered(0, 1)));
       await world.until(
-        'the partition sought and resumed is read',
+        'the positioned and resumed partition is read',
         () => listener.records('source', 2).length === 1,
       );
       assert.deepEqual(new Set(listener.batches.map(({ partition }) => partition)), new Set([2]));
     });
 
-    it('reads on from where it was sought, each batch where the one before ended', async () => {
+    it('reads on from the position of a seek, each batch where the previous one ended', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 10)));
       const { group, listener } = await join();
       group.seek('source', 0, 4);
       group.resume('source', 0);
       await world.until('the rest is read', () => listener.records('source', 0).length >= 6);
       await world.settle(world.produce(world.topics.source, 0, numbered(10, 2)));
-      await world.until('what came later is read', () => listener.records('source', 0).length >= 8);
+      await world.until('later records are read', () => listener.records('source', 0).length >= 8);
       assert.deepEqual(
         listener.records('source', 0).map(({ offset }) => offset),
         [4, 5, 6, 7, 8, 9, 10, 11],
@@ -76,7 +76,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       }
     });
 
-    it('delivers nothing while a partition is paused, and loses nothing by it', async () => {
+    it('delivers nothing while a partition is paused, and skips no record afterwards', async () => {
       const { group, listener } = await join((one, own) => readSourceFrom(one, own, 0));
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 2)));
       await world.until('the first are read', () => listener.records('source', 0).length === 2);
@@ -93,7 +93,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       assert.deepEqual(listener.values('source', 0), ['v0', 'v1', 'v2', 'v3']);
     });
 
-    it('reads again what was read before when it is sought back', async () => {
+    it('reads records again after a seek back', async () => {
       await world.settle(world.produce(world.topics.source, 3, numbered(0, 3)));
       const { group, listener } = await join((one, own) => readSourceFrom(one, own, 0));
       await world.until('all are read', () => listener.records('source', 3).length === 3);
@@ -102,7 +102,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       assert.deepEqual(listener.values('source', 3), ['v0', 'v1', 'v2', 'v1', 'v2']);
     });
 
-    it('reads the journal, and only what was committed', async () => {
+    it('reads only committed records of the journal', async () => {
       const dead = world.producers().open(1);
       await world.settle(dead.commit({ journal: [{ key: 'a', value: '1' }] }));
       const tooLarge = {
@@ -125,14 +125,14 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       assert.deepEqual(listener.values('journal', 1), ['1', '2']);
     });
 
-    it('passes control records: the next offset reaches the end of the log', async () => {
+    it('skips control records: the next offset reaches the end of the log', async () => {
       await world.settle(
         world
           .producers()
           .open(0)
           .commit({ journal: [{ key: 'a', value: '1' }] }),
       );
-      // A commit is acknowledged a moment before its marker, the control record, is in the log.
+      // The marker is written to the log slightly after the response to the commit.
       await world.settle(world.readAll(world.topics.journal));
       const { end } = (await world.settle(world.admin.ranges(world.topics.journal, [0]))).get(
         0,
@@ -143,7 +143,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       await world.until('the end is reached', () => listener.batches.at(-1)?.nextOffset === end);
     });
 
-    it('shares the shards with a member that joins, and takes them back when it leaves', async () => {
+    it('shares the shards with a member that joins, and gets them back when it leaves', async () => {
       const first = await join();
       const second = await join();
       await world.until(
@@ -160,7 +160,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       );
     });
 
-    it('begins every generation paused: positions do not outlive it', async () => {
+    it('starts every generation paused and without positions', async () => {
       const first = await join((one, own) => readSourceFrom(one, own, 0));
       const joinedBefore = first.listener.assignments.length;
       first.listener.onJoined = () => undefined;
@@ -197,7 +197,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       );
     });
 
-    it('commits nothing by itself', async () => {
+    it('commits no offsets on its own', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 3)));
       const { group, listener } = await join((one, own) => readSourceFrom(one, own, 0));
       await world.until('all are read', () => listener.records('source', 0).length === 3);
@@ -211,7 +211,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       );
     });
 
-    it('confirms a member, and knows when it was last heard', async () => {
+    it('confirms a member, and returns the time of the last contact', async () => {
       const { group } = await join();
       assert.ok(group.lastHeardMs() > 0);
       await world.settle(group.confirmMembership(new AbortController().signal));
@@ -220,7 +220,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       await assert.rejects(world.settle(group.confirmMembership(aborted.signal)), /not now/);
     });
 
-    it('stops more than once, and delivers nothing afterwards', async () => {
+    it('can be stopped repeatedly, and delivers nothing afterwards', async () => {
       const { group, listener } = await join((one, own) => readSourceFrom(one, own, 0));
       await world.settle(group.stop());
       await world.settle(group.stop());
@@ -243,7 +243,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
           stopped ??= group.stop();
         };
       });
-      await world.until('it was told to stop', () => stopped !== undefined);
+      await world.until('the callback calls stop', () => stopped !== undefined);
       await world.settle(stopped as Promise<void>);
     });
   });

@@ -1,4 +1,4 @@
-/** Conformance of every ShardProducers: atomic transactions, one owner per shard. */
+/** Conformance suite for ShardProducers: atomic transactions, one owner per shard. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
@@ -14,7 +14,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
     });
     afterEach(() => world.close());
 
-    it('commits journal, outputs and offsets together, and tells the offset of the first journal record', async () => {
+    it('commits journal, outputs and offsets together, and returns the offset of the first journal record', async () => {
       const producer = world.producers().open(1);
       const first = await world.settle(
         producer.commit({ journal: [{ key: 'owner', value: 'me' }] }),
@@ -55,7 +55,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       assert.deepEqual(decision?.headers, [['h', Buffer.from('x')]]);
     });
 
-    it('runs many transactions one right after another', async () => {
+    it('runs many transactions in immediate succession', async () => {
       const producer = world.producers().open(0);
       for (let n = 0; n < 20; n++) {
         const offsets = [{ partition: 0, offset: n, metadata: '' }];
@@ -88,7 +88,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       assert.equal(committed.get(0)?.offset, null);
     });
 
-    it('writes a command to every shard, unless another command has begun since its fence', async () => {
+    it('writes a command to every shard, unless another command has fenced it', async () => {
       const owner = world.producers().open(1);
       await world.settle(owner.commit({ journal: [{ key: 'owner', value: 'me' }] }));
       const [late, producer] = [world.controlProducer(), world.controlProducer()];
@@ -112,7 +112,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       );
     });
 
-    it('publishes and commits offsets for a replay, unless another replay has begun since its fence', async () => {
+    it('publishes and commits offsets for a replay, unless another replay has fenced it', async () => {
       const [late, producer] = [world.replayProducer(), world.replayProducer()];
       const replay = (by: ReplayProducer, value: string, offset: number) => {
         const records = EncodedRecords.of([{ key: 'k', value }]);
@@ -170,7 +170,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       await world.settle(earlier.close());
     });
 
-    it('commits many records at once to a topic with a small max.message.bytes, and refuses only one that is too large alone', async () => {
+    it('commits many records at once to a topic with a small max.message.bytes, and refuses only a record that is itself too large', async () => {
       const topic = `${world.topics.output}-small`;
       const settings = new Map([['max.message.bytes', '100000']]);
       await world.settle(
@@ -208,7 +208,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       assert.deepEqual(keys, [...records.map(({ key }) => key), 'nearly']);
     });
 
-    it('refuses a record that the brokers will never take as too large, and publishes nothing of it', async () => {
+    it('refuses a record above the limit of the brokers as too large, and publishes nothing of its transaction', async () => {
       const producer = world.producers().open(0);
       const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
       const attempt = producer.commit({
@@ -224,7 +224,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
         world.settle(attempt),
         (error) => error instanceof TransactionError && error.failure === 'too_large',
       );
-      // The next owner's fence aborts what was left open.
+      // The next owner's fence aborts the open transaction.
       await world.settle(
         world
           .producers()
@@ -239,7 +239,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       );
     });
 
-    it('takes more in one transaction than one request may carry', async () => {
+    it('accepts more in one transaction than fits into one request', async () => {
       const producer = world.producers().open(0);
       const records = Array.from({ length: 30 }, (_, n) => ({
         key: 'same',
@@ -265,7 +265,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       assert.equal((await world.settle(world.readAll(world.topics.journal))).length, 20);
     });
 
-    it('keeps records of one key in one partition, in order', async () => {
+    it('writes records of one key to one partition, in order', async () => {
       const producer = world.producers().open(0);
       const records = Array.from({ length: 60 }, (_, n) => ({
         key: `key-${n % 7}`,

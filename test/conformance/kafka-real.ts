@@ -1,4 +1,4 @@
-/** Worlds over a real broker. */
+/** Worlds on a real broker. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BufferPool } from '../../src/core/bytes/buffer-pool.ts';
 import type { ShardGroup } from '../../src/core/ports/kafka.ts';
@@ -10,7 +10,7 @@ import type { KafkaWorld, WorldOptions } from './kafka-world.ts';
 
 const PATIENCE_MS = 20_000;
 
-/** A world over a real broker, with what only a real one has. */
+/** World on a real broker, with features that only the real adapter has. */
 export interface RealWorld extends KafkaWorld {
   readonly logger: RecordingLogger;
   /** Buffer pool of all its producers. */
@@ -19,7 +19,7 @@ export interface RealWorld extends KafkaWorld {
   producersWith(options: Partial<ProducersOptions>): ReturnType<KafkaWorld['producers']>;
 }
 
-/** @param topicSettings of the source topic, by Kafka's names. */
+/** @param topicSettings settings of the source topic, by Kafka's names */
 export async function realWorld(
   kafka: TestKafka,
   options: WorldOptions,
@@ -115,7 +115,7 @@ export async function realWorld(
     },
     deleteRecordsBefore: async (topic, partition, offset) => {
       const byHand = await kafka.admin();
-      // Makes kafkajs's admin learn of the topic, which deleting does not do by itself.
+      // Makes the topic known to kafkajs's admin client. Deleting records does not load its metadata.
       await byHand.fetchTopicOffsets(topic);
       await byHand.deleteTopicRecords({
         topic,
@@ -133,7 +133,7 @@ export async function realWorld(
     },
     readAll: async (topic) => {
       const reader = kafka.reader(topic);
-      // A transaction that a test leaves open on purpose never gets decided: then what is visible is the answer.
+      // A transaction that a test leaves open is never decided. Then the currently visible records are returned.
       await eventually(`all transactions in ${topic} are decided`, () => reader.isStable(), {
         deadlineMs: 1_000,
       }).catch(() => undefined);
@@ -155,13 +155,13 @@ export async function realWorld(
       const deadlineMs = Date.now() + PATIENCE_MS;
       while (!condition()) {
         if (Date.now() > deadlineMs)
-          throw new Error(`waited ${PATIENCE_MS} ms in vain until ${what}`);
+          throw new Error(`waited in vain (${PATIENCE_MS} ms) until ${what}`);
         await sleep(10);
       }
     },
     close: async () => {
       for (const one of opened.splice(0)) await (one.stop?.() ?? one.close?.());
-      await eventually('the buffers of all requests have no owner', () => pool.lentBytes === 0);
+      await eventually('the buffers of all requests are returned', () => pool.lentBytes === 0);
     },
   };
 }

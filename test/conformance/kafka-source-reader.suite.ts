@@ -1,4 +1,4 @@
-/** Conformance of every SourceReader. */
+/** Conformance suite for SourceReader. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { RecordPiece } from '../../src/core/ports/kafka.ts';
@@ -48,7 +48,7 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       assert.ok((passed.at(-1) ?? 0) > 6);
     });
 
-    it('begins at the start of the log when the first offset is no longer there', async () => {
+    it('begins at the start of the log if the first offset has been deleted', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 10)));
       await world.settle(world.deleteRecordsBefore(world.topics.source, 0, 5));
       const { records } = await read(0, 2, 7);
@@ -58,7 +58,7 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       );
     });
 
-    it('ends when everything asked for is no longer there', async () => {
+    it('ends if all requested records have been deleted', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 10)));
       await world.settle(world.deleteRecordsBefore(world.topics.source, 0, 8));
       const { records, passed } = await read(0, 2, 4);
@@ -66,7 +66,7 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       assert.ok((passed.at(-1) ?? 0) > 4);
     });
 
-    it('waits for the receiver before it goes on', async () => {
+    it('waits for the receiver before it continues', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 4)));
       let busy = false;
       await world.settle(
@@ -111,7 +111,7 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       await assert.rejects(world.settle(reading), /enough/);
     });
 
-    it('rejects what the receiver throws', async () => {
+    it('rejects with the error of the receiver', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 3)));
       const onPiece = () => {
         throw new Error('the receiver is full');
@@ -122,7 +122,7 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       );
     });
 
-    it('commits nothing', async () => {
+    it('commits no offsets', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 3)));
       await read(0, 0, 2);
       const committed = await world.settle(

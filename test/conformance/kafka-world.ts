@@ -1,7 +1,6 @@
 /**
- * Requirements of the Kafka conformance suites on an implementation: a cluster of its own topics,
- * the ports, and a way to let time pass. `kafka-real.ts` gives it over a real broker; an in-memory
- * fake gives the same over virtual time.
+ * Interface that the Kafka conformance suites require of an implementation: topics, ports, and a way to let time
+ * pass. `kafka-real.ts` implements it with a real broker, memory-kafka.test.ts in memory with virtual time.
  */
 import type {
   Assignment,
@@ -20,11 +19,11 @@ import type { ReplayProducer } from '../../src/tools/inspect/replay.ts';
 export interface WorldOptions {
   readonly sourcePartitions: number;
   readonly shards: number;
-  /** Partitions of the output topic. Default 3. */
+  /** Partitions of the output topic. Default: 3. */
   readonly outputPartitions?: number;
 }
 
-/** One test's cluster. Its topics exist and are empty when it is handed over. */
+/** Cluster of one test. Its topics exist and are empty at the start. */
 export interface KafkaWorld {
   readonly topics: {
     readonly group: string;
@@ -33,31 +32,31 @@ export interface KafkaWorld {
     readonly output: string;
   };
   readonly admin: ClusterAdmin;
-  /** A new member of the group; closed with the world. */
+  /** Creates a member of the group, which is closed with the world. */
   group(): ShardGroup;
-  /** As another process would have it. */
+  /** Creates producers as in another process. */
   producers(): ShardProducers;
   controlProducer(): ControlProducer;
-  /** Of a replay: it commits offsets of the source, and writes to no journal. */
+  /** Creates a replay's producer, which commits source offsets and writes to no journal. */
   replayProducer(): ReplayProducer;
   sourceReader(): SourceReader;
-  /** Writes as any producer does, outside transactions. */
+  /** Writes records without a transaction. */
   produce(topic: string, partition: number, records: readonly OutgoingRecord[]): Promise<void>;
-  /** As retention does. */
+  /** Deletes records as retention does. */
   deleteRecordsBefore(topic: string, partition: number, offset: number): Promise<void>;
   addPartitions(topic: string, total: number): Promise<void>;
-  /** All records of a topic that a read_committed consumer sees, by partition and offset. */
+  /** Returns all records of a topic that a read_committed consumer sees, by partition and offset. */
   readAll(topic: string): Promise<SourceRecord[]>;
-  /** Lets time pass until the promise settles. Rejects when it takes too long. */
+  /** Lets time pass until the promise settles. Rejects after a timeout. */
   settle<T>(promise: Promise<T>): Promise<T>;
-  /** Lets time pass until the condition holds. Rejects, naming it, when that takes too long. */
+  /** Lets time pass until the condition holds. After a timeout, rejects with its description. */
   until(what: string, condition: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 export type WorldFactory = (options: WorldOptions) => Promise<KafkaWorld>;
 
-/** A listener that writes down what it is told, and may react to it at once. */
+/** Listener that records every call, and may react to it at once. */
 export class RecordingListener implements GroupListener {
   readonly assignments: Assignment[] = [];
   readonly batches: FetchedBatch[] = [];
@@ -100,7 +99,7 @@ export class RecordingListener implements GroupListener {
   }
 }
 
-/** Makes a listener begin every assigned source partition at `offset` as soon as it is joined. */
+/** Makes a listener read every assigned source partition from `offset` after the join. */
 export function readSourceFrom(
   group: ShardGroup,
   listener: RecordingListener,

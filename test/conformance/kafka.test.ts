@@ -1,4 +1,4 @@
-/** The Kafka ports over kafkajs and a real broker. */
+/** Runs the suites for the Kafka ports with kafkajs and a real broker. */
 import { testKafka } from '../support/kafka/kafka.ts';
 import { clusterAdminSuite } from './kafka-admin.suite.ts';
 import { shardGroupSuite } from './kafka-group.suite.ts';

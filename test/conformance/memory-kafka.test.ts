@@ -1,4 +1,4 @@
-/** The Kafka ports in memory, held to what the real adapter is held to: in plain order, and under schedules drawn by chance. */
+/** Runs the suites of the real adapter for the Kafka ports in memory, with plain and with random schedules. */
 
 import { SeededRandom, VirtualClock } from '../support/memory/clock.ts';
 import { KafkaClient } from '../support/memory/kafka/client.ts';

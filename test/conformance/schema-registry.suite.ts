@@ -1,4 +1,4 @@
-/** Conformance of schema registries, run against a real one and against the one in memory. */
+/** Conformance suite for schema registries. Runs against a real one and the one in memory. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -26,10 +26,10 @@ const PROTOBUF: NewSchema = {
   text: 'syntax = "proto3"; message R { string a = 1; }',
 };
 
-/** Rules of a subject that the suite sets, which is an administrator's work. */
+/** Compatibility rules of a subject. Only administrators set them, so the suite gets a function for it. */
 export type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
 
-/** @param registry the one under test; subjects of the suite are new ones */
+/** @param registry registry under test, in which the suite uses only new subjects */
 export function schemaRegistrySuite(
   registry: () => SchemaRegistry,
   setRule: (subject: string, rule: Rule) => Promise<void> | void,
@@ -46,7 +46,7 @@ export function schemaRegistrySuite(
     });
   });
 
-  test('a schema that was registered is found by its text and by its id, and registering it again changes nothing', async () => {
+  test('a registered schema is found by its text and by its id, and registering it again changes nothing', async () => {
     const subject = newSubject();
     const id = await registry().register(subject, FIRST, SIGNAL);
     assert.equal(await registry().register(subject, FIRST, SIGNAL), id);
@@ -60,7 +60,7 @@ export function schemaRegistrySuite(
     assert.equal(await registry().lookup(subject, GROWN, SIGNAL), undefined);
   });
 
-  test('a second schema is the latest version, and the first is still found as the first', async () => {
+  test('a second schema is the latest version, and the first one keeps its number', async () => {
     const subject = newSubject();
     const first = await registry().register(subject, FIRST, SIGNAL);
     assert.equal((await registry().compatibility(subject, GROWN, SIGNAL)).compatible, true);
@@ -71,13 +71,13 @@ export function schemaRegistrySuite(
     assert.equal((await registry().lookup(subject, FIRST, SIGNAL))?.version, 1);
   });
 
-  test('a schema that only an older version forbids passes the check, and a transitive rule refuses to register it', async () => {
+  test('a schema that conflicts only with an older version passes the check, but a transitive rule refuses its registration', async () => {
     for (const rule of ['BACKWARD', 'BACKWARD_TRANSITIVE'] as const) {
       const subject = newSubject();
       await registry().register(subject, FIRST, SIGNAL);
       await setRule(subject, rule);
       await registry().register(subject, GROWN, SIGNAL);
-      // What the first version wrote has no b, and no default stands in for it.
+      // Records of the first version have no b, which has no default.
       const found = await registry().compatibility(subject, DEMANDING, SIGNAL);
       assert.deepEqual(found, { compatible: true, messages: [] }, rule);
       const registered = registry().register(subject, DEMANDING, SIGNAL);
@@ -90,13 +90,13 @@ export function schemaRegistrySuite(
     }
   });
 
-  test('one schema under two subjects has one id', async () => {
+  test('a schema has the same id under two subjects', async () => {
     const id = await registry().register(newSubject(), PROTOBUF, SIGNAL);
     assert.equal(await registry().register(newSubject(), PROTOBUF, SIGNAL), id);
     assert.equal((await registry().byId(id, SIGNAL))?.type, 'PROTOBUF');
   });
 
-  test('an aborted call is not answered', async () => {
+  test('an aborted call rejects', async () => {
     await assert.rejects(
       registry().lookup(newSubject(), FIRST, AbortSignal.abort(new Error('gave up'))),
       /gave up/,

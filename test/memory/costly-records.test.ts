@@ -1,6 +1,6 @@
 /**
- * Records that cost far more to read than their bytes suggest, at the memory limit of the chart: the
- * process lives, answers its probe, and everything around such a record is decided.
+ * Records that take far more memory or time to read than their size suggests, at the memory limit of the chart. The
+ * process must survive and respond to its probe, and all other records must be decided.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -29,11 +29,11 @@ import { type Replica, type Stack, startStack } from '../support/stack/stack.ts'
 import { TerminalRecords } from '../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** Time within which everything around a costly record is decided. */
+/** Maximum time until the records around a costly one are decided. */
 const DECIDED_MS = 30_000;
 const PARTITIONS = 2;
 const MIB = 1024 * 1024;
-/** Memory limit of the chart, MiB, and the heap that V8 chooses for it. */
+/** Memory limit of the chart, MiB. CONNECTOR sets the heap that V8 chooses for it. */
 const LIMIT_MIB = 512;
 const CONNECTOR = [
   '--max-semi-space-size=8',
@@ -41,7 +41,7 @@ const CONNECTOR = [
   new URL('../../src/cli/main.ts', import.meta.url).pathname,
 ];
 
-/** A source with its format, mapping and costly values. */
+/** Source with its format, mapping, an ordinary value and costly values. */
 interface CostlySource {
   readonly name: string;
   readonly source: Readonly<Record<string, unknown>>;
@@ -141,7 +141,7 @@ const terminals = stack.pipelines.map((pipeline) => {
 });
 const sent = SOURCES.map((): SourceCoordinate[] => []);
 
-/** Writes costly records with honest ones behind and beside them. */
+/** Writes costly records with ordinary ones after and beside them. */
 async function send(index: number, costly: readonly CostlyValue[]): Promise<void> {
   const { topics } = terminals[index] as (typeof terminals)[number];
   const { honest } = SOURCES[index] as CostlySource;
@@ -161,7 +161,10 @@ async function assertDecided(index: number): Promise<void> {
   await Promise.race([terminal.untilCount(written.length, DECIDED_MS), anyExit.promise]);
   terminal.assertOnceEach(written);
   for (const { record, decision } of terminal.all)
-    assert.ok(decision !== undefined || String(record.key) === 'costly', 'an honest record');
+    assert.ok(
+      decision !== undefined || String(record.key) === 'costly',
+      'an ordinary record became a dead letter',
+    );
 }
 
 await startReplica();
@@ -187,7 +190,7 @@ for (const [index, { name, costly }] of SOURCES.entries())
     await assertDecided(index);
   });
 
-test('no process ended, none exceeded the limit, and each probe was answered in time', async (t) => {
+test('no process ended or exceeded the limit, and each probe got a response in time', async (t) => {
   for (const [{ name, process }, probe] of probes) {
     assert.equal(process.exit, undefined);
     const peak = residentMiBOf(process.pid, 'VmHWM');

@@ -1,28 +1,25 @@
-/** The connector as a process of its own under a load that its service is too slow for, and what the kernel says of its memory. */
+/** Runs the connector in its own process under a load that is too fast for its service, and reads its memory from the kernel. */
 import { eventually } from '../support/eventually.ts';
 import type { NewRecord, TestKafka } from '../support/kafka/kafka.ts';
 import { residentMiBOf } from '../support/process-time.ts';
 import { Sandbox } from '../support/stack/sandbox.ts';
 import { type Replica, type Stack, startStack } from '../support/stack/stack.ts';
 
-/**
- * The built package, as the first line of src/cli/main.ts starts it. From its source it would take the
- * memory of Node's compiler of types, too.
- */
+/** The built package, started like src/cli/main.ts. From source, the memory would include Node's TypeScript compiler. */
 const CONNECTOR = [
   '--max-semi-space-size=8',
   new URL('../../dist/src/cli/main.js', import.meta.url).pathname,
 ];
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MIB = 1024 * 1024;
-/** Records written at a time: the test's own memory does not matter, but it must not be the machine's. */
+/** Number of records per write. The memory of the test does not count, but must not exhaust the machine. */
 const WRITE_RECORDS = 20_000;
 const WRITE_BYTES = 32 * MIB;
 const DRAIN_MS = 240_000;
 
 export interface LoadOptions {
   readonly partitions: number;
-  /** MiB. */
+  /** Memory budget, MiB. */
   readonly budget: number;
   readonly batch: Readonly<Record<string, unknown>>;
   /** Time that the service takes for each upload. */
@@ -120,7 +117,7 @@ export class Load {
     );
   }
 
-  /** Counts the source records without a decision, and those with more than one. */
+  /** Counts the source records without a decision, and those with several. */
   async judge(): Promise<{ readonly missing: number; readonly twice: number }> {
     const decisions = await this.#kafka.readAll(this.stack.topics.decisions);
     const seen = new Set<string>();
@@ -133,7 +130,7 @@ export class Load {
     return { missing: this.produced - seen.size, twice: decisions.length - seen.size };
   }
 
-  /** Most memory that the process ever had resident, MiB. */
+  /** Peak of the resident memory, MiB. */
   peakMiB(): number {
     return residentMiBOf(this.replica.process.pid, 'VmHWM');
   }

@@ -1,6 +1,6 @@
 /**
- * I7: the memory of the connector, as its own process, stays under the ceiling that docs/operating.md states, whatever the
- * service is too slow for. Nothing is lost by waiting, and quiet partitions do not wait for busy ones.
+ * I7: the memory of the connector's process stays below the ceiling in docs/operating.md when the service is too
+ * slow. No record is lost meanwhile, and quiet partitions do not wait for busy ones.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { type Event, Load } from './memory-load.ts';
 const PARTITIONS = 64;
 const TYPES = ['post', 'comment', 'message', 'profile'] as const;
 const BUDGET = 64;
-/** docs/operating.md, Memory: MiB for a budget in MiB. */
+/** docs/operating.md, Memory: ceiling in MiB for a budget in MiB. */
 const ceiling = (budget: number) => 200 + 1.5 * budget;
 const ceilingOfLargeItems = (budget: number, shards: number, largest: number) =>
   200 + 3 * budget + shards * largest;
@@ -23,7 +23,7 @@ const directories = Array.from({ length: 3 }, () => temporaryDirectory());
 const kafka = await exclusiveKafka();
 const type = (n: number) => TYPES[n % TYPES.length] as string;
 
-test('many small items, a slow service: intake pauses and goes on, a quiet partition is not starved, memory stays bounded', async (t) => {
+test('many small items and a slow service: intake pauses and resumes, a quiet partition is not starved, and memory stays bounded', async (t) => {
   const load = await Load.start(kafka, directories[0] as string, {
     partitions: PARTITIONS,
     budget: BUDGET,
@@ -32,7 +32,7 @@ test('many small items, a slow service: intake pauses and goes on, a quiet parti
   });
   t.after(() => load.stack.stop());
   const busy = PARTITIONS - 1;
-  // Most come in a few partitions, many fetched batches in each: it is their later ones that a quiet item must not wait for.
+  // Most items are in a few partitions, in many fetched batches. A quiet item must not wait for the later batches.
   const partitionOf = (n: number) => (n % 4 === 0 ? (n / 4) % busy : n % 8);
   await load.produce(
     Array.from(
@@ -56,15 +56,17 @@ test('many small items, a slow service: intake pauses and goes on, a quiet parti
   );
   const open = load.produced - (await load.gauge('decisions_total'));
   await load.decided();
-  await eventually('nobody waits for memory any more', async () => (await paused()) === 0);
-  t.diagnostic(`peak ${Math.round(load.peakMiB())} MiB; the quiet item went before ${open} others`);
+  await eventually('intake does not wait for memory any more', async () => (await paused()) === 0);
+  t.diagnostic(
+    `peak ${Math.round(load.peakMiB())} MiB; the quiet item was submitted before ${open} others`,
+  );
   assert.ok(load.peakMiB() < ceiling(BUDGET), `${load.peakMiB()} MiB`);
   assert.ok(ceiling(BUDGET) < 300);
   assert.ok(open > 10_000, `only ${open} others were open when the quiet item was submitted`);
   assert.deepEqual(await load.judge(), { missing: 0, twice: 0 });
 });
 
-test('items from 10 bytes to 2 MB, a slow service: memory stays bounded', async (t) => {
+test('items from 10 bytes to 2 MB and a slow service: memory stays bounded', async (t) => {
   const load = await Load.start(kafka, directories[1] as string, {
     partitions: PARTITIONS,
     budget: BUDGET,
@@ -72,7 +74,7 @@ test('items from 10 bytes to 2 MB, a slow service: memory stays bounded', async 
     uploadDelay: '250ms',
   });
   t.after(() => load.stack.stop());
-  // One character beyond Latin-1 makes the whole text take two bytes for each character.
+  // One character outside Latin-1 makes V8 use two bytes for every character.
   const large = `\u{1F642}${'line, "quoted"\n'.repeat(140_000)}`;
   await load.produce(
     (function* () {
@@ -90,11 +92,11 @@ test('items from 10 bytes to 2 MB, a slow service: memory stays bounded', async 
   await load.decided();
   t.diagnostic(`peak ${Math.round(load.peakMiB())} MiB`);
   const most = ceilingOfLargeItems(BUDGET, PARTITIONS, Buffer.byteLength(large) / 2 ** 20);
-  assert.ok(load.peakMiB() < most, `${load.peakMiB()} MiB of ${most}`);
+  assert.ok(load.peakMiB() < most, `${load.peakMiB()} MiB, limit ${most}`);
   assert.deepEqual(await load.judge(), { missing: 0, twice: 0 });
 });
 
-test('batches of 100,000 rows go up and come down: one of short rows, one of 60 MB', async (t) => {
+test('batches of 100,000 rows are uploaded and their results downloaded: one of short rows, one of 60 MB', async (t) => {
   const budget = 256;
   const load = await Load.start(kafka, directories[2] as string, {
     partitions: 2,

@@ -1,4 +1,4 @@
-/** Taking over the shard: fence, owner record, replay to the barrier (src/pipeline/shard/claim.ts). */
+/** Steps of a claim: fence, owner record, replay of the journal to the barrier (src/pipeline/shard/claim.ts). */
 import { commandInJournal } from './control-steps.ts';
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
@@ -38,7 +38,7 @@ export function claimSteps(model: Model, i: number): void {
       }
       const claimed = model.next();
       claimed.setOf(i, s.MODE, s.REPLAY);
-      // It reads up to this record; a command behind it is read later, as by any owner.
+      // The replay ends at this record. As any owner, it reads a later command afterwards.
       if (rules.claimReadsCommand) claimed.setOf(i, s.KNOWN, commandInJournal(model));
       model.emit(mine, () => `${name}: commits its owner record`);
       model.lose(i);
@@ -67,10 +67,10 @@ function replaySteps(model: Model, i: number): void {
   const stale = model.next();
   takeView(model, stale, i, earlier);
   stale.setOf(i, s.MODE, s.OWNER);
-  model.emit(false, () => `${name}: reads a stale committed offset, takes it for a reset, owns`);
+  model.emit(false, () => `${name}: reads a stale committed offset, mistakes it for a reset, owns`);
 }
 
-/** The operator's wish becomes progress. What counts as settled follows it: reviewed again, or skipped. */
+/** Applies the operator's reset to progress and to the set of settled records: they are reviewed again, or skipped. */
 function takeReset(model: Model, next: s.State): void {
   const { now, rules, scenario, progress } = model;
   const partition = now.get(s.RESET_PARTITION);
@@ -98,7 +98,7 @@ function takeReset(model: Model, next: s.State): void {
   next.set(s.RESET_OFFSET, 0);
 }
 
-/** Memory of a new owner: the journal's jobs and progress. */
+/** Fills the memory of a new owner from the journal's jobs and progress. */
 function takeView(model: Model, next: s.State, i: number, journal: number): void {
   const { rules, scenario, progress } = model;
   const known = rules.honoursProgress ? journal : progress.withoutClaims(journal);

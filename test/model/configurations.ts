@@ -1,4 +1,4 @@
-/** The runs of the model, by name, with what each must find. */
+/** Configurations of the model, by name, with their expected results. */
 import type { Rules } from './rules.ts';
 
 export type Expected =
@@ -20,12 +20,13 @@ export interface Configuration {
   readonly expected: Expected;
 }
 
-const TWO_JOBS = 'I1: two live jobs name one offset';
+const TWO_JOBS = 'I1: two live jobs contain one offset';
 const TWICE = 'I2: second terminal record for one offset';
 
 /**
- * The rules of the connector: safe and live. Small enough for every run of the tests. `keepsStateWithoutShard` is more than the
- * connector does: it throws away what it has of a shard that the group gave to another instance.
+ * The rules of the connector are safe and live. These configurations are small enough for every test run.
+ * `keepsStateWithoutShard` covers more than the connector does: the connector drops the state of a shard that the
+ * group assigned to another instance.
  */
 export const DESIGN: readonly Configuration[] = [
   design('design-2', 'A0.A0', 4, {}, [329_841, 3_123_095, 296]),
@@ -70,7 +71,7 @@ export const DESIGN: readonly Configuration[] = [
   ),
 ];
 
-/** A rule taken away: what goes wrong then. */
+/** One rule is removed, with the expected violation. */
 export const COUNTEREXAMPLES: readonly Configuration[] = [
   broken(
     'rewind-rebuffers',
@@ -96,7 +97,7 @@ export const COUNTEREXAMPLES: readonly Configuration[] = [
     'no-chunk-bookkeeping',
     'A0.A0',
     { chunksShrinkJob: false },
-    'I1: a live job names a settled offset',
+    'I1: a live job contains a settled offset',
     13,
   ),
   broken('no-row-dedup', 'A0.A0', { dropsSettledRows: false }, TWICE, 15),
@@ -114,28 +115,28 @@ export const COUNTEREXAMPLES: readonly Configuration[] = [
     'drained-with-buffer',
     'A0',
     { command: 'drain', acknowledgesAtRest: false },
-    'drained, and records are in hand',
+    'drained, but records are in flight',
     9,
   ),
   broken(
     'command-unread-at-claim',
     'A0',
     { command: 'drain', claimReadsCommand: false },
-    'drained, and records are in hand',
+    'drained, but records are in flight',
     13,
   ),
   broken(
     'acknowledgement-without-revision',
     'A0',
     { command: 'drain', acknowledgesRevision: false },
-    'drained, and records are in hand',
+    'drained, but records are in flight',
     11,
   ),
   broken(
     'spoilt-command-forgotten',
     'A0',
     { command: 'drain', spoilsCommand: true, continuesFromAcknowledgement: false },
-    'drained, and records are in hand',
+    'drained, but records are in flight',
     13,
   ),
   stuck(

@@ -1,17 +1,14 @@
-/**
- * Commands of an operator, and their acknowledgement by the owner of the shard
- * (src/pipeline/context/shard-control.ts).
- */
+/** Commands of an operator, and their acknowledgement by the owner of the shard (src/pipeline/context/shard-control.ts). */
 import { ANY, isHeld } from './acknowledgement.ts';
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
-/** Another resume, which changes nothing in the shards that the first one reached. */
+/** Second resume, which changes nothing in shards that the first one reached. */
 const RESUMED_AGAIN = 4;
 
 /**
- * Commands of an operator: one, its end, and with `acknowledgesRevision: false` one more. Of several shards only this one may
- * be spoilt, so the operator knows the newest revision in any case.
+ * Steps of an operator: a command, the resume, and with `acknowledgesRevision: false` another command. Only this
+ * shard's command may be spoilt, so the operator always knows the newest revision from other shards.
  */
 export function commandSteps(model: Model): void {
   const { now, rules } = model;
@@ -20,7 +17,7 @@ export function commandSteps(model: Model): void {
   const isSpoilt = now.get(s.SPOILT) === s.IS_SPOILT;
   if (rules.spoilsCommand && revision !== 0 && now.get(s.SPOILT) === s.NOT_SPOILT) {
     model.next().set(s.SPOILT, s.IS_SPOILT);
-    model.emit(false, () => `journal: only a broken record is left of revision ${revision}`);
+    model.emit(false, () => `journal: a broken record replaces revision ${revision}`);
   }
   const isLast = revision === (rules.acknowledgesRevision ? 2 : 3);
   if (revision === RESUMED_AGAIN || (isLast && !(isSpoilt && rules.replacesSpoilt))) return;
@@ -30,18 +27,18 @@ export function commandSteps(model: Model): void {
   next.set(s.COMMAND, given);
   if (isSpoilt) next.set(s.SPOILT, s.REPLACED);
   const what = holds || isLast ? 'resume' : rules.command;
-  // A command that is waited for may end by itself only once it was obeyed, or when no owner can read it.
+  // A waiting command can end on its own only after the acknowledgement, or if no owner can read it.
   const isFair = isSpoilt || (holds && now.get(s.ACKNOWLEDGED) === revision);
   model.emit(isFair, () => `operator: ${what}, revision ${given}`);
 }
 
-/** @returns the revision that a claim knows when it has read the journal */
+/** @returns the revision that a claim knows after reading the journal */
 export function commandInJournal({ now, rules }: Model): number {
   if (now.get(s.SPOILT) !== s.IS_SPOILT) return now.get(s.COMMAND);
   return rules.continuesFromAcknowledgement ? now.get(s.ACKNOWLEDGED) : 0;
 }
 
-/** An owner reads the commands in its journal one after the other, and acknowledges the newest. */
+/** An owner reads the commands in its journal in order, and acknowledges the newest. */
 export function controlSteps(model: Model, i: number): void {
   const { now, rules } = model;
   if (rules.command === 'none' || now.of(i, s.MODE) !== s.OWNER) return;
@@ -61,23 +58,23 @@ export function controlSteps(model: Model, i: number): void {
   model.emit(model.isAssigned(i), () => `${instanceName(i)}: txn: acknowledges revision ${known}`);
 }
 
-/** True if the instance may take records in. */
+/** True if the instance may consume records. */
 export const takesIn = (model: Model, i: number): boolean => !isHeld(model.now.of(i, s.KNOWN));
 
 /** True if the instance may begin jobs. */
 export const beginsJobs = (model: Model, i: number): boolean =>
   model.rules.command !== 'pause' || takesIn(model, i);
 
-/** @returns what contradicts the acknowledgement of the newest command, if it has one */
+/** @returns the violation of the newest command's acknowledgement, if any */
 export function brokenPromise(model: Model, state: s.State): string | undefined {
   const revision = state.get(s.COMMAND);
   if (!isHeld(revision) || state.get(s.ACKNOWLEDGED) !== revision) return undefined;
   if (model.rules.command === 'pause') return undefined;
   for (let c = 0; c < state.slots; c++)
-    if (state.batch(c, s.JOURNAL_LEFT) !== 0) return 'drained, and a job is live';
+    if (state.batch(c, s.JOURNAL_LEFT) !== 0) return 'drained, but a job is live';
   for (const i of [0, 1])
     if (state.of(i, s.MODE) === s.OWNER && inHand(state, i))
-      return 'drained, and records are in hand';
+      return 'drained, but records are in flight';
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Every state that can come after another: two instances, the group, the service, Kafka's transactions, crashes, late messages. */
+/** All successors of a state: steps of two instances, the group, the service, Kafka's transactions, crashes and late messages. */
 import { claimSteps } from './claim-steps.ts';
 import { commandSteps, controlSteps } from './control-steps.ts';
 import type { Model, Visit } from './model.ts';

@@ -1,13 +1,10 @@
-/**
- * Invariants of every reachable state (I1; I2 and I4 are checked by the steps themselves), and when
- * all is done.
- */
+/** Invariants of every reachable state, and the condition for a settled one. I1 is checked here; the steps check I2 and I4. */
 import { isHeld } from './acknowledgement.ts';
 import { brokenPromise } from './control-steps.ts';
 import type { Model } from './model.ts';
 import * as s from './state.ts';
 
-/** @returns what is wrong, or undefined */
+/** @returns the violation, or undefined */
 export function violationOf(model: Model, state: s.State): string | undefined {
   const settled = state.get(s.SETTLED);
   const progress = state.progress(s.JOURNAL_PROGRESS);
@@ -16,8 +13,8 @@ export function violationOf(model: Model, state: s.State): string | undefined {
     let jobs = 0;
     for (let c = 0; c < state.slots; c++) jobs += (state.batch(c, s.JOURNAL_LEFT) >> index) & 1;
     const isSettled = (settled >> index) & 1;
-    if (jobs > 1) return 'I1: two live jobs name one offset';
-    if (jobs + isSettled > 1) return 'I1: a live job names a settled offset';
+    if (jobs > 1) return 'I1: two live jobs contain one offset';
+    if (jobs + isSettled > 1) return 'I1: a live job contains a settled offset';
     if (!asWished && jobs + isSettled === 0 && model.progress.isClaimed(progress, index))
       return 'I1: offset lost (below progress, in no live job, not settled)';
   }
@@ -30,7 +27,7 @@ export function isDone(model: Model, state: s.State): boolean {
   return true;
 }
 
-/** A state in words, for the end of a trace. */
+/** Describes a state for the end of a trace. */
 export function describe(model: Model, state: s.State): string {
   const name = (i: number) => 'AB'.charAt(i);
   const lines = [

@@ -1,6 +1,6 @@
 /**
- * Runs the model by hand: `npm run model -- [--trace] [names]`. Without names everything. Prints a
- * line for each configuration; ends with status 1 when one does not find what it must.
+ * Runs the model by hand: `npm run model -- [--trace] [names]`. Without names it runs all configurations. Prints a
+ * line for each one; exits with 1 if a result is not the expected one.
  */
 import { COUNTEREXAMPLES, type Configuration, DESIGN } from './configurations.ts';
 import { describe } from './invariants.ts';
@@ -14,7 +14,7 @@ function chosen(names: readonly string[]): readonly Configuration[] {
     const found = ALL.filter((configuration) => configuration.name === name);
     if (found.length === 0)
       throw new Error(
-        `no configuration "${name}": give some of ${ALL.map((one) => one.name).join(' ')}`,
+        `unknown configuration "${name}"; known ones: ${ALL.map((one) => one.name).join(' ')}`,
       );
     return found;
   });
@@ -24,7 +24,7 @@ function run(configuration: Configuration, withTrace: boolean): boolean {
   const startedMs = performance.now();
   const { name, records } = configuration;
   const { model, outcome } = runConfiguration(configuration, {
-    // Names that stay the same from step to step.
+    // With symmetry, instances could change names between steps.
     symmetry: !withTrace,
     onProgress: (explored, known) =>
       process.stderr.write(`  ${name}: ${explored} explored, ${known} found\n`),

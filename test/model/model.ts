@@ -1,7 +1,7 @@
 /**
- * Shared parts of the model's steps: the state being expanded, the next one, and what happens to
- * memories and transactions. The steps themselves are in world-steps.ts, claim-steps.ts,
- * transaction-steps.ts and owner-steps.ts; expand.ts takes them all.
+ * Shared parts of the model's steps: the state being expanded, its successor, and changes of memories and
+ * transactions. The steps are in world-steps.ts, claim-steps.ts, transaction-steps.ts and owner-steps.ts; expand.ts
+ * calls all of them.
  */
 import { acknowledge, beginsAfterPromise } from './acknowledgement.ts';
 import { Progress } from './progress.ts';
@@ -9,8 +9,9 @@ import { MAX_RECORDS, type Rules, type Scenario, type SourceRecord } from './rul
 import * as s from './state.ts';
 
 /**
- * @param next belongs to the model: copy what is to be kept
- * @param fair still happens once faults have stopped
+ * Callback for a successor.
+ * @param next owned by the model; copy what is to be kept
+ * @param fair true if the step still happens after faults have stopped
  * @param violation of an invariant by the step itself
  */
 export type Visit = (
@@ -24,18 +25,18 @@ export class Model {
   readonly rules: Rules;
   readonly scenario: Scenario;
   readonly progress: Progress;
-  /** All records. */
+  /** Bit mask of all records. */
   readonly all: number;
-  /** The state being expanded. */
+  /** State being expanded. */
   readonly now: s.State;
-  /** Set by a step that breaks an invariant, before it is emitted. */
+  /** Set by a step that violates an invariant, before it is emitted. */
   violation: string | undefined;
   readonly #next: s.State;
   readonly #swapped: s.State;
   readonly #symmetry: boolean;
   #visit: Visit = () => {};
 
-  /** @param symmetry the two instances have no names: half as many states, but traces in which they may change places */
+  /** @param symmetry treats the instances as interchangeable. This halves the states, but instances may swap in traces */
   constructor(rules: Rules, scenario: Scenario, symmetry = true) {
     this.rules = rules;
     this.scenario = scenario;
@@ -47,7 +48,7 @@ export class Model {
     this.#symmetry = symmetry;
   }
 
-  /** Two instances that have just started, and the group gives the shard to the first. */
+  /** State with two idle instances, in which the group assigns the shard to the first. */
   initial(): s.State {
     const state = new s.State(this.scenario.slots);
     for (const i of [0, 1]) state.setOf(i, s.MODE, s.IDLE);
@@ -60,19 +61,20 @@ export class Model {
     this.#visit = visit;
   }
 
-  /** The next state, for a step to change: the current one as yet. One at a time. */
+  /** Returns a copy of the current state, for a step to change. Only one can be in use. */
   next(): s.State {
     this.#next.copy(this.now);
     return this.#next;
   }
 
-  /** Gives out the next state. */
+  /** Passes the changed state to `visit`. */
   emit(fair: boolean, label: () => string): void {
     const { violation } = this;
     this.violation = undefined;
     let next = this.#next;
     this.#normalise(next);
-    // Of a state and its mirror image one is kept. Mostly the instances tell already which, and the image need not be made.
+    // Only one of a state and its mirror image is kept. Comparing the instances usually decides which, without
+    // making the image.
     const order = this.#symmetry ? next.compareInstances() : -1;
     if (order >= 0) {
       this.#swapped.copySwapped(next);
@@ -86,7 +88,7 @@ export class Model {
     return this.scenario.records[index] as SourceRecord;
   }
 
-  /** True if the instance may commit: it is not fenced. */
+  /** True if the instance is not fenced, so that it may commit. */
   isNewest(i: number): boolean {
     return !this.rules.fences || this.now.get(s.FENCED_BY) === i + 1;
   }
@@ -107,7 +109,7 @@ export class Model {
     }
   }
 
-  /** The instance forgets everything, but a commit that is in the network stays there. */
+  /** Clears the instance's memory. A commit in the network stays there. */
   forget(state: s.State, i: number, mode: number): void {
     const transaction = state.of(i, s.TRANSACTION);
     const outputs = state.of(i, s.OUTPUTS);
@@ -129,7 +131,7 @@ export class Model {
     } else this.clearTransaction(state, i);
   }
 
-  /** The instance gives up what it has; it must hear from the group before it claims again. */
+  /** The instance drops its state. It must learn the assignment from the group before it claims again. */
   lose(i: number, { commitInNetwork = false } = {}): void {
     const next = this.next();
     if (commitInNetwork) next.setOf(i, s.DETACHED, 1);
@@ -137,7 +139,7 @@ export class Model {
     this.forget(next, i, s.LOST);
   }
 
-  /** The client forgot where it was: without a seek it goes on from the group's committed offset. */
+  /** The client loses its position. Without a seek it continues from the group's committed offset. */
   rejoin(state: s.State, i: number): void {
     if (this.rules.seeksAtJoin) return;
     const committed = state.progress(s.JOURNAL_PROGRESS);
@@ -146,7 +148,7 @@ export class Model {
     });
   }
 
-  /** The journal commits the instance's transaction: outputs, job records, progress and offsets, all at once. */
+  /** Commits the instance's transaction: outputs, job records, progress and offsets together. */
   commit(state: s.State, i: number): void {
     const outputs = state.of(i, s.OUTPUTS);
     const settled = state.get(s.SETTLED);
@@ -168,7 +170,7 @@ export class Model {
     state.setProgress(s.JOURNAL_PROGRESS, state.progress(s.writtenProgress(i)));
   }
 
-  /** Records as they are printed: `{1,3}`. */
+  /** Returns records in the form `{1,3}`. */
   show(mask: number): string {
     const members = this.scenario.records.flatMap((_, index) =>
       (mask >> index) & 1 ? [index + 1] : [],
@@ -176,7 +178,7 @@ export class Model {
     return `{${members.join()}}`;
   }
 
-  /** Takes away what makes no difference, so that equal situations are equal states. */
+  /** Removes differences without effect, so that equivalent states are equal. */
   #normalise(state: s.State): void {
     if (this.rules.fences)
       for (const i of [0, 1]) if (state.get(s.FENCED_BY) !== i + 1) this.#fenced(state, i);
@@ -186,7 +188,7 @@ export class Model {
     state.sortSlots();
   }
 
-  /** It can commit nothing; all that it can still do is to upload what it saw committed. */
+  /** A fenced instance cannot commit. It can only upload batches whose jobs it saw committed. */
   #fenced(state: s.State, i: number): void {
     if (state.of(i, s.DETACHED) === 1) this.clearTransaction(state, i);
     const mode = state.of(i, s.MODE);
@@ -217,7 +219,7 @@ export class Model {
 
 export const instanceName = (i: number): string => 'AB'.charAt(i);
 
-/** Every non-empty subset of a set of records, the largest first. */
+/** Returns every non-empty subset of a set of records, the largest first. */
 export const subsets = (mask: number): readonly number[] => SUBSETS[mask] as readonly number[];
 
 const SUBSETS = Array.from({ length: 1 << MAX_RECORDS }, (_, mask) => {

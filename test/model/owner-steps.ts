@@ -1,4 +1,4 @@
-/** Steps of an owner: its transactions, intake, uploads, retries, decisions (src/pipeline). */
+/** Steps of an owner: transactions, intake, uploads, retries, decisions (src/pipeline). */
 import { beginsJobs, takesIn } from './control-steps.ts';
 import { count, instanceName, type Model, subsets } from './model.ts';
 import { UNDECODABLE } from './rules.ts';
@@ -47,7 +47,7 @@ function zombieSteps(model: Model, i: number): void {
   model.emit(true, () => `${name}: a transaction is rejected, fenced`);
 }
 
-/** Takes the next record of each partition. */
+/** Reads the next record of each partition. */
 function intakeSteps(model: Model, i: number): void {
   const { now, rules, scenario, progress } = model;
   scenario.partitions.forEach((offsets, partition) => {
@@ -61,7 +61,7 @@ function intakeSteps(model: Model, i: number): void {
     if (rules.rewinds === 'shared' && (now.of(i, s.WANTED) & record) !== 0) {
       next.setOf(i, s.WANTED, now.of(i, s.WANTED) & ~record);
       next.setOf(i, s.FOUND, now.of(i, s.FOUND) | record);
-      what = 'takes it for the retry';
+      what = 'keeps it for the retry';
     } else {
       const known =
         progress.isClaimed(now.progress(s.memoryProgress(i)), index) ||
@@ -76,7 +76,7 @@ function intakeSteps(model: Model, i: number): void {
   });
 }
 
-/** Taken, and not committed yet. */
+/** Records that were read but not committed yet. */
 function inHand(model: Model, i: number): number {
   const { now } = model;
   let mask = now.of(i, s.BUFFERED) | now.of(i, s.UNDECODED);
@@ -86,7 +86,7 @@ function inHand(model: Model, i: number): number {
   return mask;
 }
 
-/** The retries' own reader finds what they want, in any order. */
+/** The separate reader of retries finds the wanted records in any order. */
 function rewindSteps(model: Model, i: number): void {
   const { now, scenario } = model;
   const wanted = now.of(i, s.WANTED);
@@ -120,7 +120,7 @@ function uploadSteps(model: Model, i: number, c: number): void {
   );
 }
 
-/** A job that will not end by itself: its records are read again. */
+/** Abandons a job that will not end by itself: its records are reread. */
 function giveUpSteps(model: Model, i: number, c: number): void {
   const { now, rules } = model;
   const remote = now.batch(c, s.REMOTE);
@@ -138,7 +138,7 @@ function giveUpSteps(model: Model, i: number, c: number): void {
       if ((left >> index) & 1) next.setOf(i, field, Math.min(next.of(i, field), offset));
     });
   }
-  // Its upload may still arrive: abandoned too early, which the grace makes rare.
+  // The upload may still arrive, so this abandons the job too early. The grace period makes it rare.
   const early = remote === s.WAITING && now.batch(c, s.UPLOADING) === 1;
   const what =
     remote === s.WAITING ? 'abandons' : remote === s.ERROR ? 'sees ERROR of' : 'misses rows of';
@@ -148,7 +148,7 @@ function giveUpSteps(model: Model, i: number, c: number): void {
   );
 }
 
-/** Reread records move to a new job, in any parts; or end, one record at a time. */
+/** Reread records move to a new job in any parts, or end one at a time. */
 function retrySteps(model: Model, i: number, c: number): void {
   const { now, rules, scenario } = model;
   if (now.batch(c, s.phase(i)) !== s.RETRYING) return;
@@ -182,7 +182,7 @@ function retrySteps(model: Model, i: number, c: number): void {
   }
 }
 
-/** A chunk of decisions: any of the rows that are left. */
+/** A chunk of decisions: any subset of the remaining rows. */
 function settleSteps(model: Model, i: number, c: number): void {
   const { now, rules, scenario } = model;
   if (now.batch(c, s.phase(i)) !== s.TRACKED || now.batch(c, s.REMOTE) !== s.SUCCESS) return;
@@ -208,7 +208,7 @@ function settleSteps(model: Model, i: number, c: number): void {
   }
 }
 
-/** A batch of one type from the buffer: POST, and the beginning of its transaction. */
+/** Seals a batch of one type from the buffer: POST, and the start of its transaction. */
 function sealSteps(model: Model, i: number): void {
   const { now, scenario } = model;
   const free = now.freeSlot();
@@ -251,7 +251,7 @@ function deadLetterSteps(model: Model, i: number): void {
   }
 }
 
-/** Progress to write with the records `taken`, which are now assigned. */
+/** Returns the progress that includes the newly assigned records `taken`. */
 function progressAfter({ now }: Model, i: number, taken: number): number {
   return now.progress(s.memoryProgress(i)) | taken;
 }

@@ -12,7 +12,7 @@ export class Progress {
     return ((progress >> index) & 1) === 1;
   }
 
-  /** The group's committed offset of a partition; 0 where there is none. */
+  /** Returns the group's committed offset of a partition, or 0 if the partition does not exist. */
   watermark(progress: number, partition: number): number {
     const offsets = this.#scenario.partitions[partition];
     if (offsets === undefined) return 0;
@@ -20,7 +20,7 @@ export class Progress {
     return first === -1 ? offsets.length : first;
   }
 
-  /** Everything below these watermarks, and nothing above. */
+  /** Returns the progress with exactly the records below these watermarks. */
   upTo(watermark0: number, watermark1: number): number {
     const watermarks = [watermark0, watermark1] as const;
     let progress = 0;
@@ -30,7 +30,7 @@ export class Progress {
     return progress;
   }
 
-  /** Progress reduced to the committed offset. */
+  /** Returns the progress reduced to the watermarks. */
   withoutClaims(progress: number): number {
     return this.upTo(this.watermark(progress, 0), this.watermark(progress, 1));
   }

@@ -1,59 +1,58 @@
 /**
- * Rules of a shard's protocol in the model, each of which can be taken away, and the mistakes that
- * can be made instead. The defaults are the rules that the connector keeps; docs/internals/testing.md
- * says where its code keeps them.
+ * Rules of a shard's protocol, each of which can be removed, and possible mistakes. The defaults are the
+ * connector's rules; docs/internals/testing.md names the code of each.
  */
 export interface Rules {
-  /** A restart honours the recorded progress; false: only the watermark, which is the group's committed offset. */
+  /** A restart continues from the recorded progress; false: from the watermark only, the group's committed offset. */
   readonly honoursProgress: boolean;
-  /** Initialising the transactional producer fences the one before it. */
+  /** Initialising the transactional producer fences the previous one. */
   readonly fences: boolean;
-  /** Fence first, then replay to the own owner record; false: replay to the visible end, then fence. */
+  /** Fences first, then replays to its own owner record; false: replays to the visible end, then fences. */
   readonly barrier: boolean;
-  /** The replay waits for the very content of its owner record, which compaction may have removed for a newer one. */
+  /** The replay waits for the exact content of its owner record, which compaction may have replaced by a newer one. */
   readonly barrierByContent: boolean;
-  /** The claim may read committed offsets one commit late, and believes that one which differs is a reset. */
+  /** The claim may read committed offsets that are one commit old, and mistakes a different one for a reset. */
   readonly believesStaleOffsets: boolean;
-  /** Each chunk of decisions shrinks the job's record in its transaction; false: only the last one touches it. */
+  /** Each chunk of decisions shrinks the job's record in its transaction; false: only the last chunk changes it. */
   readonly chunksShrinkJob: boolean;
-  /** Rows that are settled already are dropped. */
+  /** Rows that are already settled are dropped. */
   readonly dropsSettledRows: boolean;
-  /** The upload comes after the job's record is committed. */
+  /** A batch is uploaded only after its job's record is committed. */
   readonly journalsBeforeUpload: boolean;
-  /** A batch stuck in waiting for its upload is given up for a new one. */
+  /** A batch that waits for its upload permanently is abandoned for a new one. */
   readonly abandonsStuckUploads: boolean;
-  /** A retry writes its new job and shrinks the old one in one transaction; false: the new one first. */
+  /** A retry writes its new job and shrinks the old one in one transaction; false: it writes the new job first. */
   readonly movesAtOnce: boolean;
-  /** After a lost reply the owner keeps its view and tries again. */
+  /** After a lost response the owner keeps its view and tries again. */
   readonly retriesBlindly: boolean;
   /**
-   * Source of a retry: `apart`, a reader of its own; or `shared`, by moving intake's position back.
-   * Intake then passes records again that it has buffered.
+   * Reader of a retry. `apart`: a separate reader. `shared`: intake, which moves its position back and then reads
+   * records again that it has already buffered.
    */
   readonly rewinds: 'apart' | 'shared';
-  /** Intake does not buffer again what it has taken and not committed yet. */
+  /** Intake does not buffer records again that it has read but not committed. */
   readonly intakeKnowsWhatItTook: boolean;
-  /** An owner that rejoins seeks to its own position; false: it goes on from the committed offset. */
+  /** An owner that rejoins seeks to its own position; false: it continues from the committed offset. */
   readonly seeksAtJoin: boolean;
-  /** An instance that learns that its shard has another owner keeps its state in case it comes back; false: throws it away. */
+  /** An instance that learns of another owner of its shard keeps its state; false: it drops the state. */
   readonly keepsStateWithoutShard: boolean;
-  /** Records that decode may end as dead letters before they are in a job, as those of a type do that the service refuses. */
+  /** Records that decode may become dead letters before they are in a job, like those of a type that the service refuses. */
   readonly deadLettersRefusedTypes: boolean;
-  /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` leaves the watermarks alone. */
+  /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` changes only the watermarks. */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
-  /** Command that an operator gives once, and ends: nothing is taken in, and with `pause` no job begins either. */
+  /** Command that an operator gives once, and ends. No records are consumed meanwhile, and with `pause` no job begins either. */
   readonly command: 'none' | 'drain' | 'pause';
-  /** A claim reads the newest command before it owns; false: the owner reads it some time later. */
+  /** A claim reads the newest command before it owns the shard; false: the owner reads it some time later. */
   readonly claimReadsCommand: boolean;
-  /** A drain is acknowledged when no record is in hand; false: when no job is live. */
+  /** A drain is acknowledged when no record is in flight; false: when no job is live. */
   readonly acknowledgesAtRest: boolean;
-  /** An acknowledgement names the revision of the command that it answers; false: it answers any. */
+  /** An acknowledgement contains the revision of its command; false: it applies to any command. */
   readonly acknowledgesRevision: boolean;
-  /** Once, an unreadable record takes the place of the newest command in the shard, and compaction removes that. */
+  /** Once, an unreadable record replaces the newest command in the shard, and compaction removes the command. */
   readonly spoilsCommand: boolean;
-  /** A claim without a readable command goes on from the newest acknowledgement; false: as without a command. */
+  /** A claim without a readable command continues from the newest acknowledgement; false: as without a command. */
   readonly continuesFromAcknowledgement: boolean;
-  /** A command that changes nothing is written nevertheless if it cannot be read in a shard. */
+  /** A command without effect is written anyway if a shard's command cannot be read. */
   readonly replacesSpoilt: boolean;
 }
 
@@ -84,7 +83,7 @@ export const RULES: Rules = {
   replacesSpoilt: true,
 };
 
-/** Index of a record that cannot be decoded. */
+/** Type of a record that cannot be decoded. */
 export const UNDECODABLE = 2;
 export const MAX_RECORDS = 4;
 
@@ -94,20 +93,20 @@ export interface SourceRecord {
   readonly offset: number;
 }
 
-/** The records of the source topic, and the bounds of the world. */
+/** Records of the source topic, and limits of the world. */
 export interface Scenario {
   readonly records: readonly SourceRecord[];
   /** Index of the record at each offset, by partition. */
   readonly partitions: readonly (readonly number[])[];
-  /** Batches remembered at once. A forgotten one makes room, so attempts are not bounded. */
+  /** Number of batches in a state. Forgotten batches make room, so attempts are not limited. */
   readonly slots: number;
   readonly maxRows: number;
   readonly maxChunk: number;
 }
 
 /**
- * @param records content type and partition of each, such as `A0.X0.B1`; X cannot be decoded.
- * @throws Error when that is not what is written there.
+ * @param records type and partition of each record, such as `A0.X0.B1`; X cannot be decoded
+ * @throws Error if the format is different
  */
 export function scenario(records: string, slots: number): Scenario {
   const partitions: [number[], number[]] = [[], []];
@@ -115,7 +114,7 @@ export function scenario(records: string, slots: number): Scenario {
     const [, type, partition] = /^([ABX])([01])$/.exec(text) ?? [];
     const offsets = partitions[Number(partition)];
     if (type === undefined || offsets === undefined || index >= MAX_RECORDS)
-      throw new Error(`records must be like A0.X0.B1, up to ${MAX_RECORDS} of them: ${records}`);
+      throw new Error(`expected up to ${MAX_RECORDS} records in the form A0.X0.B1: ${records}`);
     offsets.push(index);
     return { type: 'ABX'.indexOf(type), partition: Number(partition), offset: offsets.length - 1 };
   });

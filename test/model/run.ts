@@ -1,4 +1,4 @@
-/** Runs one named configuration, and compares. */
+/** Runs a named configuration and compares the result with the expected one. */
 import type { Configuration } from './configurations.ts';
 import { Model } from './model.ts';
 import { RULES, scenario } from './rules.ts';
@@ -12,7 +12,7 @@ export function runConfiguration(
   return { model, outcome: search(model, options) };
 }
 
-/** @returns how the outcome differs from what the configuration must find; undefined when it does not */
+/** @returns the difference between the outcome and the expected one, or undefined */
 export function unexpected({ expected }: Configuration, outcome: Outcome): string | undefined {
   const { found, states } = outcome;
   const got =
@@ -22,5 +22,5 @@ export function unexpected({ expected }: Configuration, outcome: Outcome): strin
         ? { found, steps: outcome.trace.steps.length }
         : { found, states, transitions: outcome.transitions, done: outcome.done };
   const [wanted, seen] = [JSON.stringify(expected), JSON.stringify(got)];
-  return wanted === seen ? undefined : `${seen}, not ${wanted}`;
+  return wanted === seen ? undefined : `${seen}, expected ${wanted}`;
 }

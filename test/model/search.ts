@@ -1,6 +1,6 @@
 /**
- * Every reachable state, breadth first and exact: whole states are kept, not their hashes. Then, whether a settled state stays
- * within reach of each of them by fair steps alone.
+ * Explores every reachable state, breadth first and exactly: whole states are stored, not hashes. Then checks that
+ * every state can reach a settled one by fair steps only.
  */
 import { expand } from './expand.ts';
 import { isDone, violationOf } from './invariants.ts';
@@ -29,7 +29,7 @@ export type Outcome =
   | { readonly found: 'stuck'; readonly states: number; readonly trace: Trace };
 
 export interface SearchOptions {
-  /** Called now and then with how many states were explored, and how many are known. */
+  /** Called regularly with the numbers of explored and of known states. */
   readonly onProgress?: (explored: number, known: number) => void;
 }
 
@@ -49,7 +49,7 @@ export function search(model: Model, { onProgress }: SearchOptions = {}): Outcom
       if (broken !== undefined) return;
       const known = states.size;
       const to = states.add(next, id);
-      // A known state was checked when it was found.
+      // Known states were checked when they were found.
       const what = violation ?? (to === known ? violationOf(model, next) : undefined);
       if (what !== undefined) {
         const end = new State(model.scenario.slots);
@@ -81,7 +81,7 @@ export function search(model: Model, { onProgress }: SearchOptions = {}): Outcom
   return { found: 'live', states: states.size, transitions, done };
 }
 
-/** Backwards from the settled states over fair steps. */
+/** Searches backwards from the settled states over fair steps. */
 function settlesFrom(
   model: Model,
   states: StateSet,

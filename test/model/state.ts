@@ -1,29 +1,30 @@
 /**
- * One state of the model: a row of bytes, so that millions of them fit into memory. Sets of records are bit masks.
+ * One state of the model: a row of bytes, so that millions of states fit into memory. Sets of records are bit
+ * masks.
  *
- * | part       | holds                                                                     |
- * |------------|---------------------------------------------------------------------------|
- * | progress   | words: what is committed, one commit earlier, in each memory, being written |
- * | world      | what is settled, whose the shard is, who fenced last, the operator's reset   |
- * | instance   | what each of the two instances knows, and its transaction                    |
- * | slot       | one remote batch: the service's side, the journal's, and that of each memory |
+ * | part     | contents                                                                               |
+ * |----------|----------------------------------------------------------------------------------------|
+ * | progress | words: committed, one commit earlier, in each memory, being written                    |
+ * | world    | settled records, assigned instance, last instance to fence, the operator's reset       |
+ * | instance | memory of each of the two instances, and its transaction                               |
+ * | slot     | one remote batch, as seen by the service, the journal and each memory                  |
  */
 
 /** Indices into `words`. */
 export const JOURNAL_PROGRESS = 0;
-/** As it was before the last commit that changed it. */
+/** Progress before the last commit that changed it. */
 export const EARLIER_PROGRESS = 1;
 export const memoryProgress = (instance: number): number => 2 + instance;
-/** Index of the progress written by the instance's transaction. */
+/** Index of the progress in the instance's transaction. */
 export const writtenProgress = (instance: number): number => 4 + instance;
 const PROGRESS_WORDS = 6;
 
 /** Indices into `bytes`. */
 const WORLD = PROGRESS_WORDS * 4;
 export const SETTLED = WORLD;
-/** The instance to which the group gives the shard. */
+/** Instance to which the group assigns the shard. */
 export const ASSIGNED = WORLD + 1;
-/** 0: none; otherwise the instance that initialised the producer last, plus one. */
+/** Instance that last initialised the producer, plus one; 0: none. */
 export const FENCED_BY = WORLD + 2;
 export const RESET_STATE = WORLD + 3;
 export const RESET_PARTITION = WORLD + 4;
@@ -32,16 +33,16 @@ export const NO_RESET = 0;
 export const RESET_PENDING = 1;
 export const RESET_DONE = 2;
 
-/** Newest revision of the operator's commands: 0 none; odd: drain or pause; even: resume. */
+/** Newest revision of the operator's commands. 0: none; odd: drain or pause; even: resume. */
 export const COMMAND = WORLD + 6;
-/** The revision that the owner of the shard has acknowledged in the journal; 0: none. */
+/** Revision that the owner of the shard has acknowledged in the journal; 0: none. */
 export const ACKNOWLEDGED = WORLD + 7;
 
-/** State of the newest command: an unreadable record has taken its place, in this shard alone, and compaction removed it. */
+/** State of the newest command. Spoilt: an unreadable record replaced it in this shard only, and compaction removed it. */
 export const SPOILT = WORLD + 8;
 export const NOT_SPOILT = 0;
 export const IS_SPOILT = 1;
-/** A later command stands in its place; that the commands between are gone, too, stays. */
+/** A later command is in the journal. The commands in between stay lost. */
 export const REPLACED = 2;
 
 const INSTANCES = WORLD + 9;
@@ -49,12 +50,12 @@ const INSTANCE_BYTES = 13;
 const instance = (index: number): number => INSTANCES + index * INSTANCE_BYTES;
 /** Offsets within an instance. */
 export const MODE = 0;
-/** True if it believes that the shard is its own. */
+/** True if the instance believes that it owns the shard. */
 export const BELIEVES = 1;
 export const BUFFERED = 2;
 /** Dead letters to write. */
 export const UNDECODED = 3;
-/** Records that a retry wants to read again, and those it has. */
+/** Records that a retry has to reread, and those that it has read. */
 export const WANTED = 4;
 export const FOUND = 5;
 /** Next offset of intake, by partition. */
@@ -64,7 +65,7 @@ export const TRANSACTION = 8;
 export const OUTPUTS = 9;
 /** The instance no longer waits for its commit, which is still in the network. */
 export const DETACHED = 10;
-/** The newest command that the instance has read. */
+/** Newest command that the instance has read. */
 export const KNOWN = 11;
 /** Revision that the transaction acknowledges. */
 export const ANSWER = 12;
@@ -82,16 +83,16 @@ export const MODES = [
 ] as const;
 export const DOWN = 0;
 export const IDLE = 1;
-/** Must hear from the group before it claims again. */
+/** Must learn the assignment from the group before it claims again. */
 export const LOST = 2;
 export const CLAIMING = 3;
 export const REPLAY = 4;
 export const OWNER = 5;
-/** Without the shard, its state kept. */
+/** Keeps its state without the shard. */
 export const PAUSED = 6;
-/** Replayed without a fence (`barrier: false`). */
+/** Has replayed without a fence (`barrier: false`). */
 export const REPLAYED = 7;
-/** Fenced, and does not know it yet. */
+/** Fenced without knowing it yet. */
 export const ZOMBIE = 8;
 
 export const NO_TRANSACTION = 0;
@@ -105,14 +106,14 @@ export const ACKNOWLEDGE = 5;
 const SLOTS = INSTANCES + 2 * INSTANCE_BYTES;
 const SLOT_BYTES = 14;
 const slot = (index: number): number => SLOTS + index * SLOT_BYTES;
-/** Offsets within a slot. Items 0: the slot is free. */
+/** Offsets within a slot. A slot with `ITEMS` 0 is free. */
 export const ITEMS = 0;
 export const REMOTE = 1;
 /** Rows of the result file. */
 export const ROWS = 2;
-/** An upload is in the network. */
+/** True if an upload is in the network. */
 export const UPLOADING = 3;
-/** True if the journal has ever had it. */
+/** True if the journal has ever contained the job. */
 export const JOURNALED = 4;
 /** Remaining records of the job in the journal. */
 export const JOURNAL_LEFT = 5;
@@ -121,7 +122,7 @@ const MEMORY_BYTES = 4;
 /** Remaining records of the job in the instance's memory. */
 export const left = (instance: number): number => MEMORY + instance * MEMORY_BYTES;
 export const phase = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 1;
-/** Part of the instance's transaction: 0 none, or one of the two below. */
+/** Role in the instance's transaction: 0 for none, or one of the two below. */
 export const role = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 2;
 /** Remaining records of the job after the transaction. */
 export const writtenLeft = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 3;
@@ -147,7 +148,7 @@ export class State {
 
   constructor(slots: number) {
     this.slots = slots;
-    // An even number of words: two of them pack into one.
+    // An even number, since the store packs two words into one.
     this.words = new Uint32Array(2 * Math.ceil((SLOTS + slots * SLOT_BYTES) / 8));
     this.bytes = new Uint8Array(this.words.buffer);
   }
@@ -160,7 +161,7 @@ export class State {
     this.bytes[field] = value;
   }
 
-  /** A field of an instance. */
+  /** Returns a field of an instance. */
   of(index: number, field: number): number {
     return this.bytes[instance(index) + field] as number;
   }
@@ -169,7 +170,7 @@ export class State {
     this.bytes[instance(index) + field] = value;
   }
 
-  /** A field of a slot. */
+  /** Returns a field of a slot. */
   batch(index: number, field: number): number {
     return this.bytes[slot(index) + field] as number;
   }
@@ -187,13 +188,13 @@ export class State {
   }
 
   copy(from: State): void {
-    // Faster than set() for so few words.
+    // Faster than set() for a few words.
     const { words } = this;
     const source = from.words;
     for (let i = 0; i < words.length; i++) words[i] = source[i] as number;
   }
 
-  /** The same state with the names of the two instances exchanged. */
+  /** Copies a state with the two instances exchanged. */
   copySwapped(from: State): void {
     this.copy(from);
     const { bytes, words } = this;
@@ -215,7 +216,7 @@ export class State {
     }
   }
 
-  /** Negative when this one comes first. */
+  /** Negative if this state comes first. */
   compare(other: State): number {
     for (let i = 0; i < this.words.length; i++) {
       const difference = (this.words[i] as number) - (other.words[i] as number);
@@ -224,7 +225,7 @@ export class State {
     return 0;
   }
 
-  /** Negative when the first instance comes before the second, whatever their names; 0 when they are alike. */
+  /** Compares the two instances without their names. Negative if the first comes first, 0 if they are equal. */
   compareInstances(): number {
     for (let i = 0; i < INSTANCE_BYTES; i++) {
       const difference = this.of(0, i) - this.of(1, i);
@@ -237,7 +238,7 @@ export class State {
     return this.bytes[slot(slotIndex) + ITEMS] === 0;
   }
 
-  /** The last free slot, or -1. */
+  /** Returns the last free slot, or -1. */
   freeSlot(): number {
     for (let c = this.slots - 1; c >= 0; c--) if (this.isFree(c)) return c;
     return -1;
@@ -251,7 +252,7 @@ export class State {
     return this.#compareSlots(a, b) === 0;
   }
 
-  /** Slots have no names: free ones last, the others in one fixed order. */
+  /** Sorts the slots, since they have no names. Free ones come last. */
   sortSlots(): void {
     const { bytes } = this;
     for (let c = 1; c < this.slots; c++) {

@@ -1,12 +1,12 @@
-/** Store of a search: states, and the fair transitions between them. */
+/** Store of a search: states, and fair transitions between them. */
 import type { Model } from './model.ts';
 import { State } from './state.ts';
 
-/** The number of no state. */
+/** Number that stands for no state. */
 export const NOBODY = 0xffffffff;
 const LOW = 0x0f0f0f0f;
 
-/** Numbers in the order they came, in pages: grows without copying. */
+/** List of numbers in pages, which grows without copying. */
 class Pages {
   readonly #pageSize: number;
   readonly #pages: Uint32Array[] = [];
@@ -29,21 +29,21 @@ class Pages {
   }
 }
 
-/** States by number, each once, in the order in which they were found. */
+/** Set of states. Each has a number, in the order of discovery. */
 export class StateSet {
-  /** Words of a state as it is kept. */
+  /** Number of words of a stored state. */
   readonly #words: number;
   readonly #kept: Uint32Array;
   readonly #perPage = 1 << 15;
   readonly #pages: Uint32Array[] = [];
   readonly #parents = new Pages();
-  /** Open addressing over the numbers of the states. */
+  /** Hash table of the states' numbers with open addressing. */
   #index = new Uint32Array(1 << 16).fill(NOBODY);
   size = 0;
 
   constructor(model: Model) {
     const { length } = new State(model.scenario.slots).words;
-    // Every byte of a state is below 16, so two of its words fit into one: half the memory.
+    // Every byte of a state is below 16, so two words are packed into one to halve the memory.
     this.#words = length / 2;
     this.#kept = new Uint32Array(this.#words);
   }
@@ -62,7 +62,7 @@ export class StateSet {
     return this.#parents.get(id);
   }
 
-  /** @returns its number, new or known */
+  /** @returns the number of the state, new or known */
   add({ words }: State, parent: number): number {
     const kept = this.#kept;
     for (let i = 0; i < this.#words; i++)
@@ -85,7 +85,7 @@ export class StateSet {
     return id;
   }
 
-  /** Nothing will be added any more: its memory is wanted elsewhere. */
+  /** Frees the index after the last addition. */
   forgetIndex(): void {
     this.#index = new Uint32Array(0);
   }
@@ -119,7 +119,7 @@ function hash(words: Uint32Array, from: number, length: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** Fair transitions, row by row: the row of a state is where it leads. */
+/** Fair transitions by source state: each row contains the targets of a state. */
 export class Edges {
   readonly #targets = new Pages();
   readonly #ends = new Pages();
@@ -132,7 +132,7 @@ export class Edges {
     this.#ends.push(this.#targets.length);
   }
 
-  /** `sources[starts[id]]` up to `sources[starts[id + 1]]` lead to state `id`. */
+  /** The states that lead to state `id` are `sources[starts[id]]` up to before `sources[starts[id + 1]]`. */
   reversed(states: number): { starts: Float64Array; sources: Uint32Array } {
     const starts = new Float64Array(states + 1);
     for (let edge = 0; edge < this.#targets.length; edge++) {

@@ -1,10 +1,7 @@
-/**
- * Outcomes of the transaction that an owner waits for (src/pipeline/context/transaction-queue.ts).
- */
+/** Outcomes of the transaction that an owner waits for (src/pipeline/context/transaction-queue.ts). */
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
-/** The end of the transaction that the owner waits for. */
 export function transactionSteps(model: Model, i: number): void {
   const { now } = model;
   const name = instanceName(i);
@@ -20,7 +17,7 @@ export function transactionSteps(model: Model, i: number): void {
   model.commit(lost, i);
   model.clearTransaction(lost, i);
   model.forget(lost, i, s.LOST);
-  model.emit(false, () => `${name}: committed, reply lost: unknown outcome`);
+  model.emit(false, () => `${name}: committed, response lost: unknown outcome`);
   model.lose(i);
   model.emit(false, () => `${name}: transaction aborts`);
   model.lose(i, { commitInNetwork: true });
@@ -29,10 +26,10 @@ export function transactionSteps(model: Model, i: number): void {
   const blind = model.next();
   model.commit(blind, i);
   model.clearTransaction(blind, i);
-  model.emit(false, () => `${name}: committed, reply lost; keeps its old view and goes on`);
+  model.emit(false, () => `${name}: committed, response lost; keeps its old view and continues`);
 }
 
-/** The owner's memory follows what it committed. */
+/** Updates the owner's memory to what it committed. */
 function believeCommit(model: Model, next: s.State, i: number): void {
   const transaction = next.of(i, s.TRANSACTION);
   const outputs = next.of(i, s.OUTPUTS);
@@ -49,7 +46,7 @@ function believeCommit(model: Model, next: s.State, i: number): void {
       next.setBatch(c, s.left(i), next.batch(c, s.writtenLeft(i)));
       next.setBatch(c, s.phase(i), s.IN_JOURNAL);
     } else if (role === s.CHANGED_RECORD) {
-      // Not what was written to the journal: without `chunksShrinkJob` that is more.
+      // May differ from the journal: without `chunksShrinkJob` the journal has more remaining records.
       const left =
         transaction === s.SETTLE
           ? next.batch(c, s.left(i)) & ~outputs

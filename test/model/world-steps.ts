@@ -1,4 +1,4 @@
-/** Steps around the instances: group, operator, service, network, crashes, deliveries. */
+/** Steps of everything around the instances: group, operator, service, network, crashes, deliveries. */
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
@@ -6,21 +6,21 @@ export function worldSteps(model: Model): void {
   groupSteps(model);
   operatorSteps(model);
   for (let c = 0; c < model.now.slots; c++) {
-    // Free slots come last; of two equal batches one will do.
+    // Free slots come last. Of two equal batches only one is expanded.
     if (model.now.isFree(c) || (c > 0 && model.now.sameSlots(c - 1, c))) continue;
     networkSteps(model, c);
     serviceSteps(model, c);
   }
 }
 
-/** At any time: after a session timeout, a rebalance, or the removal of a member that a restarted process took for dead. */
+/** The assignment can change at any time: by a session timeout, a rebalance, or the removal of a restarted member. */
 function groupSteps(model: Model): void {
   const other = 1 - model.now.get(s.ASSIGNED);
   model.next().set(s.ASSIGNED, other);
   model.emit(false, () => `group: gives the shard to ${instanceName(other)}`);
 }
 
-/** Kafka's own tools reset an empty group only. */
+/** Kafka's tool resets only an empty group. */
 function operatorSteps(model: Model): void {
   const { now, rules, scenario, progress } = model;
   if (rules.reset === 'none' || now.get(s.RESET_STATE) !== s.NO_RESET) return;
@@ -49,7 +49,7 @@ function networkSteps(model: Model, c: number): void {
   model.emit(false, () => `network: upload of ${items()} is lost`);
 }
 
-/** A review ends with any subset of its rows, or without. */
+/** A review ends with any subset of its rows, or fails. */
 function serviceSteps(model: Model, c: number): void {
   const { now } = model;
   if (now.batch(c, s.REMOTE) !== s.PENDING) return;
@@ -68,7 +68,7 @@ function serviceSteps(model: Model, c: number): void {
   model.emit(false, () => `remote: ${model.show(items)} ERROR`);
 }
 
-/** Crashes, late commits, and what the instance hears from its group. */
+/** Crashes, late commits, and messages from the group to the instance. */
 export function instanceSteps(model: Model, i: number): void {
   const { now } = model;
   const name = instanceName(i);
@@ -96,7 +96,7 @@ function lateCommitSteps(model: Model, i: number): void {
   model.emit(false, () => `kafka: ${name}'s open transaction aborts`);
 }
 
-/** An instance learns late whose the shard is; one that lost it must hear from the group before it claims again. */
+/** Messages from the group, which arrive late. An instance that lost the shard needs one before it claims again. */
 function membershipSteps(model: Model, i: number): void {
   const { now, rules } = model;
   const name = instanceName(i);

@@ -1,9 +1,9 @@
-/** Many histories, on all cores: progress, a summary of what happened in them, and those that break a rule. */
+/** Plays many histories on all cores. Prints the progress, a summary of their events, and the violations. */
 import type { SimulatedKind } from '../support/engine/simulation/kinds.ts';
 import { playAll, type Tally } from '../support/engine/simulation/search/pool.ts';
 
 const PROGRESS_MS = 5_000;
-/** Failing seeds that are named; after so many the search ends. */
+/** Number of failing seeds after which the search ends. */
 const MAX_FOUND = 10;
 
 export interface SearchOptions {
@@ -24,7 +24,7 @@ export async function search({ seeds, from, jobs, weaken, kind }: SearchOptions)
   const line = (tally: Tally) => {
     const seconds = (performance.now() - startedMs) / 1000;
     const perMinute = Math.round((tally.histories / seconds) * 60);
-    return `${tally.histories} of ${seeds} histories in ${seconds.toFixed(0)} s (${perMinute} a minute), ${tally.found.length} break a rule`;
+    return `${tally.histories} of ${seeds} histories in ${seconds.toFixed(0)} s (${perMinute} per minute), ${tally.found.length} with a violation`;
   };
   const tally = await playAll({
     from,
@@ -36,7 +36,7 @@ export async function search({ seeds, from, jobs, weaken, kind }: SearchOptions)
     onProgress: (now) => {
       for (const { seed, message } of now.found.slice(told)) {
         process.stdout.write(
-          `\nhistory ${seed} breaks ${message}\n  npm run simulate -- --seed ${seed}${again}\n\n`,
+          `\nhistory ${seed} violates ${message}\n  npm run simulate -- --seed ${seed}${again}\n\n`,
         );
       }
       told = now.found.length;
@@ -55,8 +55,8 @@ function printSummary({ records, settledMs, faults, coverage }: Tally): void {
     `\n${records} records; the slowest history was settled ${settledMs / 1000} s after its last fault\n`,
   );
   for (const [title, counts] of [
-    ['what was done to them', faults],
-    ['what came of it', coverage],
+    ['faults', faults],
+    ['results', coverage],
   ] as const) {
     process.stdout.write(`\n${title}:\n`);
     for (const [name, count] of Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)))

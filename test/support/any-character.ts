@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 
-/** First surrogate, and the number of all: they are no characters. */
+/** First surrogate and number of surrogates. They are not characters. */
 const SURROGATES = { from: 0xd800, count: 0x800 };
 
 /**
- * Any character, as the unit of `fc.string`. The library's `unit: 'binary'` means the same, but its table of a million
- * characters takes a second of each process.
+ * Arbitrary of any character, for the `unit` of `fc.string`. The library's `unit: 'binary'` means the same, but
+ * builds a table of a million characters, which takes a second in each process.
  */
 export const anyCharacter = fc.nat(0x10ffff - SURROGATES.count).map(
   (n) => String.fromCodePoint(n < SURROGATES.from ? n : n + SURROGATES.count),

@@ -1,6 +1,6 @@
 /**
- * Certificates for tests, made in memory (X.509 version 3, P-256): Node has the keys and the signatures, and of ASN.1 only
- * this much is needed.
+ * Certificates for tests, made in memory (X.509 version 3, P-256). Node creates the keys and signatures; this file
+ * writes the few ASN.1 types that certificates need.
  *
  *   const ca = certificateAuthority('Test CA');
  *   const broker = ca.issue({ name: 'broker', addresses: ['127.0.0.1'] });
@@ -16,16 +16,16 @@ import {
 export interface CertificateSpec {
   /** Common name. */
   readonly name: string;
-  /** DNS names and IPv4 addresses that it is good for. */
+  /** DNS names and IPv4 addresses for which the certificate is valid. */
   readonly hosts?: readonly string[];
   readonly addresses?: readonly string[];
-  /** Default: since yesterday, for a year. */
+  /** Period of validity. Default: from yesterday for a year. */
   readonly from?: Date;
   readonly until?: Date;
 }
 
 export interface Issued {
-  /** PEM. */
+  /** PEM, like `key` and `encryptedKey`. */
   readonly certificate: string;
   readonly key: string;
   encryptedKey(passphrase: string): string;
@@ -122,7 +122,7 @@ function distinguishedName(name: string): Buffer {
 
 function time(at: Date): Buffer {
   const digits = at.toISOString().replace(/[-:T]/g, '').slice(0, 14);
-  // UTCTime, good until 2049.
+  // UTCTime, which covers years up to 2049.
   return element(0x17, Buffer.from(`${digits.slice(2)}Z`));
 }
 

@@ -1,4 +1,4 @@
-/** The published contracts (contracts/), to hold records against. Schemas are compiled once a process. */
+/** Validators for records by the published contracts (contracts/). Each schema is compiled once per process. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -13,7 +13,7 @@ import { headerOf } from './records/headers.ts';
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const validators = new Map<ContractName, ValidateFunction>();
 
-/** Returns the first violation of the contract, readable for people, or undefined. */
+/** Returns the violations of the contract as text, or undefined. */
 export function contractProblem(name: ContractName, value: unknown): string | undefined {
   let validate = validators.get(name);
   if (validate === undefined) {
@@ -40,7 +40,7 @@ export function assertContract(name: ContractName, value: unknown): void {
   if (problem !== undefined) assert.fail(problem);
 }
 
-/** Which contract an output record is held to: each kind has a member of its own. */
+/** Returns the contract that applies to an output record. The contracts differ in their members. */
 export function contractOf(value: object): ContractName {
   if ('batch' in value) return 'decision';
   return 'decision_id' in value ? 'looked-up-decision' : 'receipt';
@@ -65,7 +65,7 @@ export function deadLetterProblem(headers: RecordHeaders): string | undefined {
   );
 }
 
-/** The text of a file below contracts/. */
+/** Returns the text of a file below contracts/. */
 export function contractFile(path: string): string {
   return readFileSync(new URL(path, CONTRACTS_DIRECTORY), 'utf8');
 }

@@ -1,29 +1,28 @@
-/**
- * Growth of the processor time of some work with its size. Unlike a duration it does not depend on what else the machine does.
- */
+/** Growth of the processor time of work with its size. Unlike a duration, it hardly depends on other load. */
 
 const FACTOR = 32;
 const SMALL_RUNS = 20;
 const LARGE_RUNS = 3;
 
-/** Most growth of linear work: it is about 32, and with garbage collection up to 150; that of quadratic work is about 1,000. */
+/** Upper limit for linear work, which measures about 32, or up to 150 with garbage collection. Quadratic: about 1,000. */
 export const LINEAR = 350;
 
 /**
- * Returns how many times as long 32 times the size takes; of several runs the shortest counts.
- * @param prepare makes the work of a size, of which only the call is measured
+ * Returns the processor time for 32 times the size, divided by the time for the size. Uses the shortest of several
+ * runs.
+ * @param prepare returns the work for a size; only the call of the work is measured
  */
 export async function growthOf(
   size: number,
   prepare: (size: number) => () => unknown,
 ): Promise<number> {
   const [small, large] = [prepare(size), prepare(FACTOR * size)];
-  await large(); // Compiles it.
+  await large(); // Warms up the compiler.
   const smallUs = await shortest(small, SMALL_RUNS);
   return (await shortest(large, LARGE_RUNS)) / smallUs;
 }
 
-/** Processor time, µs. */
+/** Returns the shortest processor time of the runs, µs. */
 async function shortest(work: () => unknown, runs: number): Promise<number> {
   let leastUs = Number.POSITIVE_INFINITY;
   for (let run = 0; run < runs; run++) {

@@ -1,4 +1,4 @@
-/** HTTP without a proxy, as tests of what goes over it need it. */
+/** HTTP that ignores the proxies of the environment. */
 
 import { HttpPool } from '../../packages/client/src/http/http.ts';
 import type { HttpExchange } from '../../src/core/ports/http.ts';

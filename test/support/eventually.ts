@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A tenth of the wait so far, in these bounds, ms: a long wait costs the processors little, and a short one no time. */
+/**
+ * Bounds of the interval between probes, ms. It is a tenth of the wait so far, so long waits cost little and short
+ * ones end soon.
+ */
 const INTERVAL_MS = { min: 20, max: 100 } as const;
 
 /**
- * Asks again and again until the answer is there, for what gives no signal of its own (another process, a broker).
+ * Polls until `probe` succeeds, for things that send no signal (another process, a broker).
  * @param what completes "waited in vain until …"
- * @param probe answers undefined or false for "not yet"; an error counts as "not yet" too, and is the cause of the final one.
- * @returns the first answer that is neither.
+ * @param probe returns undefined or false for "not yet". An error also counts as "not yet"; the last one becomes
+ * the cause of the final error.
+ * @returns the first other result
  */
 export async function eventually<T>(
   what: string,

@@ -1,22 +1,25 @@
 /**
- * Loaded into the process of every test file by test/run.ts (`--import`): a file that leaves something behind fails.
+ * Guard of a test file: test/run.ts loads it into each file's process (`--import`). It fails a file that leaves
+ * anything behind.
  *
- * - Its temporary directory (TMPDIR is one of its own) must be empty at the end.
- * - It must have no child process left at the end (where /proc tells).
- * - It must end by itself soon after its last test: a socket, server or timer left open is named, and the file fails.
- * - It must end within TEST_FILE_LIMIT_MS; and it ends when the runner is gone, so that no test continues unseen.
+ * - The temporary directory (each file has its own TMPDIR) must be empty at the end.
+ * - No child process may be left at the end (checked where /proc exists).
+ * - The file must end soon after its last test. Otherwise it fails, with a list of the open sockets, servers and
+ *   timers.
+ * - The file must end within TEST_FILE_LIMIT_MS. It also ends when the runner ends, so that no test continues
+ *   unattended.
  *
- * It runs at the priority TEST_FILE_NICENESS, and writes its processor time, ms, to TEST_FILE_TIMES.
+ * The guard sets the priority TEST_FILE_NICENESS and writes the processor time in ms to TEST_FILE_TIMES.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import './test-context.ts';
 
-// Only now: a static import would load the runner before its bookkeeping is replaced.
+// Imported late: a static import would load the runner before its bookkeeping is replaced.
 const { after } = await import('node:test');
 
-/** From the last test to the end of the process, ms: `after` hooks stop brokers and applications in this time. */
+/** Limit from the last test to the end of the process, ms. `after` hooks stop brokers and applications in this time. */
 const ENDING_MS = 15_000;
 const PARENT_CHECK_MS = 500;
 
@@ -41,7 +44,7 @@ function openResources(): string {
   return (
     [...Map.groupBy(ours, (kind) => kind)]
       .map(([kind, all]) => `${all.length} ${kind}`)
-      .join(', ') || 'nothing that Node names'
+      .join(', ') || 'nothing that Node lists'
   );
 }
 
@@ -60,13 +63,13 @@ after(() => {
   setTimeout(
     () =>
       giveUp(
-        `this file does not end by itself ${ENDING_MS} ms after its tests; open: ${openResources()}`,
+        `this file was still running ${ENDING_MS} ms after its tests; open: ${openResources()}`,
       ),
     ENDING_MS,
   ).unref();
 });
 
-/** Command lines of the child processes that are left, by process id; empty where the system does not tell. */
+/** Returns the command lines of the remaining child processes by process id. Empty on systems without /proc. */
 function childProcesses(): Map<number, string> {
   const found = new Map<number, string>();
   try {
@@ -81,12 +84,12 @@ function childProcesses(): Map<number, string> {
       }
     }
   } catch {
-    // No /proc (not Linux), or the child has just gone.
+    // Not Linux, or the child has just ended.
   }
   return found;
 }
 
-/** Processor time of this process and of those below it that have ended, ms: the clock's ticks are hundredths of a second on Linux. */
+/** Processor time of this process and its ended children, ms. Linux counts it in ticks of 10 ms. */
 function cpuMs(): number {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? [];
@@ -100,7 +103,7 @@ function cpuMs(): number {
 process.on('exit', () => {
   for (const [pid, command] of childProcesses()) {
     fail(`this file left a child process: ${pid} ${command.slice(0, 200)}`);
-    // The keeper is busy cleaning up what was left; nothing would end anything else.
+    // The keeper ends by itself after its cleanup. Other processes must be ended here.
     if (!command.includes('/dev/process/keeper.ts')) process.kill(pid, 'SIGKILL');
   }
   const left = readdirSync(directory);

@@ -1,7 +1,7 @@
 /**
- * Cheaper bookkeeping for `node:test`, loaded before it. The runner finds the test that a call belongs
- * to with an async hook on every promise, which takes up to two thirds of the processor time of a
- * test. Here an AsyncLocalStorage holds the running test instead.
+ * Cheaper bookkeeping for `node:test`, loaded before it. To find the test of a call, the runner uses an async hook
+ * on every promise, which takes up to two thirds of a test's processor time. An AsyncLocalStorage holds the running
+ * test instead.
  */
 import asyncHooks, { AsyncLocalStorage, AsyncResource, type HookCallbacks } from 'node:async_hooks';
 
@@ -10,7 +10,7 @@ const { createHook, executionAsyncId } = asyncHooks;
 const { runInAsyncScope } = AsyncResource.prototype;
 let init: HookCallbacks['init'];
 
-/** Tests, suites and hooks of `node:test`, which exports no class of them. */
+/** True for tests, suites and hooks of `node:test`, which does not export their classes. */
 const isTest = (resource: AsyncResource) => 'createSubtest' in resource;
 
 asyncHooks.createHook = (callbacks) => {

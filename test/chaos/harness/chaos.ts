@@ -1,4 +1,4 @@
-/** One run: a world, a schedule of faults, the drain, the verdict, the report. docs/internals/testing.md describes it. */
+/** One run of chaos: world, schedule of faults, drain, verdict and report (docs/internals/testing.md). */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { type Report, reportOn } from './report.ts';
 import { World } from './world.ts';
 
 const REPLICAS = 2;
-/** Until gauges show that all is settled, ms. */
+/** Time for gauges to show that everything is settled, ms. */
 const GAUGES_MS = 10_000;
-/** Until a broker that was frozen or killed has what was written meanwhile, ms. */
+/** Time for a broker that was frozen or killed to catch up with its replicas, ms. */
 const REPLICAS_MS = 30_000;
 
-/** @throws when the world cannot be started, or the signal's reason. What the connector does wrong is in the report. */
+/** Violations by the connector are in the report. @throws Error if the world cannot be started, or the signal's reason */
 export async function runChaos(options: ChaosOptions): Promise<Report> {
   const directory = await keepDirectory(path.join(tmpdir(), `chaos-${randomUUID()}`));
   try {
@@ -58,7 +58,9 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   for (const { producer } of pipelines) producer.start();
   observer.start();
   fleet.watch();
-  options.onProgress(`${REPLICAS} replicas are at work; faults come for ${options.minutes} min`);
+  options.onProgress(
+    `${REPLICAS} replicas are running; injecting faults for ${options.minutes} min`,
+  );
 
   const schedule = new Schedule(
     world,
@@ -99,7 +101,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   const drainMs = performance.now() - drainStartMs;
   signal.throwIfAborted();
 
-  // Gauges are a second old at most; counters are not.
+  // Gauges can be a second old; counters are current.
   const idle = async () => {
     await fleet.lookAtAll();
     return fleet.lives.every(
@@ -110,7 +112,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     deadlineMs: GAUGES_MS,
     everyMs: 250,
   }).catch((error: Error) => violations.push(`at the end: ${error.message}`));
-  // An orderly end, so that nothing more can come after the last look.
+  // Stops the replicas in order, so that no record can follow the last read.
   await Promise.all([...fleet.running].map((replica) => fleet.stop(replica)));
   await world.quiet();
   await eventually('every replica of a partition is in sync', () => world.isReplicated(), {

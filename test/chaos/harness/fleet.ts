@@ -1,4 +1,4 @@
-/** The connector's replicas: started, stopped, killed, frozen, and looked at once a second while they live. */
+/** Replicas of the connector: starts, stops, kills and freezes them, and samples them every two seconds. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -16,42 +16,39 @@ import {
 } from '../../support/stack/stack-control.ts';
 import { Prober } from './observe/prober.ts';
 
-/** Longest orderly end, ms: the connector promises 5 s; a loaded machine gets more. */
+/** Maximum time of an orderly stop, ms. The connector's limit is 5 s, but the machine may be loaded. */
 const STOP_MS = 30_000;
 const SAMPLE_MS = 2_000;
 const SCRAPE_MS = 2_000;
-/** Until enough replicas have live jobs, ms. */
+/** Time for enough replicas to get live jobs, ms. */
 const BUSY_MS = 60_000;
 
 export interface Counters {
   readonly decided: number;
   readonly deadLettered: number;
   readonly inFlight: number;
-  /** Consumed events by pipeline. */
+  /** Number of consumed events by pipeline. */
   readonly consumedBy: ReadonlyMap<string, number>;
-  /** Pipelines whose balance is not 0, as the metrics have it. */
+  /** Pipelines whose balance in the metrics is not 0. */
   readonly uneven: readonly string[];
 }
 
 export interface Life {
   readonly name: string;
-  /** Peak of the resident set, bytes. */
+  /** Peak of the resident memory, bytes. */
   peakBytes: number;
   counters: Counters | undefined;
-  /**
-   * True if its last counters are final: it was looked at after its last work, or it ended in
-   * order.
-   */
+  /** `stopped` if the last counters are final: they were read after its last work, or it stopped in order. */
   ended: 'running' | 'stopped' | 'killed';
 }
 
-/** Place of a replica: its successor has the same client id and port. */
+/** Slot of a replica. The next replica in it has the same client id and port. */
 interface Slot {
   readonly client: string;
   readonly port: number;
-  /** Distance of its wall clock from the real one, ms. */
+  /** File with the shift of its wall clock, ms. */
   readonly clockFile: string;
-  /** undefined while it starts. */
+  /** undefined during a start. */
   replica: Replica | undefined;
 }
 
@@ -70,7 +67,7 @@ export class Fleet {
   readonly #away = new Set<Replica>();
   readonly #over = new AbortController();
   readonly prober = new Prober(this.#over.signal);
-  /** By replica: how often it was stopped, frozen or woken. */
+  /** Number of stops, freezes and resumes by replica. */
   readonly #interruptions = new Map<Replica, number>();
   #sampling: Promise<void> | undefined;
 
@@ -78,7 +75,7 @@ export class Fleet {
     this.#stack = stack;
   }
 
-  /** Begins to look at the replicas. */
+  /** Starts sampling the replicas. */
   watch(): void {
     this.#sampling = this.#sample();
   }
@@ -113,13 +110,13 @@ export class Fleet {
       this.#forget(replica);
       life.ended = 'killed';
       this.violations.push(
-        `${name} ended by itself (${signal ?? `code ${code}`}): ${lastWords(replica.lines)}`,
+        `${name} ended unexpectedly (${signal ?? `code ${code}`}): ${lastWords(replica.lines)}`,
       );
     });
     return replica;
   }
 
-  /** Returns the first slot without a living process, as a container restarts at its place. */
+  /** Returns the first slot whose process has ended, or a new one, as a restarted container keeps its place. */
   async #freeSlot(): Promise<Slot> {
     const free = this.#slots.find(({ replica }) => replica?.process.exit !== undefined);
     if (free !== undefined) return free;
@@ -131,18 +128,18 @@ export class Fleet {
     return slot;
   }
 
-  /** Sets the wall clock of a replica that far from the real one. */
+  /** Shifts the wall clock of a replica. */
   stepClock(replica: Replica, byMs: number): void {
     writeFileSync((this.#slotOf.get(replica) as Slot).clockFile, String(byMs));
   }
 
-  /** Client id of a replica in its groups. */
+  /** Returns the client id of a replica in its groups. */
   memberOf(replica: Replica): string {
     const { client, port } = this.#slotOf.get(replica) as Slot;
     return `${client}-${hostname()}-${port}`;
   }
 
-  /** Returns whether a connection with this client id is the replica's. */
+  /** True if a connection with this client id is the replica's. */
   isOf(replica: Replica, clientId: string | undefined): boolean {
     return (
       clientId === (this.#slotOf.get(replica) as Slot).client || clientId === this.memberOf(replica)
@@ -153,7 +150,7 @@ export class Fleet {
     return this.running.find((replica) => this.isOf(replica, clientId));
   }
 
-  /** Resolves when it has joined the group of each pipeline. @param from lines of its log that do not count */
+  /** Resolves when the replica has joined the group of each pipeline. @param from index of the first log line to consider */
   async joined(replica: Replica, from = 0): Promise<void> {
     await Promise.all(
       this.#stack.pipelines.map(({ name }) =>
@@ -162,7 +159,6 @@ export class Fleet {
     );
   }
 
-  /** SIGKILL. */
   async kill(replica: Replica): Promise<void> {
     this.#expected.add(replica);
     this.#forget(replica);
@@ -171,7 +167,7 @@ export class Fleet {
     await replica.process.exited;
   }
 
-  /** SIGTERM; an end that is not in order is a violation. */
+  /** Sends SIGTERM. An exit code other than 0 is a violation. */
   async stop(replica: Replica): Promise<void> {
     this.#expected.add(replica);
     this.#forget(replica);
@@ -181,7 +177,7 @@ export class Fleet {
     life.ended = 'stopped';
     if (code !== 0)
       this.violations.push(
-        `${life.name} did not end in order on SIGTERM (${signal ?? `code ${code}`})`,
+        `${life.name} did not stop cleanly on SIGTERM (${signal ?? `code ${code}`})`,
       );
   }
 
@@ -201,7 +197,7 @@ export class Fleet {
     this.#interruptions.set(replica, (this.#interruptions.get(replica) ?? 0) + 1);
   }
 
-  /** Excuses a replica from being a member until it has come back. */
+  /** The replica need not be a member until `until` settles. */
   excuse(replica: Replica, until: Promise<unknown>): void {
     this.#away.add(replica);
     const back = () => this.#away.delete(replica);
@@ -217,12 +213,12 @@ export class Fleet {
     return [...this.#away];
   }
 
-  /** Events of a pipeline that a replica had consumed when it was last looked at. */
+  /** Number of events of a pipeline that a replica had consumed at the last sample. */
   consumed(replica: Replica, pipeline: string): number {
     return this.#lifeOf.get(replica)?.counters?.consumedBy.get(pipeline) ?? 0;
   }
 
-  /** Time that a replica was ready to run and had no processor, since its start, ms. */
+  /** Time since its start in which a replica was runnable but had no processor, ms. */
   starvedMs(replica: Replica): number {
     return waitedMs(replica.process.pid);
   }
@@ -231,17 +227,17 @@ export class Fleet {
     return this.running.filter((replica) => this.liveJobs(replica) > 0);
   }
 
-  /** Live jobs of the shards that are really the replica's: one that lost Kafka may believe that it owns others too. */
+  /** Live jobs of the replica's own shards. Without Kafka, a replica may believe that it owns others too. */
   liveJobs(replica: Replica): number {
     return liveJobs(replica, this.running);
   }
 
-  /** The shards that are really the replica's, of one pipeline. */
+  /** The replica's own shards of one random pipeline. */
   someShards(replica: Replica, random: SeededRandom): ReadonlySet<ShardName> {
     return someOfOne(ownedShards(replica, this.running).keys(), random);
   }
 
-  /** A replica with live jobs, drawn when at least `least` replicas have some. */
+  /** Returns a random replica with live jobs, once at least `least` replicas have some. */
   async someBusy(random: SeededRandom, least = 1): Promise<Replica> {
     const enough = () =>
       this.#over.signal.aborted || this.busy().length >= Math.min(least, this.running.length);
@@ -250,7 +246,7 @@ export class Fleet {
     return busy[random.below(busy.length)] as Replica;
   }
 
-  /** Log lines of all replicas, dead ones too, with this message. */
+  /** Log lines with this message of all replicas, including ended ones. */
   logged(message: string): LogLine[] {
     const text = JSON.stringify(message);
     return this.#stack.replicas
@@ -258,7 +254,7 @@ export class Fleet {
       .filter((line) => line !== undefined);
   }
 
-  /** Looks at all of them once more. */
+  /** Samples all running replicas. */
   async lookAtAll(): Promise<void> {
     await Promise.all(
       this.running.map((replica) => this.#look(replica, this.#lifeOf.get(replica) as Life)),
@@ -283,7 +279,7 @@ export class Fleet {
         this.running.map(async (replica) => {
           const life = this.#lifeOf.get(replica) as Life;
           life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
-          // A replica that starts, ends or sleeps does not answer.
+          // A replica that is starting, stopping or frozen does not respond.
           if (!this.#frozen.has(replica)) await this.#look(replica, life).catch(() => undefined);
         }),
       );
@@ -306,7 +302,7 @@ export class Fleet {
   }
 }
 
-/** undefined before it is told. */
+/** Returns undefined before the replica has logged its address. */
 function urlOf(replica: Replica): string | undefined {
   const line = replica.lines.find((one) => one.includes('"metrics and health"'));
   const url = line === undefined ? undefined : parseLogLine(line)?.url;
@@ -341,13 +337,13 @@ export function readCounters(text: string): Counters {
   };
 }
 
-/** Returns what a process printed after its last log line, as an uncaught error does; without any, its last three lines. */
+/** Returns the output after the last log line, such as an uncaught error. Without any, returns the last three lines. */
 function lastWords(lines: readonly string[]): string {
   const after = lines.slice(lines.findLastIndex((line) => line.startsWith('{"')) + 1);
   return (after.length > 0 ? after : lines.slice(-3)).join(' | ');
 }
 
-/** Peak of a process's resident set, bytes; 0 when the process is gone. */
+/** Returns the peak of a process's resident memory in bytes, or 0 if it has ended. */
 function peakOf(pid: number): number {
   try {
     return (residentMiBOf(pid, 'VmHWM') || 0) * 1024 * 1024;
@@ -356,10 +352,7 @@ function peakOf(pid: number): number {
   }
 }
 
-/**
- * Time that the main thread of a process was ready to run and had no processor, ms, as Linux counts
- * it; 0 elsewhere, or when the process is gone.
- */
+/** Time in which a process's main thread was runnable but had no processor, ms. 0 if unknown, or if the process has ended. */
 function waitedMs(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;

@@ -1,14 +1,14 @@
-/** One direction of a proxied connection: bytes in order, late or held back when told so. */
+/** One direction of a proxied connection. It keeps the order of bytes, and can delay or hold them. */
 import type { Socket } from 'node:net';
 
 interface Piece {
-  /** `performance.now()` at which it may go on. */
+  /** `performance.now()` at which it may be sent. */
   readonly dueMs: number;
-  /** null ends the direction. */
+  /** Data, or null for the end of the direction. */
   readonly data: Buffer | null;
 }
 
-/** Bytes waiting in one direction at which reading stops. */
+/** Number of waiting bytes at which the lane stops reading. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export class Lane {
@@ -25,7 +25,7 @@ export class Lane {
     this.#to = to;
   }
 
-  /** null after the last byte. */
+  /** Adds data; null after the last byte. */
   push(data: Buffer | null, latencyMs: number): void {
     this.#pieces.push({ dueMs: performance.now() + latencyMs, data });
     this.#waitingBytes += data?.length ?? 0;
@@ -33,12 +33,12 @@ export class Lane {
     this.#pump();
   }
 
-  /** From now on nothing goes on. */
+  /** Holds all data from now on. */
   hold(): void {
     this.#held = true;
   }
 
-  /** Releases the held requests, in order. */
+  /** Sends the held data and all that follows. */
   release(): void {
     this.#held = false;
     this.#pump();

@@ -1,5 +1,5 @@
 /**
- * Chaos by hand (docs/internals/testing.md):
+ * Command line of chaos (docs/internals/testing.md):
  *
  *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--logs DIR]
  */
@@ -9,19 +9,19 @@ import { runChaos } from './chaos.ts';
 import { ALL_FAULTS } from './faults/schedule.ts';
 import type { ChaosOptions } from './options.ts';
 
-const HELP = `Runs the connector for real, breaks everything around it and in it, and judges what came out.
+const HELP = `Runs real replicas of the connector, injects faults into them and everything around them, and verifies the results.
 
 usage: npm run chaos -- [options]
 
-  --minutes N     how long faults come (default 5); each fault hits at least once, however short
-  --seed S        repeats the choices of an earlier run, not its timing (default: a new one)
+  --minutes N     duration of the faults (default 5); longer if a fault has not hit yet
+  --seed S        repeats the choices of an earlier run, not its timing (default: random)
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
-  --faults LIST   faults to use, with commas (default all); "producer" and "service" name all of theirs
-  --rate N        records a second (default 120)
-  --logs DIR      writes the replicas' logs when the run ends
-  --help          this
+  --faults LIST   comma-separated faults (default: all); "producer" and "service" select all of their group
+  --rate N        records per second (default 120)
+  --logs DIR      directory for the replicas' logs, written at the end
+  --help          shows this help
 
-Exit code: 0 when the promise was kept and every fault hit work in flight, 1 when not, 2 for wrong options, 130 when interrupted.
+Exit code: 0 if the guarantee was kept and every fault hit work in flight, 1 if not, 2 for invalid options, 130 if interrupted.
 `;
 
 type Options = Omit<ChaosOptions, 'signal' | 'onProgress'>;
@@ -46,17 +46,19 @@ function readOptions(): Options | 'help' | Error {
       number,
     ];
     const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
-    if (!(minutes > 0)) return new Error('--minutes takes a number above 0');
+    if (!(minutes > 0)) return new Error('--minutes must be a number above 0');
     if (!Number.isSafeInteger(seed) || seed < 0)
-      return new Error('--seed takes a whole number from 0');
-    if (brokers !== 1 && brokers !== 3) return new Error('--brokers takes 1 or 3');
-    if (!(rate >= 1)) return new Error('--rate takes a number from 1');
+      return new Error('--seed must be an integer of at least 0');
+    if (brokers !== 1 && brokers !== 3) return new Error('--brokers must be 1 or 3');
+    if (!(rate >= 1)) return new Error('--rate must be a number of at least 1');
     const given = values.faults?.split(',').map((name) => name.trim());
     const named = (one: string) =>
       ALL_FAULTS.filter((name) => name === one || name.startsWith(`${one}: `));
     const strange = given?.find((one) => named(one).length === 0);
     if (strange !== undefined)
-      return new Error(`--faults: there is no "${strange}"; there are ${ALL_FAULTS.join(', ')}`);
+      return new Error(
+        `--faults: unknown fault "${strange}"; known faults: ${ALL_FAULTS.join(', ')}`,
+      );
     const faults = given === undefined ? ALL_FAULTS : [...new Set(given.flatMap(named))];
     return {
       minutes,
@@ -84,7 +86,7 @@ async function main(): Promise<number> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      // A second one ends this at once; the keeper cleans up.
+      // A second signal ends the process at once; the keeper cleans up.
       if (interrupted.signal.aborted) process.exit(130);
       process.stderr.write(`${signal}: ending\n`);
       interrupted.abort(new Error(`interrupted by ${signal}`));

@@ -1,4 +1,4 @@
-/** One pipeline of the connector in a run: what feeds it, what can be read of it, and what is due. */
+/** One pipeline in a run, with its producer, its view and its ledger. */
 
 import type { TestKafka } from '../../support/kafka/kafka.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
@@ -10,9 +10,9 @@ import { Ledger } from './observe/ledger.ts';
 import { Producer } from './producer.ts';
 import { View } from './view.ts';
 
-/** Partitions that may be added to a source. */
+/** Maximum number of partitions that may be added to a source. */
 const MORE_PARTITIONS = 3;
-/** Shares of the records; reviews are most of the work. */
+/** Shares of the records. Reviews are most of the work. */
 const SHARES: Readonly<Record<Kind, number>> = { review: 0.7, import: 0.2, lookup: 0.1 };
 const PERIODS_MS: Readonly<Record<Kind, number>> = { review: 250, import: 750, lookup: 1_000 };
 
@@ -22,7 +22,7 @@ export interface RunParts {
   readonly kafka: TestKafka;
   readonly sandbox: Sandbox;
   readonly random: SeededRandom;
-  /** Records a second, of all kinds. */
+  /** Records per second over all kinds. */
   readonly rate: number;
   readonly isFull: () => boolean;
 }
@@ -47,7 +47,7 @@ export class PipelineRun {
       rate: rate * SHARES[kind],
       periodMs: PERIODS_MS[kind],
       isFull,
-      // Decisions must be there before they are requested.
+      // The service must have the decisions before the connector requests them.
       ...(events instanceof LookupEvents
         ? { prepare: () => sandbox.makeDecisions(events.toMake()) }
         : {}),
@@ -55,7 +55,7 @@ export class PipelineRun {
     this.view = new View(kafka, pipeline.topics, this.ledger, this.producer);
   }
 
-  /** True if the source may still grow. */
+  /** True if partitions may still be added to the source. */
   get canWiden(): boolean {
     return this.producer.partitions < partitionsOf(this.kind) + MORE_PARTITIONS;
   }

@@ -1,4 +1,4 @@
-/** Writes events steadily and keeps a journal of them; where they went is read from the source topic itself. */
+/** Writes events steadily and keeps a journal of them. Their offsets are read from the source topic itself. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { BatchRefused, RawProducer } from '../../support/kafka/raw-producer.ts';
@@ -9,16 +9,16 @@ import type { HostileEvents } from '../load/hostile-parts.ts';
 import type { HostileWrite } from './faults/hostile-writes.ts';
 import { traceOf } from './observe/trace-of.ts';
 
-/** One write in so many comes with transactions beside it. */
+/** One in this number of writes includes transactions. */
 const TRANSACTIONS_EVERY = 8;
-/** A transaction whose end got lost is the broker's to abort, and holds read_committed readers back until then. */
+/** Timeout of transactions. If the response to an end is lost, the transaction blocks read_committed readers until then. */
 const TRANSACTION_TIMEOUT_MS = 8_000;
 
-/** `unsure`: the answer got lost, so that only the topic knows. */
+/** `unsure`: the response was lost, so only the topic shows whether the event was written. */
 export type Fate = 'written' | 'aborted' | 'unsure';
 
 export interface Journaled {
-  /** As it must come out. */
+  /** Event with its expected outcome. */
   event: ChaosEvent;
   fate: Fate;
 }
@@ -29,22 +29,22 @@ export interface ProducerOptions {
   readonly random: SeededRandom;
   readonly events: HostileEvents;
   readonly partitions: number;
-  /** Records a second, and ms between two writes: each goes to all partitions, and some to transactions beside. */
+  /** Records per second, and the interval of writes in ms. Each write goes to all partitions; some include transactions. */
   readonly rate: number;
   readonly periodMs: number;
-  /** Asked before each write: while so much is due, nothing is added, so that a slow machine is not a backlog. */
+  /** Called before each write. While it returns true nothing is written, so that a slow machine gets no backlog. */
   readonly isFull: () => boolean;
-  /** Must be through before events that were just made are written; if it rejects they never are. */
+  /** Called after events were made and before they are written. If it rejects they are not written. */
   readonly prepare?: () => Promise<void>;
 }
 
 export class Producer {
-  /** By the event's header `trace`. */
+  /** Events by their header `trace`. */
   readonly journal = new Map<string, Journaled>();
-  /** The topic's, as far as the producer may use them. */
+  /** Number of partitions that the producer may use. */
   partitions: number;
   aborted = 0;
-  /** Offsets of batches that hold no event and cannot be read, as `<partition>:<offset>`. */
+  /** Offsets of unreadable batches without events, as `<partition>:<offset>`. */
   readonly bombs = new Set<string>();
   readonly #options: ProducerOptions;
   readonly #over = new AbortController();
@@ -63,7 +63,7 @@ export class Producer {
     this.#running = this.#run();
   }
 
-  /** No new writes; those under way end. */
+  /** Stops after the current writes. */
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#running;
@@ -72,9 +72,9 @@ export class Producer {
   }
 
   /**
-   * Writes what no honest producer would, to one partition.
-   * @returns where its records are; undefined when an answer got lost, or Kafka does not answer
-   * @throws BatchRefused when the broker does not take such a batch
+   * Writes a hostile batch to one partition.
+   * @returns the coordinates of its records, or undefined if a response was lost or Kafka does not respond
+   * @throws BatchRefused if the broker refuses the batch
    */
   async writeHostile(write: HostileWrite): Promise<readonly SourceCoordinate[] | undefined> {
     const { random, topic } = this.#options;
@@ -101,10 +101,10 @@ export class Producer {
     return places;
   }
 
-  /** Partitions were added: from now on they are written to. */
+  /** Uses added partitions from now on. */
   widen(partitions: number): void {
     this.partitions = partitions;
-    // kafkajs writes nothing, and says nothing, to partitions that it does not know yet.
+    // kafkajs silently drops records for partitions that it does not know yet.
     this.#renew();
   }
 
@@ -136,7 +136,7 @@ export class Producer {
     }
   }
 
-  /** Several at once, so that they interleave; one commits. */
+  /** Runs several transactions concurrently, so that they interleave. One of them commits. */
   async #transactions(): Promise<void> {
     const committed = this.#options.random.below(3);
     await Promise.all(
@@ -166,7 +166,7 @@ export class Producer {
     });
   }
 
-  /** @returns none when they cannot be prepared. */
+  /** @returns an empty list if the events cannot be prepared */
   async #some(count: number, partition?: number): Promise<ChaosEvent[]> {
     const { random, events, prepare } = this.#options;
     const some = Array.from({ length: count }, () =>

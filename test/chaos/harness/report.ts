@@ -8,16 +8,16 @@ import type { Verdict } from './observe/verdict.ts';
 import type { ChaosOptions } from './options.ts';
 import { hastyKind, type World } from './world.ts';
 
-/** Ceiling of a replica's resident set in bytes, as docs/internals/testing.md states it. */
+/** Limit of a replica's resident memory in bytes, as stated in docs/internals/testing.md. */
 const MEMORY_CEILING_BYTES = 300 * 1024 * 1024;
 
-/** Leaks that are spelled out: one place in the code is many lines of a log. */
+/** Number of leaks to list. One place in the code can produce many log lines. */
 const MOST_LEAKS = 5;
 
 /** Figures of one pipeline. */
 export interface PipelineReport {
   readonly kind: Kind;
-  /** Committed records of the source. */
+  /** Number of committed source records. */
   readonly records: number;
   readonly lost: number;
   readonly twice: number;
@@ -27,7 +27,7 @@ export interface Report {
   readonly violations: readonly string[];
   readonly pipelines: readonly PipelineReport[];
   readonly faults: readonly Tally[];
-  /** For people. */
+  /** Readable report. */
   readonly text: string;
 }
 
@@ -75,7 +75,7 @@ export function reportOn(findings: Findings): Report {
   };
 }
 
-/** Figures of the whole run. @param violations grows by the bounds that are exceeded */
+/** Returns the figures of the whole run. @param violations receives the exceeded limits */
 function figures(
   { world, schedule, drainMs, options, tookMs }: Findings,
   losses: Losses,
@@ -92,7 +92,7 @@ function figures(
   );
   const published = pipelines.reduce((sum, { ledger }) => sum + ledger.terminals, 0);
   if (observer.longestDueMs > AGE_BOUND_MS)
-    violations.push(`a record was due for ${seconds(observer.longestDueMs)}`);
+    violations.push(`a record was outstanding for ${seconds(observer.longestDueMs)}`);
   if (longestStallMs > STALL_BOUND_MS)
     violations.push(`a partition stalled for ${seconds(longestStallMs)}`);
   if (peakBytes > MEMORY_CEILING_BYTES)
@@ -100,17 +100,17 @@ function figures(
       `a replica had ${mib(peakBytes)} resident, more than ${mib(MEMORY_CEILING_BYTES)}`,
     );
   if (counted > published)
-    violations.push(`the replicas counted ${counted} terminal records, and there are ${published}`);
+    violations.push(`the replicas counted ${counted} terminal records, but there are ${published}`);
   const { count, slowestMs, unwell, excused } = prober.probed;
   return [
     `seed      ${options.seed}, ${options.brokers} ${options.brokers === 1 ? 'broker' : 'brokers'}, ${seconds(tookMs)}`,
-    `stalls    longest ${seconds(longestStallMs)} of at most ${seconds(STALL_BOUND_MS)}; all settled ${seconds(drainMs)} after the last fault`,
-    `oldest    a record was due for at most ${seconds(observer.longestDueMs)} of ${seconds(AGE_BOUND_MS)}, under several faults at a time; waits of ${hastyKind(options.seed)}s are short, of the others the default ones`,
+    `stalls    longest ${seconds(longestStallMs)} (limit ${seconds(STALL_BOUND_MS)}); all settled ${seconds(drainMs)} after the last fault`,
+    `oldest    a record was outstanding for at most ${seconds(observer.longestDueMs)} (limit ${seconds(AGE_BOUND_MS)}) under several concurrent faults; waits of ${hastyKind(options.seed)}s are short, other waits have their defaults`,
     `records   at most ${seconds(schedule.longestWriteMs)} from a hostile write to its last terminal record, over all attempts`,
-    `memory    at most ${mib(peakBytes)} of ${mib(MEMORY_CEILING_BYTES)} in ${lives.length} replicas (${killed} killed)`,
-    `/livez    answered ${count} times, after ${(slowestMs / 1_000).toFixed(2)} s at most of ${seconds(LIVEZ_BOUND_MS)}; ${unwell} times not with 200, ${excused} late because this machine was`,
-    `losses    ${losses.shards} of a shard, ${losses.groups} of a group, none of them unexplained unless it is named below`,
-    `balance   even in ${fleet.samples} looks; ${counted} terminal records counted, the rest died with their counters`,
+    `memory    at most ${mib(peakBytes)} (limit ${mib(MEMORY_CEILING_BYTES)}) in ${lives.length} replicas (${killed} killed)`,
+    `/livez    ${count} responses within ${(slowestMs / 1_000).toFixed(2)} s (limit ${seconds(LIVEZ_BOUND_MS)}); ${unwell} other than 200, ${excused} more late because of this machine`,
+    `losses    ${losses.shards} of a shard, ${losses.groups} of a group; unexplained ones are listed below`,
+    `balance   0 in ${fleet.samples} samples; ${counted} terminal records counted (killed replicas lost their counters)`,
   ];
 }
 

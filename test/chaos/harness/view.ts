@@ -1,6 +1,4 @@
-/**
- * View of a read_committed consumer on one pipeline: feeds its source and outputs to the ledger.
- */
+/** Reads the source and outputs of one pipeline as a read_committed consumer, and passes them to the ledger. */
 
 import { lastHeader } from '../../../src/core/record.ts';
 import type { StackTopics } from '../../support/stack/stack.ts';
@@ -22,22 +20,22 @@ export class View {
   /** Records of the output topic. */
   readonly outputs: ReadRecord[] = [];
   readonly deadLetters: ReadRecord[] = [];
-  /** Every committed record of the source. */
+  /** All committed source records. */
   readonly produced: Produced[] = [];
   /** Traces of everything in `produced`. */
   readonly seen = new Set<string>();
-  /** Places of records in the source that cannot be read. */
+  /** Coordinates of unreadable source records. */
   readonly unreadable = new Set<string>();
   /** Unexpected records of the source topic. */
   readonly oddities: string[] = [];
   readonly #readers: Record<Watched, Reader>;
-  /** Records that were read and not judged yet. */
+  /** Records that were read but not judged yet. */
   readonly #pending: Record<Watched, ReadRecord[]> = { source: [], outputs: [], deadLetters: [] };
   readonly #ledger: Ledger;
   readonly #producer: Pick<Producer, 'journal'>;
-  /** `performance.now()` at which the last terminal record was read. */
+  /** `performance.now()` when the last terminal record was read. */
   lastTerminalMs = 0;
-  /** By partition: when it last got a terminal record, or began to owe one. */
+  /** Partition → `performance.now()` of its last terminal record, or of when a record became due. */
   readonly #movedMs = new Map<number, number>();
 
   constructor(
@@ -55,7 +53,7 @@ export class View {
     this.#producer = producer;
   }
 
-  /** By partition with records due: when it last got a terminal record, or began to owe one, `performance.now()`. */
+  /** Returns these times for partitions with outstanding records. */
   owingSinceMs(): number[] {
     return [...this.#ledger.dueByPartition()].flatMap(([partition, due]) =>
       due > 0 ? [this.#movedMs.get(partition) ?? 0] : [],
@@ -74,8 +72,8 @@ export class View {
 
   /** Reads everything that is committed now. */
   async read(): Promise<void> {
-    // Outputs first: the source then has every record that they answer for. A read that fails leaves
-    // its records to the next call: the readers are past them.
+    // Reads the outputs first, so that the source then has all of their records. If a read fails, the next call
+    // handles the records read so far, since the readers have passed them.
     const { outputs, deadLetters, source } = this.#pending;
     await this.#readers.outputs.forEachToEnd((record) => outputs.push(record));
     await this.#readers.deadLetters.forEachToEnd((record) => deadLetters.push(record));
@@ -100,7 +98,7 @@ export class View {
     }
   }
 
-  /** Only bombs are written so. */
+  /** Only bombs are unreadable batches of this kind. */
   #takeUnreadable({ partition, offset, timestampMs }: UnreadableRecord): void {
     this.unreadable.add(`${partition}:${offset}`);
     const bare = {
@@ -119,12 +117,14 @@ export class View {
     const { partition, offset } = record;
     if (entry === undefined || entry.event.partition !== partition) {
       this.oddities.push(
-        `${partition}:${offset} of the source holds ${trace}, which was not written there`,
+        `${partition}:${offset} of the source contains ${trace}, which was not written there`,
       );
       return;
     }
     if (entry.fate === 'aborted')
-      this.oddities.push(`${partition}:${offset} of the source holds ${trace}, which was aborted`);
+      this.oddities.push(
+        `${partition}:${offset} of the source contains ${trace}, which was aborted`,
+      );
     this.#owe({ ...entry.event, offset });
     this.seen.add(trace);
   }

@@ -1,4 +1,4 @@
-/** Everything that runs: brokers behind proxies, the sandbox behind one, replicas, the producer and the observer. */
+/** Everything that runs: brokers and the sandbox behind proxies, replicas, producers and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -20,23 +20,23 @@ import { Observer } from './observe/observer.ts';
 import { PipelineRun } from './pipeline-run.ts';
 
 export const SESSION_MS = 2_500;
-/** Longest wait for an answer of Kafka. */
+/** Timeout of requests to Kafka, ms. */
 export const REQUEST_MS = 10_000;
-/** Records due, of all pipelines, at which the producers wait. */
+/** Number of outstanding records over all pipelines at which the producers wait. */
 const MOST_DUE = 500;
-/** A request that gets no answer costs this long, at the service. */
+/** Timeout of requests to the service, ms. */
 const SERVICE_ANSWER_MS = 4_000;
-/** Nothing under way takes longer than this to show in the group's state, ms. */
+/** Time for all open transactions to be decided, ms. */
 const SETTLE_MS = 60_000;
-/** Longest wait for clients of the cluster, whose brokers may be frozen, ms. */
+/** Maximum wait for clients of the cluster to close, ms. Brokers may be frozen. */
 const STOP_MS = 10_000;
 
 export interface WorldOptions {
   readonly brokers: 1 | 3;
   readonly seed: number;
-  /** Records a second, of all kinds. */
+  /** Records per second over all kinds. */
   readonly rate: number;
-  /** For the policy of the sandbox and the configuration; removed by its creator. */
+  /** Directory for the sandbox's policy and the configuration. The caller removes it. */
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly onProgress: (message: string) => void;
@@ -54,11 +54,11 @@ export class World {
   readonly fleet: Fleet;
   readonly pipelines: readonly PipelineRun[];
   readonly observer: Observer;
-  /** Topic of the harness alone, with a partition for each broker. */
+  /** Topic for the harness only, with one partition for each broker. */
   readonly probeTopic: string;
-  /** For files; removed with the run. */
+  /** Directory for files; removed with the run. */
   readonly directory: string;
-  /** Aborted when all of this ends. */
+  /** Aborted when the run ends. */
   readonly signal: AbortSignal;
   readonly #over = new AbortController();
   readonly #expected: Promise<string | undefined>[] = [];
@@ -96,7 +96,7 @@ export class World {
     this.observer = new Observer(this.pipelines.map(({ view }) => view));
   }
 
-  /** Starts the world; on an error, ends the parts already started. */
+  /** Starts the world. On an error, stops the parts already started. */
   static async start(options: WorldOptions): Promise<World> {
     const begun: (() => Promise<unknown>)[] = [];
     try {
@@ -117,7 +117,7 @@ export class World {
         const port = cluster.behind?.[index];
         if (port === undefined)
           throw new Error(
-            'chaos needs brokers of its own behind proxies: Java 17 or newer, and KAFKA_BROKERS not set',
+            'chaos starts its own brokers behind proxies: install Java 17 or later, and unset KAFKA_BROKERS',
           );
         proxy.targetPort = port;
       }
@@ -149,7 +149,7 @@ export class World {
     }
   }
 
-  /** Records that must still get a terminal record. */
+  /** Number of records without their terminal record. */
   get due(): number {
     return this.pipelines.reduce((sum, { ledger }) => sum + ledger.due, 0);
   }
@@ -158,14 +158,14 @@ export class World {
     return this.fleet.busy().length > 0 && this.due > 0;
   }
 
-  /** Starts replicas until there are so many, and waits until they are members. */
+  /** Starts replicas until `count` are running, and waits until all of them are members. */
   async atLeast(count: number): Promise<void> {
     const started = [];
     while (this.fleet.running.length < count) started.push(await this.fleet.start());
     await Promise.all(started.map((replica) => this.fleet.joined(replica)));
   }
 
-  /** Something that must come within `ms`, whatever else goes on; a replica that is killed meanwhile is excused. */
+  /** Requires that `coming` settles within `ms` despite other faults. A replica that is killed meanwhile is excused. */
   expect(what: string, ms: number, coming: Promise<unknown>): void {
     const came = coming.then(
       () => undefined,
@@ -176,7 +176,7 @@ export class World {
     this.#expected.push(Promise.race([came, late]));
   }
 
-  /** Waits for all that is expected. @returns what did not come. */
+  /** Waits for everything expected. @returns what did not happen in time */
   async disappointments(): Promise<string[]> {
     return (await Promise.all(this.#expected)).filter((what) => what !== undefined);
   }
@@ -185,7 +185,7 @@ export class World {
     await sleep(ms, undefined, { signal: this.signal });
   }
 
-  /** Resolves when all that was committed has been read and told to the ledger; for when no replica runs. */
+  /** Resolves when the ledger has everything that was committed. Call it when no replica runs. */
   async quiet(): Promise<void> {
     await eventually('no transaction is open', () => this.observer.isStable(), {
       deadlineMs: SETTLE_MS,
@@ -194,7 +194,7 @@ export class World {
     await this.observer.refresh();
   }
 
-  /** Returns true if each broker has each partition, and none lags behind. */
+  /** Returns true if each broker has every partition and is in sync. */
   async isReplicated(): Promise<boolean> {
     const { topics } = await (await this.kafka.admin()).fetchTopicMetadata();
     const { length } = this.brokers;
@@ -222,10 +222,10 @@ const POLICY = {
 
 const CHOICES = {
   resultColumn: 'Sandbox result',
-  // Bounds contain the session; partitions are added while a fault lasts.
+  // Short, since the bounds of waits after a fault include the session.
   kafka: { sessionTimeout: `${SESSION_MS}ms` },
 };
-/** One of so many runs shortens the waits of reviews, the others those of imports. */
+/** One in this number of runs shortens the waits of reviews, the others those of imports. */
 const HASTY_REVIEWS = 4;
 
 export const hastyKind = (seed: number): Kind =>

@@ -1,6 +1,6 @@
-/** Complaints, grouped by kind. */
+/** Complaints of a judge, grouped by kind. */
 
-/** Number of complaints of one kind that are spelled out. */
+/** Number of complaints of one kind to list. */
 const SHOWN = 3;
 
 export class Complaints {

@@ -1,4 +1,4 @@
-/** Imports of the sandbox, as its checker routes show them. */
+/** Imports of the sandbox, from its routes for checkers. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Sandbox } from '../../support/stack/sandbox.ts';
 import type { ReadRecord } from '../../support/stack/topic-reader.ts';
@@ -6,7 +6,7 @@ import type { ImportedRecord } from '../load/events.ts';
 import { NUMBER } from '../load/hostile-parts.ts';
 
 export class Imported {
-  /** By import and number. */
+  /** Records by import id and number. */
   readonly #records = new Map<string, ReadonlyMap<number, ImportedRecord>>();
 
   /** Reads the files of the complete imports that receipts name. */

@@ -1,4 +1,4 @@
-/** Every terminal record of a run against its published contract (contracts/). */
+/** Checks every terminal record of a run against its published contract (contracts/). */
 import { deadLetterProblem, outputProblem } from '../../support/contracts.ts';
 import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import type { Complaints } from './complaints.ts';

@@ -1,7 +1,4 @@
-/**
- * Expected contents of one terminal record, from its event. Uses the documented formats only, none
- * of the connector's code.
- */
+/** Checks the contents of one terminal record against its event, by the documented formats and without the connector's code. */
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 import { headerOf, headersAsBytes } from '../../support/records/headers.ts';
@@ -16,22 +13,19 @@ export interface Produced extends ChaosEvent {
 /** Context for judging single records. */
 export interface Ground {
   readonly sourceTopic: string;
-  /** Headers that terminal records carry back. */
+  /** Headers of the source record that terminal records must contain. */
   readonly returnedHeaders: readonly string[];
-  /**
-   * True if the service has completed this import, and this record is in its file. Asked for
-   * receipts.
-   */
+  /** True if the service has completed this import and its file contains the record. Called for receipts. */
   readonly isImported?: (importId: string, record: ImportedRecord) => boolean;
 }
 
-/** Events of the source by their places. */
+/** Events of the source by their coordinates. */
 type Events = ReadonlyMap<string, Produced>;
 
 type Value = Readonly<Record<string, unknown>>;
 type FateOf<K extends string> = Extract<Fate, { readonly [key in K]: unknown }>[K];
 
-/** A record of the output topic. */
+/** Judges a record of the output topic. */
 export function judgeOutput(
   ground: Ground,
   record: ReadRecord,
@@ -49,7 +43,7 @@ export function judgeOutput(
   const event = events.get(where);
   if (event === undefined) return;
   if ('deadLetter' in event.fate) {
-    verdict.add('has a decision, and must have a dead letter', where);
+    verdict.add('has a decision instead of a dead letter', where);
     return;
   }
   const [what, wrong] = wrongIn(value, event, event.fate, ground);
@@ -66,7 +60,7 @@ export function judgeOutput(
     verdict.add(`has a ${what} with the wrong ${part}`, `${where}${details(value, event.fate)}`);
 }
 
-/** Found and expected outcome of a decision, and its batch, for a search in the logs. */
+/** Describes the actual and expected outcome of a decision and its batch, as a help for searching the logs. */
 function details({ status, result, batch }: Value, fate: Fate): string {
   if (!('decision' in fate)) return '';
   const outcome = (one: object) => JSON.stringify(one, ['status', 'result']);
@@ -85,11 +79,11 @@ function wrongIn(
   return ['looked-up decision', wrongInLookup(value, fate.lookup)];
 }
 
-/** null for what no date holds. */
+/** Returns null for a time that Date cannot represent. */
 const timestampText = (ms: number): string | null =>
   ms < 0 || ms > 8.64e15 ? null : new Date(ms).toISOString();
 
-/** Names of the parts that differ. */
+/** Returns the names of the parts that differ. */
 const differing = (value: Value, wanted: Value): string[] =>
   Object.entries(wanted).flatMap(([name, part]) =>
     isDeepStrictEqual(value[name], part) ? [] : [name],
@@ -108,7 +102,7 @@ function wrongInDecision(
 
 function wrongInReceipt(value: Value, record: ImportedRecord, { isImported }: Ground): string[] {
   const wrong = differing(value, { status: 'SUCCESS', import_status: 'COMPLETE', error: null });
-  // Also when the service had an import of this id, and something else was in it.
+  // Detects also an import with this id that does not contain the record.
   if (isImported?.(String(value.import_id), record) !== true) wrong.push('import');
   return wrong;
 }
@@ -147,7 +141,7 @@ export function judgeDeadLetter(
   const event = events.get(where);
   if (event === undefined) return;
   if (!('deadLetter' in event.fate)) {
-    verdict.add(`is a dead letter (${header('reason')}), and must have a decision`, where);
+    verdict.add(`is a dead letter (${header('reason')}) instead of a decision`, where);
     return;
   }
   const wrong = (what: string) => verdict.add(`has a dead letter with the wrong ${what}`, where);
@@ -166,7 +160,7 @@ const eventId = ({ sourceTopic }: Ground, where: string): string =>
   `${sourceTopic}-${where.replace(':', '-')}`;
 
 function isEventId(ground: Ground, id: string, where: string): boolean {
-  // After a reset of the group ids end in `#1`, `#2`, …; the ledger judges the number.
+  // After a reset of the group ids end in `#1`, `#2`, …; the ledger checks the number.
   return id.replace(/#[1-9]\d*$/, '') === eventId(ground, where);
 }
 

@@ -1,7 +1,4 @@
-/**
- * Contents that must not appear in the records of a pipeline (I6): the content that its events
- * hold, the key, a signature.
- */
+/** Secrets that must not appear in the records of a pipeline (I6): planted content, the API key and signatures. */
 import { secretIn } from '../../support/stack/canary.ts';
 import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import type { Kind } from '../load/pipelines.ts';
@@ -9,13 +6,13 @@ import type { Complaints } from './complaints.ts';
 
 export interface Left {
   readonly kind: Kind;
-  /** Also what was never committed: it is on the brokers' disks. */
+  /** Including uncommitted records, which are on the brokers' disks too. */
   readonly journal: readonly ReadRecord[];
   readonly outputs: readonly ReadRecord[];
   readonly deadLetters: readonly ReadRecord[];
 }
 
-/** So many records are looked through at once; only when something is found, one by one. */
+/** Number of records to search at once. Only on a match they are searched one by one. */
 const AT_ONCE = 500;
 
 export function judgeSilence(
@@ -24,14 +21,14 @@ export function judgeSilence(
 ): void {
   const whole = ({ key, value, headers }: ReadRecord) => `${key} ${value} ${headersOf(headers)}`;
   look('is in the journal', journal, whole, verdict);
-  // A looked-up decision holds the service's words about the content; a decision and a receipt hold nothing of it.
+  // A looked-up decision contains the service's text about the content. Decisions and receipts contain no content.
   look(
     'is in the output',
     outputs,
     kind === 'lookup' ? ({ headers }) => headersOf(headers) : whole,
     verdict,
   );
-  // The value is the source record's own.
+  // The value of a dead letter is that of its source record.
   look(
     'is in the headers of a dead letter',
     deadLetters,

@@ -118,7 +118,7 @@ const kept: Found = {
   committed: 9,
 };
 
-test('the judge has nothing to say about a promise that was kept', () => {
+test('the judge accepts correct results', () => {
   assert.deepEqual(complaintsOn(kept), []);
 });
 
@@ -131,19 +131,19 @@ const broken: readonly [what: string, evidence: Partial<Found>, complaint: RegEx
   ['a missing decision', { outputs: [] }, /^2:7: has no terminal record/],
   ['a missing dead letter', { deadLetters: [] }, /^2:8: has no terminal record/],
   [
-    'a record that was aborted',
+    'a decision for an aborted record',
     { produced: [poison] },
-    /^2:7 .no committed record stands there.: .*not due/,
+    /^2:7 .there is no committed record.: .*not due/,
   ],
   [
     'a decision for poison',
     { produced: [{ ...event, fate: poison.fate }, poison] },
-    /must have a dead letter/,
+    /instead of a dead letter/,
   ],
   [
     'a dead letter for content',
     { produced: [event, { ...poison, fate: event.fate }] },
-    /must have a decision/,
+    /instead of a decision/,
   ],
   [
     'another result',
@@ -152,7 +152,7 @@ const broken: readonly [what: string, evidence: Partial<Found>, complaint: RegEx
   ],
   ['another key', { produced: [{ ...event, key: null }, poison] }, /wrong key/],
   [
-    'a header too many',
+    'an extra header',
     { outputs: [decision({}, { internal: 'i' })] },
     /decision with the wrong headers/,
   ],
@@ -163,23 +163,23 @@ const broken: readonly [what: string, evidence: Partial<Found>, complaint: RegEx
     /wrong event id/,
   ],
   [
-    'a header of a dead letter lost',
+    'a missing header of a dead letter',
     { deadLetters: [letter('x', { internal: 'j' })] },
     /dead letter with the wrong headers/,
   ],
   ['a live job', { journal: kept.journal.slice(0, 3) }, /^job\/a\/left: is still live/],
-  ['a group that is behind', { committed: 8 }, /^partition 2 \(8 of 9\)/],
+  ['a group that has not committed the end', { committed: 8 }, /^partition 2 \(8 of 9\)/],
 ];
 
 for (const [what, evidence, complaint] of broken) {
-  test(`the judge sees ${what}`, () => {
+  test(`the judge reports ${what}`, () => {
     const complaints = complaintsOn({ ...kept, ...evidence });
     assert.equal(complaints.length, 1, complaints.join('\n'));
     assert.match(complaints[0] as string, complaint);
   });
 }
 
-/** A record to import, and an id to look up: found, and unknown to the service. */
+/** Records to import and to look up. The service has one of the decisions. */
 const receipt: Produced = {
   ...event,
   metadata: undefined,
@@ -229,7 +229,7 @@ const imported = {
   isImported: (importId: string) => importId === 'i',
 };
 
-test('the judge has nothing to say about a receipt and looked-up decisions that are right', () => {
+test('the judge accepts correct receipts and looked-up decisions', () => {
   for (const [event, value] of [
     [receipt, receiptValue],
     [known, foundValue],
@@ -255,18 +255,18 @@ const WRONG_PARTS: readonly [event: Produced, value: object, part: string, chang
   [known, foundValue, 'metadata', { n: '7' }],
   [unknown, unknownValue, 'error', { code: 'review_timeout' }],
 ];
-/** Names of wrong parts in complaints, where they are not those of the members. */
+/** Names of wrong parts in complaints, if they differ from the member's name. */
 const NAMED: Readonly<Record<string, string>> = { batch: 'type', import_id: 'import' };
 
 for (const [event, value, part, changed] of WRONG_PARTS)
-  test(`the judge sees ${part} as ${JSON.stringify(changed)}`, () => {
+  test(`the judge reports a wrong ${part}: ${JSON.stringify(changed)}`, () => {
     const outputs = [output({ ...value, [part]: changed })];
     const [complaint = '', ...more] = complaintsOn({ ...imported, produced: [event], outputs });
     assert.match(complaint, new RegExp(`wrong ${NAMED[part] ?? part}\\b`));
     assert.deepEqual(more, []);
   });
 
-test('the judge sees terminal records that do not fit their contract', () => {
+test('the judge reports terminal records that violate their contract', () => {
   const whole = {
     ...decisionValue,
     expected_result: null,

@@ -1,6 +1,6 @@
 /**
- * The promise, checked from the outside, for pipelines of every kind: what went into the source topic against what a
- * read_committed consumer finds in the output topics, and what is left in the journal.
+ * Checks the guarantee from outside for pipelines of every kind: compares the source topic with the output topics,
+ * as a read_committed consumer sees them, and the remains in the journal.
  */
 import type { GroupPosition } from '../../support/stack/stack-control.ts';
 import type { ReadRecord } from '../../support/stack/topic-reader.ts';
@@ -10,12 +10,12 @@ import { at, type Ground, judgeDeadLetter, judgeOutput, type Produced } from './
 
 export interface Evidence {
   readonly ground: Ground;
-  /** Every committed record of the source. */
+  /** All committed source records. */
   readonly produced: readonly Produced[];
-  /** Everything that a read_committed consumer sees of the output topic. */
+  /** All records of the output topic that a read_committed consumer sees. */
   readonly outputs: readonly ReadRecord[];
   readonly deadLetters: readonly ReadRecord[];
-  /** Has been told of all of them. */
+  /** Ledger that has all of these records. */
   readonly ledger: Pick<Ledger, 'missing' | 'violations'>;
 }
 
@@ -44,7 +44,7 @@ export function judge(
   for (const record of deadLetters) judgeDeadLetter(ground, record, events, verdict);
 }
 
-/** Keys of jobs, and of what is left of them, whose newest value is not a tombstone. */
+/** Returns the keys of jobs, and of their remaining records, whose newest value is not a tombstone. */
 export function liveJobKeys(journal: readonly ReadRecord[]): string[] {
   const live = new Set<string>();
   for (const { key, value } of journal) {

@@ -1,7 +1,7 @@
-/** Events of chaos, each with what must become of it. */
+/** Events of chaos, each with its expected outcome. */
 import type { RecordHeaders } from '../../../src/core/record.ts';
 
-/** A record that is imported. */
+/** Record to import. */
 export interface ImportedRecord {
   readonly type: string;
   readonly data: unknown;
@@ -13,7 +13,7 @@ export interface Label {
   readonly explanation: string;
 }
 
-/** A decision as the service has it once it is made. */
+/** Decision at the service after it is made. */
 export interface MadeDecision {
   readonly status: 'SUCCESS' | 'ERROR';
   readonly result: string | null;
@@ -23,7 +23,7 @@ export interface MadeDecision {
 
 /** Expected terminal record of an event. */
 export type Fate =
-  /** Expected decision of a review. */
+  /** Decision of a review. */
   | {
       readonly decision: {
         readonly status: 'SUCCESS' | 'ERROR';
@@ -32,9 +32,9 @@ export type Fate =
       };
     }
   | { readonly receipt: ImportedRecord }
-  /** `decision` undefined: the service does not know the id. */
+  /** Looked-up decision. undefined if the service does not know the id. */
   | { readonly lookup: { readonly id: string; readonly decision: MadeDecision | undefined } }
-  /** Its reason. */
+  /** Dead letter with this reason. */
   | { readonly deadLetter: string };
 
 export interface ChaosEvent {

@@ -1,10 +1,10 @@
-/** Content events for reviews: hostile metadata, keys and headers, some poison. */
+/** Content events for reviews with hostile metadata, keys and headers. Some of them are poison. */
 
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { CANARY } from '../../support/stack/canary.ts';
 import { HostileEvents, type Poison } from './hostile-parts.ts';
 
-/** The sandbox's policy under which the fates come true. */
+/** Policy of the sandbox that produces the expected outcomes. */
 export const REVIEW_RULES = {
   default: 'approved',
   rules: [
@@ -52,7 +52,7 @@ export class ReviewEvents extends HostileEvents {
     const metadata = this.parts.object(n);
     const roll = random.below(100);
     const said = roll < 1 ? 'cannot be reviewed' : roll < 15 ? 'a forbidden phrase' : 'harmless';
-    // Looked for in all output of the connector (judge-silence.ts).
+    // The judge searches all output of the connector for it (judge-silence.ts).
     const own = n % 3 === 0 ? `${CANARY.content} ` : '';
     const content = `=${n}, "${said}"\r\n${own}${'words '.repeat(random.below(40))}`;
     const value = Buffer.from(

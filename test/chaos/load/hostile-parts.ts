@@ -1,7 +1,4 @@
-/**
- * Common parts of events of every kind: hostile keys, headers and objects, the same for the same
- * seed.
- */
+/** Parts of events of every kind: hostile keys, headers and objects. The same seed gives the same parts. */
 import fc from 'fast-check';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 import { keyBytes, metadataText } from '../../property/kinds/review/hostile.ts';
@@ -9,13 +6,13 @@ import type { SeededRandom } from '../../support/memory/clock.ts';
 import { headerList } from '../../support/records/headers.ts';
 import type { ChaosEvent } from './events.ts';
 
-/** Headers that terminal records must carry; events have others too, that they must not. */
+/** Headers that terminal records must contain. Events also have headers that must not be copied. */
 export const RETURNED_HEADERS = ['trace', 'binary', 'toString', '__proto__', 'twice'] as const;
 
-/** Name of the member by which every object is unlike all others. */
+/** Name of the member that makes every object unique. */
 export const NUMBER = 'chaos number';
 
-/** Distinct objects: a batch has a column for each name in them, so a few hundred shapes are as many as a service would meet. */
+/** Number of object shapes. A batch has a column for each name in them, so more would be unrealistic. */
 const SHAPES = 150;
 
 export interface Envelope {
@@ -52,7 +49,7 @@ export class HostileParts {
     return { partition, key, headers, timestampMs: Date.now() };
   }
 
-  /** JSON text of an object that is the nth event's own. */
+  /** Returns the JSON text of an object that is unique to the nth event. */
   object(n: number): string {
     const own = `${JSON.stringify(NUMBER)}:${n}`;
     if (this.#random.below(4) > 0)
@@ -68,7 +65,7 @@ export type Poison = readonly {
   readonly value: (n: number) => Buffer | null;
 }[];
 
-/** Events of one kind, one of sixty of them poison; the same seed gives the same events. */
+/** Events of one kind, of which one in sixty is poison. The same seed gives the same events. */
 export abstract class HostileEvents {
   protected readonly random: SeededRandom;
   protected readonly parts: HostileParts;
@@ -91,6 +88,6 @@ export abstract class HostileEvents {
     return { ...at, value: value(n), fate: { deadLetter: reason } };
   }
 
-  /** The nth event. */
+  /** Returns the nth event. */
   protected abstract valid(n: number): Pick<ChaosEvent, 'value' | 'fate'> & Partial<ChaosEvent>;
 }

@@ -1,4 +1,4 @@
-/** Records to import, of several types, each unlike all others; some poison. */
+/** Unique records of several types to import. Some of them are poison. */
 
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { CANARY } from '../../support/stack/canary.ts';

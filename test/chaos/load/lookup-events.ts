@@ -1,11 +1,11 @@
-/** Ids of decisions to look up: most are made at the service before they are asked for, some it never heard of; some poison. */
+/** Ids of decisions to look up. Most decisions are made before the request. Some ids are unknown to the service, or poison. */
 import type { MadeDecision as DecisionToMake } from '../../../packages/sandbox/src/decisions.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import { CANARY } from '../../support/stack/canary.ts';
 import type { MadeDecision } from './events.ts';
 import { HostileEvents, type Poison } from './hostile-parts.ts';
 
-/** Prefixes of ids: characters that an address must escape, and look-alikes. */
+/** Prefixes of ids: characters that a URL must escape, and similar ones. */
 const PREFIXES = [
   'decision-',
   'decision-',
@@ -23,7 +23,7 @@ const EXPLANATIONS = [
   '\u2028 🙂 \ud800',
   `Quotes "${CANARY.content}".`,
 ];
-/** In place of the policy's time: nine of ten are made at once. */
+/** Time until a decision is final, instead of the policy's. Nine of ten are final at once. */
 const PENDING = [...Array<string>(36).fill('0ms'), '300ms', '800ms', '1500ms', '4s'];
 
 const POISON: Poison = [
@@ -59,7 +59,7 @@ export class LookupEvents extends HostileEvents {
     return { value, fate: { lookup: { id, decision: seen } } };
   }
 
-  /** Decisions that must be made at the service before the events since the last call are written. */
+  /** Returns the decisions that the service must have before the events since the last call are written. */
   toMake(): readonly DecisionToMake[] {
     const all = this.#toMake;
     this.#toMake = [];

@@ -1,4 +1,4 @@
-/** Pipelines of all kinds as chaos sets them up, and the events that they are fed with. */
+/** Pipelines of all kinds for chaos, with their events. */
 import type { SeededRandom } from '../../support/memory/clock.ts';
 import type { PipelineSetup, StackOptions } from '../../support/stack/stack.ts';
 import { ReviewEvents } from './hostile-events.ts';
@@ -11,9 +11,9 @@ export type Kind = (typeof KINDS)[number];
 
 /** Choices of a test. */
 export interface Choices {
-  /** Kind whose waits are shortened; the others have the default options. */
+  /** Kind with shortened waits. The others have default options. */
   readonly hasty: Kind;
-  /** Result column of reviews; default: found by its name. */
+  /** Result column of reviews. Default: found by its name. */
   readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
 }
@@ -25,21 +25,21 @@ interface Size {
   readonly maxAge: string;
 }
 
-/** Reviews are most of the work; their shards are of one and of two partitions. */
+/** Reviews are most of the work. Their shards have one or two partitions. */
 const SIZES: Readonly<Record<Kind, Size>> = {
   review: { partitions: 6, shards: 4, maxRows: 250, maxAge: '600ms' },
   import: { partitions: 3, shards: 2, maxRows: 40, maxAge: '1500ms' },
   lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms' },
 };
 
-/** Shorter than some faults of the service last. */
+/** Waits that are shorter than some faults of the service. */
 const HASTY = {
   poll: '500ms',
   grace: '3s',
   pause: '2s',
 };
 
-/** Neither refuses a timestamp, nor removes a record because of it. */
+/** Settings by which the topic neither refuses a timestamp nor deletes a record because of it. */
 const ANY_TIMESTAMP = {
   'message.timestamp.after.max.ms': String(2n ** 63n - 1n),
   'retention.ms': '-1',
@@ -47,7 +47,7 @@ const ANY_TIMESTAMP = {
 
 export const partitionsOf = (kind: Kind): number => SIZES[kind].partitions;
 
-/** One pipeline of each kind. */
+/** Returns the setup of one pipeline of each kind. */
 export function setupOf(choices: Choices): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
   const setup = (kind: Kind) => pipelineOf(kind, choices);
   const [first, ...others] = KINDS;
@@ -68,7 +68,7 @@ function pipelineOf(kind: Kind, { hasty, resultColumn, kafka }: Choices): Pipeli
       output: { headers: [...RETURNED_HEADERS] },
       review: {
         ...(kind === hasty ? HASTY : {}),
-        // The end of an unknown id.
+        // Time after which an unknown id becomes an error.
         ...(kind === 'lookup' ? { grace: HASTY.grace } : {}),
         // More than the faults of a run can use up for one record.
         attempts: 20,

@@ -16,7 +16,7 @@ const reference = (variable: string, fallback?: string) =>
   `$${'{'}${variable}${fallback === undefined ? '' : `:-${fallback}`}}`;
 
 describe('interpolation', () => {
-  it('gives back any text whose references are escaped', () => {
+  it('returns any text whose references are escaped', () => {
     fc.assert(
       fc.property(hostile, (text) =>
         assert.deepEqual(
@@ -30,7 +30,7 @@ describe('interpolation', () => {
     );
   });
 
-  it('puts in exactly what a variable holds, and looks at it no further', () => {
+  it('inserts the value of a variable exactly, without interpolating it again', () => {
     fc.assert(
       fc.property(
         name,
@@ -49,7 +49,7 @@ describe('interpolation', () => {
     );
   });
 
-  it('takes the default for a missing or an empty variable, and only then', () => {
+  it('uses the default only for a missing or empty variable', () => {
     const fallback = fc.string({ unit: fc.constantFrom('a', ':', '-', '$', ' ') });
     fc.assert(
       fc.property(name, fallback, (variable, text) => {

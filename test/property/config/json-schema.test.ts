@@ -1,4 +1,4 @@
-/** The JSON Schema that editors read, beside the check of the connector. */
+/** Compares the JSON Schema for editors with the check of the connector. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -22,7 +22,7 @@ interface Place {
   readonly allowed: string;
 }
 
-/** Every option of a configuration with one pipeline, and every group. */
+/** Places of all options and groups of a configuration with one pipeline. */
 const { options, groups } = placesOf();
 
 function placesOf(): { options: Place[]; groups: Path[] } {
@@ -45,7 +45,7 @@ const MINIMAL = {
   pipelines: [{ name: 'a', source: { topic: 't' } }],
 };
 
-/** The same configuration with a value at a path. */
+/** Returns the configuration with a value at a path. */
 function withValue(document: unknown, [step, ...rest]: Path, value: unknown): unknown {
   if (step === undefined) return value;
   if (typeof step === 'number') return [withValue((document as unknown[])[step], rest, value)];
@@ -79,7 +79,7 @@ const written = fc.oneof(
 );
 
 describe('the JSON Schema of the configuration', () => {
-  it('refuses nothing that the connector accepts, and all that is of a wrong type or out of range', () => {
+  it('accepts everything that the connector accepts, and refuses wrong types and values out of range', () => {
     fc.assert(
       fc.property(fc.constantFrom(...options), written, ({ path, allowed }, value) => {
         const document = withValue(MINIMAL, path, value);
@@ -88,7 +88,7 @@ describe('the JSON Schema of the configuration', () => {
           assert.ok(accepts(document), `${formatPath(path)}: ${JSON.stringify(validate.errors)}`);
           return;
         }
-        // What is inside a text, a list or a mapping may be more than a schema can know.
+        // A schema cannot check the inside of texts, lists and mappings completely.
         const isPlain = typeof value !== 'object' || value === null;
         const isClosed = /^(one of|true or false|a whole number)/.test(allowed);
         if (isPlain && (typeof value !== 'string' || (isClosed && !/\d/.test(value))))
@@ -98,14 +98,14 @@ describe('the JSON Schema of the configuration', () => {
     );
   });
 
-  it('refuses an unknown option in every group, and a value in place of each', () => {
+  it('refuses an unknown option in every group, and a plain value in place of a group', () => {
     for (const path of groups) {
       assert.ok(!accepts(withValue(MINIMAL, [...path, 'nonsense'], 1)), formatPath(path));
       assert.ok(!accepts(withValue(MINIMAL, path, 1)), formatPath(path));
     }
   });
 
-  it('requires what the connector requires', () => {
+  it('requires the same options as the connector', () => {
     for (const { path } of options) {
       const document = withValue(MINIMAL, path, undefined);
       const isRequired = findings(document).length > 0;
@@ -113,7 +113,7 @@ describe('the JSON Schema of the configuration', () => {
     }
   });
 
-  it('accepts every configuration of the pages', () => {
+  it('accepts every configuration of the documentation', () => {
     const pages = PAGES.flatMap((page) =>
       stepsOfPage(page).flatMap((step) =>
         step.kind === 'file' && /^pipelines:/m.test(step.text) ? [{ page, text: step.text }] : [],
@@ -127,7 +127,7 @@ describe('the JSON Schema of the configuration', () => {
   });
 
   for (const file of ['config/example.yaml', 'config/demo.yaml', 'dev/compose/connector.yaml'])
-    it(`accepts ${file}, which names it`, () => {
+    it(`accepts ${file}, which refers to it`, () => {
       const text = readFileSync(new URL(file, ROOT), 'utf8');
       const [, named = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
       assert.equal(new URL(named, new URL(file, ROOT)).href, CONFIG_SCHEMA.href);

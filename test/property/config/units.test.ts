@@ -28,7 +28,7 @@ describe('values with units', () => {
     );
   });
 
-  it('come back the same after being shown', () => {
+  it('survive formatting and parsing', () => {
     fc.assert(
       fc.property(
         fc.nat({ max: 10_000_000 }),
@@ -43,7 +43,7 @@ describe('values with units', () => {
     );
   });
 
-  it('are refused as plain numbers, with a hint that has units', () => {
+  it('are refused without a unit, with a hint that shows one', () => {
     fc.assert(
       fc.property(amount, fc.boolean(), (count, asText) => {
         for (const [parse, unit] of [
@@ -60,7 +60,7 @@ describe('values with units', () => {
     );
   });
 
-  it('are a whole number of 0 or more, or a refusal, whatever is written', () => {
+  it('parse to an integer of at least 0, or are refused, for any text', () => {
     const anything = fc.oneof(
       fc.anything(),
       fc.string(),

@@ -9,9 +9,9 @@ import { OffsetSet } from '../../../src/core/offset-set.ts';
 import type { Lease } from '../../../src/core/ports/memory.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 
-/** Content of an item whose row cannot be written. */
+/** Content of an item whose row cannot be encoded. */
 const BROKEN = jsonTextOf('broken');
-/** Memory of a batch without its rows and coordinates. */
+/** Memory of a batch without rows and coordinates. */
 const EMPTY_BYTES = 1024;
 const WIDE: BatchLimits = {
   maxRows: 1_000_000,
@@ -49,7 +49,7 @@ function leaseOf(): Lease {
   };
 }
 
-/** Buffers whose rows take as many bytes as their items. @param fails on an item */
+/** Buffers whose rows have the size of their items. @param fails true for items whose row cannot be encoded */
 function buffersOf(
   limitsOf: (type: string) => BatchLimits,
   fails: (item: ContentItem) => boolean = () => false,
@@ -83,7 +83,7 @@ const heldBytes = ({ batches }: ItemBuffers): number =>
 const sizeOf = ({ batches }: ItemBuffers): number =>
   Array.from(batches).reduce((sum, { length }) => sum + length, 0);
 
-test('nothing is lost and nothing doubled, batches keep their limits, whatever is added and whatever fails', () => {
+test('no item is lost or duplicated and batches keep their limits, for any items and failures', () => {
   const step = fc.oneof(
     {
       weight: 6,
@@ -122,7 +122,7 @@ test('nothing is lost and nothing doubled, batches keep their limits, whatever i
         limitsOf,
         ({ content }) => content === BROKEN,
       );
-      /** Waiting items with the time their age counts from, by type. */
+      /** Waiting items by type, with the start of their age. */
       const waiting = new Map<string, { item: ContentItem; sinceMs: number }[]>();
       const bytesOf = (type: string) =>
         (waiting.get(type) ?? []).reduce((sum, one) => sum + one.item.bytes, 0);
@@ -148,7 +148,7 @@ test('nothing is lost and nothing doubled, batches keep their limits, whatever i
         assert.ok(batch.length > 0 && batch.length <= maxRows);
         assert.ok(
           batch.bytes <= maxBytes || batch.length === 1,
-          'only an item alone may be larger than a batch',
+          'only a single item may exceed the limit',
         );
         batch[Symbol.dispose]();
       };
@@ -169,7 +169,7 @@ test('nothing is lost and nothing doubled, batches keep their limits, whatever i
           buffers.add(added, nowMs - one.agoMs);
           const entry = { item: added, sinceMs: nowMs - one.agoMs };
           if (overflows) {
-            // The items before are sealed; the new one begins the next batch.
+            // The waiting items are sealed; the new one begins the next batch.
             take(sealed.shift() as ItemBatch);
             waiting.set(type, [entry]);
           } else waiting.set(type, [...(waiting.get(type) ?? []), entry]);
@@ -212,12 +212,12 @@ test('nothing is lost and nothing doubled, batches keep their limits, whatever i
   );
 });
 
-test('a batch whose offsets lie far apart is sealed before their encoding passes its limit', () => {
+test('a batch of widely spread offsets is sealed before their encoding exceeds its limit', () => {
   const limit = 16 * 1024;
   const { buffers, sealed } = buffersOf(() => ({ ...WIDE, maxOffsetBytes: limit }));
   for (let added = 0; sealed.length === 0 && added < 100_000; added++)
     buffers.add(item(added * 1_003), 0);
-  // It is looked at once in 1024 items, and the estimate is an upper bound.
+  // The size is estimated every 1,024 items; the estimate is an upper bound.
   const { records } = sealed[0] as ItemBatch;
   const encoded = OffsetSet.of(Array.from(records, ({ offset }) => offset)).encode().length;
   assert.ok(encoded >= limit / 2 && encoded <= limit + 1024 * 8, `${encoded} bytes`);

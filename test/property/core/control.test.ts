@@ -25,7 +25,7 @@ const history = fc.array(fc.tuple(given, timeMs), { maxLength: 12 });
 const after = (commands: readonly (readonly [GivenCommand, number])[]): Control =>
   commands.reduce((control, [one, atMs]) => commanded(control, one, atMs) ?? control, NO_CONTROL);
 
-test('what commands lead to is read as it was written', () => {
+test('the state after any commands is read as it was written', () => {
   fc.assert(
     fc.property(history, (commands) => {
       const control = after(commands);
@@ -36,7 +36,7 @@ test('what commands lead to is read as it was written', () => {
   );
 });
 
-test('a command is in force at once, and a second time changes nothing', () => {
+test('a command takes effect at once, and repeating it changes nothing', () => {
   fc.assert(
     fc.property(history, given, timeMs, (commands, one, nowMs) => {
       const before = after(commands);
@@ -50,7 +50,7 @@ test('a command is in force at once, and a second time changes nothing', () => {
   );
 });
 
-test('no text of a command or an acknowledgement is more than ignored', () => {
+test('invalid texts of commands and acknowledgements are ignored', () => {
   const text = fc.oneof(
     fc.string(),
     fc.json(),

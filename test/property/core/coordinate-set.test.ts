@@ -19,8 +19,8 @@ const byPlace = (
   b: { partition: number; offset: number },
 ) => a.partition - b.partition || a.offset - b.offset;
 
-test('a set of coordinates behaves as a set of pairs under any history', () => {
-  // Few places, so that a partition is often emptied again.
+test('a set of coordinates behaves like a set of pairs in any history', () => {
+  // Few coordinates, so that partitions often become empty.
   const few = fc.record(
     { partition: fc.nat({ max: 2 }), offset: fc.nat({ max: 3 }) },
     { noNullPrototype: true },
@@ -42,7 +42,7 @@ test('a set of coordinates behaves as a set of pairs under any history', () => {
       const sorted = [...model.values()].sort(byPlace);
       assert.deepEqual([...set], sorted);
       assert.deepEqual([...CoordinateSet.of(sorted)], sorted);
-      // Partitions ascending, and none without offsets: a journal record names no empty ones.
+      // Partitions are ascending, and each has offsets: a journal record contains no empty partition.
       const partitions = set.entries().map(([partition]) => partition);
       assert.deepEqual(partitions, [...new Set(sorted.map(({ partition }) => partition))]);
       for (const [, offsets] of set.entries()) assert.ok(offsets.size > 0);
@@ -56,7 +56,7 @@ const items = fc.uniqueArray(at, {
   selector: ({ partition, offset }) => `${partition}:${offset}`,
 });
 
-test('what a job record says of its sources is exactly the items it was made from, with the replay count of each partition', () => {
+test('the sources of a job record are exactly its items, with the replay count of each partition', () => {
   fc.assert(
     fc.property(
       items,
@@ -86,7 +86,7 @@ test('what a job record says of its sources is exactly the items it was made fro
   );
 });
 
-test('the records of a batch are its coordinates, with the timestamps of the oldest, the newest and the last of each partition', () => {
+test('the records of a batch are its coordinates, with the timestamps of the oldest, the newest and the last record of each partition', () => {
   const timed = fc.uniqueArray(
     fc.record({
       partition: fc.nat({ max: 3 }),

@@ -19,7 +19,7 @@ test('encoded records have the computed size and decode to the same record', () 
   );
 });
 
-test('encoded records keep their order, their bytes and their sizes, however they came and however many, also after a clear', () => {
+test('encoded records keep their order, their bytes and their sizes, for any number of records, added in any way, also after a clear', () => {
   const run = fc.array(fc.tuple(hostileRecord, fc.boolean()), { maxLength: 200 });
   fc.assert(
     fc.property(run, run, (before, after) => {

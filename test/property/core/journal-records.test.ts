@@ -20,7 +20,7 @@ import { anyCharacter } from '../../support/any-character.ts';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: anyCharacter, maxLength: 30 });
-/** Ours are UUIDs; whatever else may be an id must only be no path. */
+/** The connector uses UUIDs. An id may be any text without a slash. */
 const id = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => !one.includes('/'));
 const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });
 const plainly = { noNullPrototype: true };
@@ -133,7 +133,7 @@ test('every record of the journal is read as it was written', () => {
   );
 });
 
-test('whatever stands in a record, reading it gives an entry or a JournalFormatError, and nothing else', () => {
+test('reading any record returns an entry or throws a JournalFormatError', () => {
   const key = fc.oneof(
     fc.constantFrom('meta', 'owner', 'quota', 'progress/0', 'job/a', 'job/a/left'),
     fc
@@ -176,15 +176,15 @@ test('whatever stands in a record, reading it gives an entry or a JournalFormatE
   );
 });
 
-test('a value with any one field broken or missing is refused, naming the key and the field, never what it holds', () => {
+test('a value with a broken or missing field is refused with the key and the field, but without the content', () => {
   const secret = 'SECRET-CONTENT';
   for (const { key, value } of samples()) {
     const whole = JSON.parse(value as string) as Record<string, unknown>;
     for (const field of Object.keys(whole)) {
-      // The key says which job it is.
+      // The key contains the job's id.
       if (field === 'id') continue;
       const isText = typeof whole[field] === 'string' && field !== 'claimed';
-      // Producers set timestamps as they like: any number will do.
+      // Producers may set any timestamp.
       const numbers = field.endsWith('EventMs') ? [] : [-1, 1.5];
       const wrong = isText ? [7, null, { a: secret }] : [secret, { a: secret }, ...numbers];
       for (const broken of [...wrong, undefined]) {
@@ -205,7 +205,7 @@ test('a value with any one field broken or missing is refused, naming the key an
   }
 });
 
-test('a long list of broken parts is refused at the first, in little memory', () => {
+test('a long list of broken parts is refused at the first one, without much memory', () => {
   const text = `{"v":1,"left":[${Array(200_000).fill(0).join()}]}`;
   const before = process.memoryUsage().heapUsed;
   assert.throws(() => readJournalRecord('job/a/left', text), /no valid field "left\.0"/);
@@ -263,7 +263,7 @@ test('broken parts inside lists are refused too', () => {
   assert.equal(readJournalRecord('progress/3', progressOf({})).entry, 'progress');
 });
 
-test('a newer format is refused with the remedy, whatever else stands in the record', () => {
+test('a newer format is refused with the remedy, for any other contents of the record', () => {
   for (const { key } of samples()) {
     assert.throws(
       () => readJournalRecord(key, JSON.stringify({ v: JOURNAL_FORMAT + 1, whatever: true })),
@@ -275,7 +275,7 @@ test('a newer format is refused with the remedy, whatever else stands in the rec
   }
 });
 
-test('fields that a later minor version adds are passed over', () => {
+test('fields of a later minor version are ignored', () => {
   for (const { key, value } of samples()) {
     const whole = JSON.parse(value as string) as object;
     const extended = readJournalRecord(key, JSON.stringify({ ...whole, addedLater: [1, 2] }));
@@ -283,7 +283,7 @@ test('fields that a later minor version adds are passed over', () => {
   }
 });
 
-test('an unknown key is refused by its name', () => {
+test('an unknown key is refused, with its name in the error', () => {
   for (const key of [
     '',
     'metas',
@@ -311,7 +311,7 @@ test('an unknown key is refused by its name', () => {
   }
 });
 
-test('a key of any length is quoted only at its beginning', () => {
+test('errors quote only the beginning of a long key', () => {
   assert.throws(
     () => readJournalRecord('x'.repeat(100_000), '{}'),
     (error) => error instanceof JournalFormatError && error.message.length < 400,
@@ -327,7 +327,7 @@ test('only jobs have tombstones', () => {
   }
 });
 
-test('what another application wrote is called that', () => {
+test('records of another application are reported as such', () => {
   for (const value of ['hello', '[1]', 'null', '"text"', '7']) {
     assert.throws(
       () => readJournalRecord('meta', value),

@@ -19,8 +19,8 @@ function fold(journal: readonly JournalWrite[]): JournalState {
   return view.finish();
 }
 
-test('a journal folds to the same state, however much of it was compacted', () => {
-  // Jobs by id that begin, shrink and end: offsets of different jobs differ.
+test('a journal folds to the same state, after any compaction', () => {
+  // Jobs that begin, shrink and end, by id. Different jobs have different offsets.
   const step = fc.record({ id: fc.nat({ max: 3 }), left: fc.subarray([1, 2, 3]) });
   fc.assert(
     fc.property(fc.array(step), fc.nat(), fc.boolean(), (steps, cut, dropTombstones) => {
@@ -47,7 +47,7 @@ test('a journal folds to the same state, however much of it was compacted', () =
   );
 });
 
-test('jobs come oldest first, and the sequence is the highest that any progress carries', () => {
+test('jobs come oldest first, and the sequence is the highest of all progress records', () => {
   const progress = writeProgress(0, { ...nothingRead(10), seq: 9 });
   const state = fold([
     writeProgress(3, { ...nothingRead(0), seq: 12 }),
@@ -90,12 +90,12 @@ const CONTRADICTIONS: readonly {
     says: /record 0:2 is in two live jobs/,
   },
   {
-    name: 'a record in a job that progress would read again',
+    name: 'a job with an unclaimed record',
     journal: [writeProgress(0, nothingRead(2)), ...job('a', [1, 2])],
     says: /record 0:2 is in job a, but progress does not claim it/,
   },
   {
-    name: 'a job over a partition that progress does not know',
+    name: 'a job over a partition without progress',
     journal: job('a', [1]),
     says: /record 0:1 is in job a, but progress does not claim it/,
   },
@@ -110,7 +110,7 @@ for (const { name, journal, says } of CONTRADICTIONS) {
   });
 }
 
-test('a journal may contradict itself on the way to the barrier: only the whole is judged', () => {
+test('a journal is checked only at the barrier, so it may contradict itself before', () => {
   const view = new JournalView();
   for (const { key, value } of job('a', [1, 2])) view.fold(key, value);
   for (const { key, value } of job('b', [2])) view.fold(key, value);

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
 
 /**
- * Offsets from which the steps choose: some neighbourhoods, far apart. The naive model is a set of cells: each offset of a neighbourhood is
- * one, and so is everything between two neighbourhoods, because no step begins or ends there.
+ * Offsets from which the steps choose: a few widely separated ranges of WIDTH. The naive model is a set of cells.
+ * Each offset in a range is a cell, and so is the whole gap between two ranges, because no step begins or ends
+ * there.
  */
 const WIDTH = 700;
 const STARTS = [0, 2 ** 20 + 3, 2 ** 29, 2 ** 45 + 255];
@@ -30,7 +31,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('range' as const), at, to: at }),
 );
 
-/** The stretches of cells that are, or are not, in the model. */
+/** Returns the runs of cells that are (`members`) or are not in the model. */
 function stretches(model: ReadonlySet<Cell>, members: boolean): [number, number][] {
   const found: [number, number][] = [];
   for (const cell of CELLS) {
@@ -42,7 +43,7 @@ function stretches(model: ReadonlySet<Cell>, members: boolean): [number, number]
   return found;
 }
 
-test('an offset set behaves as a set of numbers under any history, whatever lies between them', () => {
+test('an offset set behaves like a set of numbers in any history, across any gaps', () => {
   const end = (CELLS.at(-1) as Cell).to;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -88,7 +89,7 @@ test('an offset set behaves as a set of numbers under any history, whatever lies
       assert.deepEqual([back.size, back.encode()], [set.size, set.encode()]);
       const copy = set.clone();
       copy.addRange(0, end);
-      assert.deepEqual([...set.ranges()], before, 'a copy is a set of its own');
+      assert.deepEqual([...set.ranges()], before, 'a copy is independent');
       if (set.size < 10_000)
         assert.deepEqual(
           [...set],
@@ -99,7 +100,7 @@ test('an offset set behaves as a set of numbers under any history, whatever lies
   );
 });
 
-test('a contiguous set is small however long, and a scattered one is a bitmap', () => {
+test('a contiguous set is small at any length, and a scattered one is a bitmap', () => {
   const contiguous = new OffsetSet();
   contiguous.addRange(1_000_000, 1_200_000);
   assert.ok(contiguous.encode().length < 20);
@@ -107,7 +108,7 @@ test('a contiguous set is small however long, and a scattered one is a bitmap', 
   assert.ok(scattered.encode().length < (200_000 / 8) * 1.4);
 });
 
-test('text that is no offset set is refused, never misread silently', () => {
+test('text that is not an offset set is refused, never misread silently', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
       try {
@@ -130,7 +131,7 @@ test('text that is no offset set is refused, never misread silently', () => {
   assert.throws(() => OffsetSet.decode(endless), /too large/);
 });
 
-test('a gap costs nothing, however long, whether it is in the set or between its members', () => {
+test('a gap of any length is free, both inside the set and between its members', () => {
   const set = OffsetSet.of([100]);
   set.addRange(101, 2 ** 40);
   set.add(2 ** 50);
@@ -139,7 +140,7 @@ test('a gap costs nothing, however long, whether it is in the set or between its
     assert.ok(set.encode().length < 40);
     assert.equal(set.clone().firstMissing(100), 2 ** 40);
   }
-  // A bitmap took 190 ms and 25 MB for a 5,000th of it, once.
+  // A bitmap once took 190 ms and 25 MB for a 5,000th of this gap.
   assert.ok(performance.now() - startMs < 5_000);
   set.delete(2 ** 39);
   assert.deepEqual(

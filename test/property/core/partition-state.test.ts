@@ -7,7 +7,7 @@ import { OffsetSet } from '../../../src/core/offset-set.ts';
 
 const timestampOf = (offset: number): number => 5_000 + offset * 3;
 
-test('progress has W, what is assigned above it, and the newest record, in whatever order they were assigned', () => {
+test('progress has the watermark, the offsets assigned above it and the newest record, for any order of assignment', () => {
   const state = PartitionState.resume(0, { seq: 1, ...progress(10, [14]) });
   state.position = 18;
   state.passGap(15, 17);
@@ -20,11 +20,11 @@ test('progress has W, what is assigned above it, and the newest record, in whate
   assert.equal(
     state.snapshot(3).read,
     13,
-    'what is assigned was read, wherever intake looks again',
+    'assigned offsets count as read, even if intake moves back',
   );
 });
 
-test('a gap of a hundred million offsets in front of W costs nothing', () => {
+test('a gap of a hundred million offsets below the watermark is free', () => {
   const state = PartitionState.startAt(0, 7);
   state.passGap(7, 100_000_000);
   state.position = 100_000_000;
@@ -32,7 +32,7 @@ test('a gap of a hundred million offsets in front of W costs nothing', () => {
   assert.equal(state.snapshot(1).claimed.size, 0);
 });
 
-test('the last claimed record is looked at again when it is near: another timestamp there means another topic', () => {
+test('the last claimed record is read again if it is near: another timestamp means another topic', () => {
   const resumed = () =>
     PartitionState.resume(0, {
       seq: 1,
@@ -42,17 +42,17 @@ test('the last claimed record is looked at again when it is near: another timest
   const state = resumed();
   state.seekToLastAssigned(0);
   assert.equal(state.position, 15);
-  assert.equal(state.matches(14, 1), true, 'nothing is known of other records');
+  assert.equal(state.matches(14, 1), true, 'only the last claimed record is known');
   assert.equal(state.matches(15, timestampOf(15) + 1), false);
   assert.equal(state.matches(15, timestampOf(15)), true);
-  assert.equal(state.matches(15, 1), true, 'it was recognised: no need to look again');
+  assert.equal(state.matches(15, 1), true, 'recognised before: not checked again');
 
   const trimmed = resumed();
   trimmed.seekToLastAssigned(16);
-  assert.equal(trimmed.position, 20, 'retention took it: nothing to look at');
+  assert.equal(trimmed.position, 20, 'removed by retention: not checked');
   const at = resumed();
   at.seekToLastAssigned(15);
-  assert.equal(at.position, 15, 'the first record in the log can be looked at');
+  assert.equal(at.position, 15, 'the first record in the log can be checked');
 
   const far = PartitionState.resume(0, {
     seq: 1,
@@ -60,7 +60,7 @@ test('the last claimed record is looked at again when it is near: another timest
     last: { offset: 9_999, timestampMs: 1 },
   });
   far.seekToLastAssigned(0);
-  assert.equal(far.position, 20_000, 'too far to read again');
+  assert.equal(far.position, 20_000, 'too far back to read again');
   const near = PartitionState.resume(0, {
     seq: 1,
     ...progress(20_000, []),
@@ -75,11 +75,11 @@ test('the last claimed record is looked at again when it is near: another timest
     last: { offset: 25, timestampMs: timestampOf(25) },
   });
   above.seekToLastAssigned(0);
-  assert.equal(above.position, 20, 'intake comes past it anyway');
+  assert.equal(above.position, 20, 'intake will read it anyway');
   assert.equal(above.matches(25, 0), false);
 });
 
-test('a reset follows the rule of the protocol’s model: claimed := (claimed and not back) or skipped', () => {
+test('a reset follows the rule of the model: claimed := (claimed and not back) or skipped', () => {
   const offsets = fc.uniqueArray(fc.integer({ min: 0, max: 60 }), { maxLength: 40, size: 'max' });
   fc.assert(
     fc.property(
@@ -120,7 +120,7 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
         assert.deepEqual(
           [...before.claimed],
           [...OffsetSet.of(claimedAbove)],
-          'the journal’s own record is left as it was',
+          'the record of the journal is unchanged',
         );
       },
     ),

@@ -7,11 +7,11 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 const NONE = Infinity;
 
-/** Rows of the batches submitted in [fromMs, toMs). */
+/** Number of rows submitted in [fromMs, toMs). */
 const rowsIn = (sent: readonly (readonly [number, number])[], fromMs: number, toMs: number) =>
   sent.reduce((sum, [atMs, rows]) => sum + (atMs >= fromMs && atMs < toMs ? rows : 0), 0);
 
-test('no minute and no day has more rows than the quota, whoever owns the shard and whenever it restarts', () => {
+test('no minute and no day has more rows than the quota, across any changes of the owner', () => {
   const limits = fc.record({
     rowsPerMinute: fc.integer({ min: 8, max: 200 }),
     rowsPerDay: fc.oneof(fc.constant(NONE), fc.integer({ min: 200, max: 2_000 })),
@@ -21,7 +21,7 @@ test('no minute and no day has more rows than the quota, whoever owns the shard 
     part: fc.double({ min: 0.01, max: 1, noNaN: true }),
     idleMs: fc.oneof(fc.nat({ max: 2_000 }), fc.nat({ max: 2 * MINUTE })),
     restarts: fc.boolean(),
-    /** Step of the wall clock between two owners. */
+    /** Difference between the wall clocks of two owners. */
     stepMs: fc.constantFrom(0, 0, 3_600_000, -3_600_000),
   });
   fc.assert(
@@ -34,7 +34,7 @@ test('no minute and no day has more rows than the quota, whoever owns the shard 
       for (const { part, idleMs, restarts, stepMs } of steps) {
         nowMs += idleMs;
         if (restarts) {
-          // A day is as long as the clock makes it.
+          // A correction of the clock also changes the length of a day.
           if (bounds.rowsPerDay === NONE) aheadMs += stepMs;
           quota = new Quota(bounds, nowMs + aheadMs, structuredClone(journal));
         }
@@ -42,7 +42,7 @@ test('no minute and no day has more rows than the quota, whoever owns the shard 
         const clockMs = nowMs + aheadMs;
         const waitMs = quota.waitMs(rows, 0, clockMs);
         if (waitMs > 0)
-          assert.ok(quota.waitMs(rows, 0, clockMs + waitMs - 1) > 0, 'waits no longer than needed');
+          assert.ok(quota.waitMs(rows, 0, clockMs + waitMs - 1) > 0, 'the wait is minimal');
         nowMs += waitMs;
         assert.equal(quota.waitMs(rows, 0, nowMs + aheadMs), 0);
         journal = quota.spend(rows, nowMs + aheadMs);
@@ -77,7 +77,7 @@ test('while there is work, at least 95 % of the rows of a minute are submitted',
   );
 });
 
-test('rows under review hold up new batches until they end, and a batch above a limit goes alone', () => {
+test('rows under review delay new batches until they end, and a batch above the limit is submitted alone', () => {
   const quota = new Quota({ rowsPerMinute: NONE, rowsPerDay: NONE, rowsUnderReview: 100 }, 0);
   assert.deepEqual([quota.waitMs(50, 50, 0), quota.waitMs(51, 50, 0)], [0, Infinity]);
   assert.equal(quota.waitMs(200, 0, 0), 0);
@@ -85,7 +85,7 @@ test('rows under review hold up new batches until they end, and a batch above a 
   assert.deepEqual([rowsUnderReview, rowsPerDay], [0, NONE]);
 });
 
-test('submissions in the future of the clock end a minute after it', () => {
+test('submissions in the future of the clock count for one minute from now', () => {
   const limits = { rowsPerMinute: 10, rowsPerDay: NONE, rowsUnderReview: NONE };
   const journal = new Quota(limits, 10 * DAY).spend(10, 10 * DAY);
   const quota = new Quota(limits, 5_000, journal);

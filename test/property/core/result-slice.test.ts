@@ -17,7 +17,7 @@ const whole: fc.Arbitrary<ResultRow> = fc.record(
   {
     ...place,
     status: fc.constantFrom('success' as const, 'error' as const),
-    // Few, so that rows share results; an empty one is one too.
+    // Few values, so that rows share results. An empty result counts as one.
     result: fc.constantFrom(undefined, '', 'spam', '__proto__', 'x'.repeat(500)),
     record: hostileRecord,
   },
@@ -70,7 +70,7 @@ test('a slice preserves its rows in order; those without a record come last', ()
   );
 });
 
-test('the records of a slice become terminal records by their bytes alone', () => {
+test('terminal records are the bytes of the slice’s records', () => {
   fc.assert(
     fc.property(rows, (all) => {
       const slice = sliceOf(all);
@@ -91,7 +91,7 @@ test('the records of a slice become terminal records by their bytes alone', () =
   );
 });
 
-test('terminal records keep their places when there are many of them, and after a clear those from before are gone', () => {
+test('many terminal records keep their coordinates, and a clear removes all of them', () => {
   const terminal = new TerminalRecords();
   for (const count of [1_000, 10, 5_000]) {
     terminal.clear();
@@ -119,7 +119,7 @@ function assertTerminal(
   );
 }
 
-test('a row whose record cannot be encoded becomes a broken row, and its neighbours stay', () => {
+test('a row whose record cannot be encoded becomes a broken row, and the other rows stay', () => {
   const bad = { key: null, value: 7 as unknown as Buffer };
   const good = { key: 'k', value: 'v' };
   const row = (offset: number, record: typeof good | typeof bad) => ({
@@ -138,7 +138,7 @@ test('a row whose record cannot be encoded becomes a broken row, and its neighbo
   assert.deepEqual([other.partition, other.offset, other.poison.reason], [1, 1, 'internal_error']);
 });
 
-test('the memory of a slice is free once it is released, however often', () => {
+test('the memory of a slice is free after any number of releases', () => {
   const columns = {
     rows: 0,
     numbers: new Float64Array(0),

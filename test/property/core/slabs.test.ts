@@ -10,14 +10,14 @@ const part = fc.oneof(
 );
 const row = fc.record({ parts: fc.array(part, { maxLength: 4 }), dropped: fc.boolean() });
 
-/** Writes `size` bytes of a value, after having asked for more room than that. */
+/** Writes `size` bytes of a value, after reserving more room than that. */
 function write(slabs: Slabs, size: number, value: number): void {
   slabs.room(size + 7);
   slabs.buffer.fill(value, slabs.at, slabs.at + size);
   slabs.at += size;
 }
 
-test('a body holds the finished rows in order, wherever slabs end, and every buffer is returned', () => {
+test('a body contains the finished rows in order across slabs, and every buffer is returned', () => {
   fc.assert(
     fc.property(fc.array(row, { maxLength: 40, size: 'max' }), (rows) => {
       const pool = new BufferPool(1024 * 1024);
@@ -33,7 +33,7 @@ test('a body holds the finished rows in order, wherever slabs end, and every buf
         slabs.endRow();
         assert.equal(slabs.heldBytes, pool.lentBytes);
       }
-      // Begun, and never ended.
+      // A row that was begun but never ended.
       write(slabs, 10, 255);
       const expected = Buffer.concat(kept);
       assert.equal(slabs.length, expected.length);
@@ -50,7 +50,7 @@ test('a body holds the finished rows in order, wherever slabs end, and every buf
   );
 });
 
-test('one short row takes 8 KiB, and what many rows take is less than twice their bytes', () => {
+test('one short row takes 8 KiB, and many rows take little more than twice their bytes', () => {
   const pool = new BufferPool(0);
   const slabs = new Slabs(pool);
   write(slabs, 100, 1);

@@ -9,7 +9,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 const header = (traceparent: NamedHeaders[string]) => headerList({ traceparent });
 
-test('a valid traceparent names its trace and span, as text or bytes, the last of several', () => {
+test('a valid traceparent gives its trace and span, as text or bytes; the last of several counts', () => {
   const expected = { traceId: TRACE, spanId: SPAN, flags: 1 };
   const text = `00-${TRACE}-${SPAN}-01`;
   assert.deepEqual(traceParentOf(header(text)), expected);
@@ -19,7 +19,7 @@ test('a valid traceparent names its trace and span, as text or bytes, the last o
   assert.equal(traceParentOf(header([text, null])), undefined);
 });
 
-test('what is no traceparent is none: version ff, zeros, upper case, other lengths, other names', () => {
+test('invalid traceparents are ignored: version ff, zeros, upper case, other lengths, other names', () => {
   for (const text of [
     '',
     `ff-${TRACE}-${SPAN}-01`,
@@ -37,7 +37,7 @@ test('what is no traceparent is none: version ff, zeros, upper case, other lengt
   assert.equal(traceParentOf([]), undefined);
 });
 
-test('whatever stands in the headers, nothing throws, and what is found is well-formed', () => {
+test('no headers cause an exception, and every result is well-formed', () => {
   const texts = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'0123456789abcdef-') }));
   const value = fc.oneof(
     texts,
@@ -56,7 +56,7 @@ test('whatever stands in the headers, nothing throws, and what is found is well-
   );
 });
 
-test('links: each span once, up to a bound', () => {
+test('links contain each span once, up to a limit', () => {
   const item = (n: number) => ({
     headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`),
   });
@@ -77,7 +77,7 @@ test('links: each span once, up to a bound', () => {
   );
 });
 
-test('headers of any context are read as the same context', () => {
+test('the headers of any context are read back as the same context', () => {
   const hex = (digits: number) =>
     fc.bigInt(1n, 16n ** BigInt(digits) - 1n).map((id) => id.toString(16).padStart(digits, '0'));
   fc.assert(

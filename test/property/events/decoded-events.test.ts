@@ -1,4 +1,4 @@
-/** Events found by the scanner of JSON against the same events, parsed for expressions. */
+/** Compares events that the JSON scanner reads with the same events, parsed for expressions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -23,7 +23,7 @@ import {
 
 const RUNS = { numRuns: 1_000 };
 
-/** Each part found by an expression that gives the same as its path. */
+/** Mapping whose expressions give the same results as the default paths. */
 const EXPRESSIONS: MappingOptions = {
   ...DEFAULT_MAPPING,
   content: 'content | @',
@@ -32,7 +32,7 @@ const EXPRESSIONS: MappingOptions = {
   expected: 'expected_result | @',
 };
 
-/** A record in the middle of other bytes, which would continue it. */
+/** Returns a record surrounded by other bytes, which would continue its JSON. */
 function viewOf(text: string): RecordView {
   const bytes = Buffer.from(`"}${text}"}`);
   return new RecordView({
@@ -47,7 +47,7 @@ function compact({ bytes, start, end }: JsonPart): string {
   return to.toString('utf8', 0, copies.copy(bytes, start, to, 0));
 }
 
-/** Parts of an event that its decision has. */
+/** Returns the parts of an event that appear in its decision. */
 function decisionInputs(decoded: Decoded): unknown {
   if (!('item' in decoded)) return 'poison' in decoded ? decoded.poison.reason : decoded;
   const { content, type, metadata, expected } = decoded.item;
@@ -59,7 +59,7 @@ function decisionInputs(decoded: Decoded): unknown {
   };
 }
 
-/** The same with the members of the metadata in the order of their names. */
+/** Returns the inputs with the members of the metadata sorted by name. */
 function inOrder(inputs: unknown): unknown {
   const { metadata, ...others } = inputs as { metadata?: string };
   if (metadata === undefined) return inputs;
@@ -74,7 +74,7 @@ function bothOf(text: string): [paths: unknown, expressions: unknown] {
   return [paths, expressions];
 }
 
-/** Unlike those of numbers, JavaScript keeps these names where they are. */
+/** Names that JavaScript keeps in order, unlike those of integers. */
 const usualName = fc.tuple(nameText, fc.nat(99)).map(([name, n]) => `${name.slice(0, -1)}_${n}"`);
 const { object: usualObject } = fc.letrec<{ value: string; object: string }>((tie) => ({
   value: fc.oneof(
@@ -108,7 +108,7 @@ const eventOf = (metadata: fc.Arbitrary<string>) =>
         `"metadata":${metadata},"expected_result":${expected}}`,
     );
 
-test('a decision has of an event byte for byte the same, whether paths or expressions find it', () => {
+test('paths and expressions give a decision the same parts of an event, byte for byte', () => {
   fc.assert(
     fc.property(eventOf(usualObject), (text) => {
       const [paths, expressions] = bothOf(text);
@@ -118,7 +118,7 @@ test('a decision has of an event byte for byte the same, whether paths or expres
   );
 });
 
-test('names of numbers and repeated names change nothing but the order of members', () => {
+test('integer names and repeated names change only the order of members', () => {
   fc.assert(
     fc.property(eventOf(objectText), (text) => {
       const [paths, expressions] = bothOf(text);
@@ -128,7 +128,7 @@ test('names of numbers and repeated names change nothing but the order of member
   );
 });
 
-test('any bytes are an item or a dead letter whose message shows nothing of them', () => {
+test('any bytes become an item, or a dead letter whose message does not contain them', () => {
   const decoders = [DEFAULT_MAPPING, EXPRESSIONS].map((mapping) => createDecoder(mapping));
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 100 }).map((array) => Buffer.from(array)),

@@ -1,15 +1,15 @@
-/** Search for values whose objects take more memory than is reserved for them. */
+/** Searches for values whose objects take more memory than is reserved for them. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { WorstShape } from '../../support/events/shape-search.ts';
 
-/** More rounds are run by hand: the program prints the worst shapes of any number. */
+/** Number of rounds. The program can run more by hand and prints the worst shapes. */
 const ROUNDS = 12;
 const SEARCH = fileURLToPath(new URL('../../support/events/shape-search.ts', import.meta.url));
 
-test('no shape of a grammar of JSON or Protobuf takes more memory than is reserved for it', () => {
+test('no random shape of JSON or Protobuf takes more memory than is reserved for it', () => {
   const child = spawnSync(process.execPath, ['--expose-gc', SEARCH, String(ROUNDS), '3'], {
     encoding: 'utf8',
   });

@@ -13,7 +13,7 @@ import { anyCharacter } from '../../support/any-character.ts';
 import { found, foundAt, inputOf } from '../../unit/events/event-input.ts';
 import { hostileKey, metadataText } from '../kinds/review/hostile.ts';
 
-/** Steps that documents below have, and others. */
+/** Names of steps that occur in the documents below, and others. */
 const name = fc.oneof(
   {
     weight: 3,
@@ -48,18 +48,18 @@ const path = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-/** As configuration writes it: quotes where they are needed, and sometimes where they are not. */
+/** Returns a path as written in a configuration, with quotes where necessary and sometimes elsewhere. */
 const written = (steps: readonly string[], quoted: boolean) =>
   steps
     .map((step) => (!quoted && /^[A-Za-z_][A-Za-z0-9_]*$/.test(step) ? step : JSON.stringify(step)))
     .join('.');
 
-test('the fast way through a plain path finds what the interpreter finds', () => {
+test('the fast evaluation of a plain path gives the same result as the interpreter', () => {
   fc.assert(
     fc.property(document, path, fc.boolean(), (json, steps, quoted) => {
       const text = written(steps, quoted);
       const parsed = parsePath(text);
-      // The scanner could not tell such names apart.
+      // The scanner cannot distinguish such names.
       const isPlain = !/[\ufffd\p{Surrogate}]/u.test(steps.join());
       assert.deepEqual(parsed, isPlain ? steps : undefined);
       if (!isPlain) return;
@@ -133,7 +133,7 @@ const PARTS = [
   ],
 ];
 
-test('any text is an expression or is refused, and an expression has a result in any document or a reason', () => {
+test('any text is an expression or is refused, and an expression gives a result or a reason for any document', () => {
   const whole = fc.constantFrom(
     ...[
       'a.b[?a > b].a',
@@ -164,7 +164,7 @@ test('any text is an expression or is refused, and an expression has a result in
       }
       for (const source of [hostile, JSON.stringify(json)]) {
         try {
-          // Something that JSON can say: no NaN, no function, nothing that an object inherits.
+          // The result must be valid JSON: no NaN, function or inherited member.
           const result = found(text, inputOf(source));
           if (result !== undefined) JSON.parse(result);
         } catch (error) {

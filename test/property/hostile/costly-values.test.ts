@@ -1,4 +1,4 @@
-/** No value costs a decoder more than its bounds, at the heap limit of the chart. */
+/** Decodes costly values at the heap limit of the chart. No value may exceed the limits of memory and time. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { costlyAvro, costlyProtobuf } from '../../support/hostile/binary-shapes.ts';
@@ -8,14 +8,14 @@ import { describe, Meter } from '../../support/hostile/meter.ts';
 
 const MIB = 1024 * 1024;
 
-/** Greatest memory of each format beside the value, MiB (docs/operating.md), with the garbage. */
+/** Maximum memory of each format in addition to the value, including garbage, MiB (docs/operating.md). */
 const MAX_MIB: Readonly<Record<CostlyFormat, number>> = {
   json: 24,
   expressions: 104,
   avro: 104,
   protobuf: 104,
 };
-/** Greatest processor time, ms: for any value, and for each MiB of it. */
+/** Maximum processor time, ms: for any value, and for each MiB of it. */
 const MAX_MS = 300;
 const MAX_MS_A_MIB = 250;
 
@@ -31,7 +31,7 @@ for (const [format, values] of [
   for (const { name, value } of values)
     test(`${format}: ${name}`, async (t) => {
       const cost = await meter.measure(format, value);
-      assert.ok(cost !== undefined, 'the process ended');
+      assert.ok(cost !== undefined, 'the value crashed the process');
       t.diagnostic(describe(cost));
       assert.ok(cost.ms <= MAX_MS + (MAX_MS_A_MIB * value.length) / MIB, describe(cost));
       assert.ok(cost.peakBytes <= MAX_MIB[format] * MIB, describe(cost));

@@ -30,7 +30,7 @@ const members: fc.Arbitrary<Member[]> = fc.uniqueArray(
 );
 const shardCount = fc.integer({ min: 0, max: 64 });
 
-/** Which member has the better claim to a shard before the assignment: the latest generation, then the lowest id. */
+/** Returns the member with the better claim to a shard: the one with the latest generation, then with the lowest id. */
 function ownerBefore(all: readonly Member[], shard: number): string | undefined {
   const claims = all.filter((member) => member.history?.shards.includes(shard));
   claims.sort(
@@ -40,7 +40,7 @@ function ownerBefore(all: readonly Member[], shard: number): string | undefined 
 }
 
 describe('assignShards', () => {
-  it('gives every shard to exactly one member, and to nobody else', () => {
+  it('gives every shard to exactly one member of the group', () => {
     fc.assert(
       fc.property(members, shardCount, (all, count) => {
         const given = [...assignShards(all, count).values()].flat().sort((a, b) => a - b);
@@ -52,7 +52,7 @@ describe('assignShards', () => {
     );
   });
 
-  it('is balanced within one', () => {
+  it('gives members numbers of shards that differ by at most one', () => {
     fc.assert(
       fc.property(members, shardCount, (all, count) => {
         const sizes = [...assignShards(all, count).values()].map((shards) => shards.length);
@@ -61,7 +61,7 @@ describe('assignShards', () => {
     );
   });
 
-  it('moves no more shards than balance needs', () => {
+  it('moves no more shards than necessary for the balance', () => {
     fc.assert(
       fc.property(members, shardCount, (all, count) => {
         const result = assignShards(all, count);
@@ -73,7 +73,7 @@ describe('assignShards', () => {
           before.set(owner, (before.get(owner) ?? 0) + 1);
           if (result.get(owner)?.includes(shard)) kept++;
         }
-        // The best any balanced assignment can do: the largest owners get the larger quotas.
+        // Best result of any balanced assignment: the largest owners get the larger quotas.
         const share = Math.floor(count / all.length);
         const larger = count % all.length;
         const sizes = [...before.values()].sort((a, b) => b - a);
@@ -86,7 +86,7 @@ describe('assignShards', () => {
     );
   });
 
-  it('believes the later generation when two members claim one shard', () => {
+  it('prefers the later generation if two members claim a shard', () => {
     const sleeper = { id: 'a', history: { generation: 3, shards: [0] } };
     const owner = { id: 'b', history: { generation: 4, shards: [0] } };
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe('assignShards', () => {
 });
 
 describe('history of a member', () => {
-  it('comes back as it was written', () => {
+  it('is read as it was written', () => {
     fc.assert(
       fc.property(history, (given) => {
         assert.deepEqual(decodeHistory(encodeHistory(given)), given);
@@ -108,7 +108,7 @@ describe('history of a member', () => {
     );
   });
 
-  it('is none, or well-formed, for any JSON', () => {
+  it('is undefined or well-formed for any JSON', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -1,13 +1,13 @@
-/** LZ4 of another writer than the tests' own, which record-reader.test.ts reads back. */
+/** LZ4 frames of another implementation. record-reader.test.ts reads those of the tests' own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unpack } from '../../../src/kafka/records/unpack.ts';
 
 const LZ4 = 3;
-/** Matches reach into earlier stretches. */
+/** Size of a stretch. Matches refer to earlier stretches. */
 const STRETCH_BYTES = 4_096;
 
-test('LZ4 may have blocks that reach back into earlier ones, a content size and checksums', () => {
+test('LZ4 frames with linked blocks, a content size and checksums are read', () => {
   // Written by lz4 1.9.4: lz4 -BD -B4 -BX --content-size
   const stretches = unpack(LZ4, Buffer.from(REFERENCE_FRAME, 'base64'), STRETCH_BYTES);
   let text = '';

@@ -13,7 +13,7 @@ import { anyCharacter } from '../../support/any-character.ts';
 import { headerList } from '../../support/records/headers.ts';
 import { readAll } from '../../support/records/read-pieces.ts';
 
-// kafkajs as it was released, to compare with byte for byte.
+// Unpatched kafkajs, for a comparison of bytes.
 const load = createRequire(import.meta.url);
 const produceRequest = load('kafkajs/src/protocol/requests/produce/v7/request.js');
 const frame = load('kafkajs/src/protocol/request.js');
@@ -43,8 +43,8 @@ const sender = fc.record({
 const buffers = new BufferPool(4 * 1024 * 1024);
 
 describe('an outgoing batch', () => {
-  it('and its request are what kafkajs writes, byte for byte, in a buffer that was used before', async () => {
-    /** kafkajs takes the values of one name as an array; ours is a list of names and values. */
+  it('and its request equal those of kafkajs byte for byte, also in a reused buffer', async () => {
+    /** Converts the list of headers to kafkajs's form, which has the values of a name in an array. */
     const record = fc.record({
       key,
       value,
@@ -112,7 +112,7 @@ describe('an outgoing batch', () => {
     assert.equal(buffers.lentBytes, 0);
   });
 
-  it('is read back as it was given: any headers, nulls and sizes, cut anywhere, each record in its partition', async () => {
+  it('is read back unchanged: any headers, nulls and sizes, cut anywhere, each record in its partition', async () => {
     const record: fc.Arbitrary<OutgoingRecord> = fc.record({
       key: fc.oneof(key, fc.constantFrom('a', 'b', 'c')),
       value: fc.oneof(
@@ -170,8 +170,8 @@ describe('an outgoing batch', () => {
     );
   });
 
-  it('of one record is what `fits` holds against a topic’s limit, to the byte', () => {
-    // Sizes around which lengths take another byte.
+  it('of one record has exactly the size that `fits` compares with a topic’s limit', () => {
+    // Sizes around which a length needs another byte.
     const length = fc.oneof(
       fc.nat({ max: 400 }),
       fc.integer({ min: 8_100, max: 8_300 }),

@@ -13,14 +13,14 @@ import {
 } from '../../support/kafka/record-batches.ts';
 import { END, nextOffset, type Read, readAll } from '../../support/records/read-pieces.ts';
 
-// kafkajs as it was released, to compare with.
+// Unpatched kafkajs, for a comparison.
 const load = createRequire(import.meta.url);
 const Decoder = load('kafkajs/src/protocol/decoder.js');
 const decodeBatch = load('kafkajs/src/protocol/recordBatch/v0/decoder.js');
 const encodeKafkaJsRecord = load('kafkajs/src/protocol/recordBatch/record/v0/index.js');
 const encodeKafkaJsBatch = load('kafkajs/src/protocol/recordBatch/v0/index.js').RecordBatch;
 
-/** Bytes with runs and repeats, as texts have, and without. */
+/** Bytes with and without runs and repetitions. */
 const bytes: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 9, arbitrary: fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array)) },
   fc
@@ -38,7 +38,7 @@ interface Drawn {
   readonly record: Pick<SourceRecord, 'key' | 'value' | 'headers'> & {
     readonly timestampDelta: bigint;
   };
-  /** Offsets left out before it. */
+  /** Number of unused offsets before it. */
   readonly gap: number;
 }
 
@@ -113,7 +113,7 @@ const concat = (all: readonly { readonly bytes: Buffer }[]) =>
   Buffer.concat(all.map((one) => one.bytes));
 const allOf = (all: readonly Written[]) => all.flatMap(({ expected }) => expected);
 
-/** Whatever came: offsets ascend, each is told once, and the last piece ends at the next offset by the headers. */
+/** Asserts for any bytes: offsets ascend, each occurs once, and the last piece ends at the next offset of the headers. */
 function assertOrderly(read: Read, given: Buffer, fetchOffset: number): void {
   let position = fetchOffset;
   for (const { records, unreadable, nextOffset } of read.pieces) {
@@ -135,7 +135,7 @@ function assertOrderly(read: Read, given: Buffer, fetchOffset: number): void {
 }
 
 describe('the record reader', () => {
-  it('gives back what was written, from any offset on and in pieces of any size', async () => {
+  it('returns what was written, from any offset on and in pieces of any size', async () => {
     await fc.assert(
       fc.asyncProperty(batches, limits, fc.nat({ max: 300 }), async (all, limits, fetchOffset) => {
         const given = concat(all);
@@ -227,7 +227,7 @@ describe('the record reader', () => {
     );
   });
 
-  it('reports the batch that a changed byte is in, and reads all others', async () => {
+  it('reports the batch with a changed byte, and reads all others', async () => {
     await fc.assert(
       fc.asyncProperty(
         batches,
@@ -253,7 +253,7 @@ describe('the record reader', () => {
     );
   });
 
-  it('gives each offset once, as a record or as unreadable, whatever byte of the packed records is changed', async () => {
+  it('returns each offset once, as a record or as unreadable, after a change of any compressed byte', async () => {
     const dense = fc
       .array(drawn, { minLength: 1, maxLength: 8 })
       .map((list) => list.map(({ record }) => record));
@@ -288,7 +288,7 @@ describe('the record reader', () => {
     );
   });
 
-  it('takes any bytes at all for a response', async () => {
+  it('accepts any bytes as a response', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ maxLength: 400 }),

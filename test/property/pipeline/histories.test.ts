@@ -1,6 +1,6 @@
 /**
- * The simulation itself (docs/internals/testing.md): the same script gives the same history, and with a rule of the protocol taken
- * away it finds something soon. Thousands of histories: test/chaos/simulation.test.ts.
+ * Tests the simulation itself (docs/internals/testing.md): the same script gives the same history, and a missing
+ * rule of the protocol is found soon. test/chaos/simulation.test.ts plays many histories.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import type { Rule } from '../../support/engine/simulation/judges/violation.ts';
 import { planOf } from '../../support/engine/simulation/plan.ts';
 import { WEAKENED } from '../../support/engine/simulation/search/weakened.ts';
 
-test('the same seed gives the same history, and so do its strikes when they are listed', async () => {
+test('the same seed gives the same history, and so does its list of strikes', async () => {
   for (const seed of [3, 5, 8, 13]) {
     const drawn = await play(planOf(seed));
     assert.deepEqual(facts(await play(planOf(seed))), facts(drawn));
@@ -26,9 +26,9 @@ function facts({ script, faults, fingerprint, violation }: HistoryReport) {
   return { strikes: script.strikes, faults, fingerprint, violation: violation?.message };
 }
 
-/** Histories, from the first on, in which each missing rule must show. */
+/** Number of histories, from seed 1 on, in which each missing rule must be found. */
 const TRIES = 50;
-/** Rules that may be violated then: never an error of the harness or a mere delay. */
+/** Rules whose violation counts. Errors of the harness and mere delays do not. */
 const FOUND_BY: ReadonlySet<Rule> = new Set([
   'I1',
   'I2',
@@ -45,11 +45,11 @@ async function firstViolation(options: PlayOptions): Promise<HistoryReport> {
     const report = await play(planOf(seed), options);
     if (report.violation !== undefined && FOUND_BY.has(report.violation.rule)) return report;
   }
-  return assert.fail(`${TRIES} histories saw nothing wrong, by what judges`);
+  return assert.fail(`no judge found a violation in ${TRIES} histories`);
 }
 
 for (const [rule, weakened] of Object.entries(WEAKENED)) {
-  test(`histories notice when ${rule}`, async () => {
+  test(`histories find the violation if ${rule}`, async () => {
     await firstViolation({ weakened });
   });
 }

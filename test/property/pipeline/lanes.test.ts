@@ -10,7 +10,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const SHARES = { live: { share: 0.5 }, archive: { share: 0.1 } };
 const laneName = fc.constantFrom('live', 'archive', 'unknown');
 
-test('a free turn goes to the lane that uses the least of its share, and to its retries first', async () => {
+test('the lane that uses the least of its share gets the next turn, its retries first', async () => {
   const tasks = fc.array(fc.record({ name: laneName, isRetry: fc.boolean() }), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(tasks, fc.integer({ min: 1, max: 4 }), async (wanted, permits) => {
@@ -56,7 +56,7 @@ class CheckedBudget extends MemoryBudget {
   }
 }
 
-test('a lane has room within its share, or while half of intake is free, and each wait for it ends', async () => {
+test('a lane has room within its share or while half of intake is free, and each wait for it ends', async () => {
   const sizes = fc.array(fc.record({ name: laneName, bytes: fc.integer({ min: 1, max: 40 }) }), {
     minLength: 1,
     maxLength: 30,

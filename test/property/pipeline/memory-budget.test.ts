@@ -11,7 +11,7 @@ interface Held {
   readonly lease: Lease;
 }
 
-test('every reservation is granted or given up, within the room of its share, and nothing stays counted', async () => {
+test('every reservation is granted or aborted within its share, and all memory is returned', async () => {
   const reservations = fc.array(
     fc.record({
       share: fc.constantFrom<Share>('intake', 'work', 'reread'),
@@ -50,7 +50,7 @@ test('every reservation is granted or given up, within the room of its share, an
           const intake = bytesOf('intake');
           assert.ok(
             sealed + sum(intake) < 70 + Math.max(0, ...intake),
-            'one reservation at most exceeds the share of intake',
+            'at most one reservation exceeds the share of intake',
           );
           const rereads = bytesOf('reread');
           assert.ok(rereads.length <= 1 || sum(rereads) <= 15);

@@ -1,4 +1,4 @@
-/** The model itself: each rule of the protocol that is taken away is missed, in the fewest steps that show it. */
+/** Tests the model itself: without any one of the rules it finds a violation, in the minimum number of steps. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COUNTEREXAMPLES } from '../../model/configurations.ts';
@@ -10,7 +10,7 @@ for (const configuration of COUNTEREXAMPLES) {
   });
 }
 
-test('with symmetry between the instances and without it the same is found, in as many steps', () => {
+test('the results and numbers of steps are the same with and without symmetry of the instances', () => {
   for (const configuration of COUNTEREXAMPLES) {
     const { outcome } = runConfiguration(configuration, { symmetry: false });
     assert.equal(unexpected(configuration, outcome), undefined);

@@ -1,4 +1,4 @@
-/** As model.test.ts, for three records: in a file of its own, because the files of a suite run side by side. */
+/** Same as model.test.ts for three records. A separate file, because the files of a suite run in parallel. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESIGN } from '../../model/configurations.ts';

@@ -1,4 +1,4 @@
-/** The model of the protocol (docs/internals/testing.md): the connector's rules are safe and live in every state that two records can reach. */
+/** Model of the protocol (docs/internals/testing.md): the rules are safe and live in all states of two records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESIGN } from '../../model/configurations.ts';

@@ -1,9 +1,9 @@
-/** Chromium as Debian packages it (.ci/run installs it). */
+/** Paths of Chromium as Debian packages it (.ci/run installs it). */
 import { accessSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** It uses no outside service, and needs no sandbox of its own to look at pages that the tests serve. */
+/** The browser needs no outside services. It needs no sandbox, since it loads only pages that the tests serve. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -14,11 +14,11 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** @throws Error that says how to get one. `CHROMIUM` names another. */
+/** Starts Chromium; `CHROMIUM` sets its path. @throws Error with instructions if there is none */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? PLACES.find(isThere);
   if (executablePath === undefined)
-    throw new Error('no Chromium: apt-get install chromium, or set CHROMIUM to one');
+    throw new Error('no Chromium found: run apt-get install chromium, or set CHROMIUM to its path');
   return await chromium.launch({ executablePath, args: FLAGS, headless: true });
 }
 

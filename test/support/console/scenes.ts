@@ -1,4 +1,4 @@
-/** States of a connector to look at: what the console is told, without a connector. */
+/** States of a connector for the console to show, without a running connector. */
 
 import { RUNBOOK_URL } from '../../../packages/client/src/base/version.ts';
 import type {
@@ -27,7 +27,7 @@ export interface Scene {
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-/** Its time stands still, unless a clock is given. */
+/** Creates the sources of a console. Its clock stands still unless `now` is given. */
 export function scene(
   views: readonly PipelineView[],
   nowMs: number,
@@ -55,7 +55,7 @@ export function scene(
   return { sources, health, metrics, problems, pipelines };
 }
 
-/** As the engine bounds what it shows. */
+/** Limits jobs and shards of a view as the engine does. */
 function bounded(view: PipelineView): PipelineView {
   return {
     ...view,
@@ -132,7 +132,7 @@ export function shardView(
   };
 }
 
-/** Figures of a pipeline. `slow`: since when there are no decisions, minutes. */
+/** Sets the metrics of a pipeline. `slow`: number of minutes without decisions. */
 export function past(
   { metrics, pipelines }: Scene,
   name: string,
@@ -167,7 +167,7 @@ export function past(
   );
 }
 
-/** A good day of two pipelines. */
+/** Scene of two pipelines without problems. */
 export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
   const jobs = Array.from({ length: 14 }, (_, at) => jobView(nowMs, at));
   const settling = jobView(nowMs, 0, {
@@ -218,7 +218,7 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
   return made;
 }
 
-/** The service refuses the key and a type, one shard is lost, retries pile up. */
+/** Scene in which the service refuses the API key and a content type, a shard is lost and retries accumulate. */
 export function troubleScene(nowMs = Date.now()): Scene {
   const jobs = Array.from({ length: 12 }, (_, at) =>
     jobView(nowMs, at, {
@@ -329,7 +329,7 @@ export function change({ pipelines: [held] }: Scene, changes: Partial<PipelineVi
   if (held !== undefined) held.view = { ...held.view, ...changes };
 }
 
-/** Far more than a page can show: 200 shards, thousands of batches. */
+/** Scene with far more than a page can show: 200 shards and thousands of batches. */
 export function hugeScene(nowMs = Date.now()): Scene {
   const shards = Array.from({ length: 200 }, (_, shard) =>
     shardView(nowMs, shard, {

@@ -5,11 +5,11 @@ export interface Block {
   readonly line: number;
   /** Text after the fence; empty if there is none. */
   readonly language: string;
-  /** Words of the comment in the line before the fence: Markdown processors differ in what they allow after it. */
+  /** Words of the comment before the fence. Text after the language is avoided, since Markdown processors differ in it. */
   readonly words: readonly string[];
   /** Content without the indentation of the fence; empty, or ends with a line feed. */
   readonly text: string;
-  /** True if only blank lines separate it from the block before. */
+  /** True if only blank lines separate this block from the previous one. */
   readonly isDirectlyAfter: boolean;
 }
 
@@ -23,7 +23,7 @@ export function blocksOf(markdown: string): Block[] {
   let isDirectlyAfter = false;
   for (let index = 0; index < lines.length; index++) {
     const [, indent = '', fence, info = ''] = OPENING.exec(lines[index] ?? '') ?? [];
-    // The info of a backtick fence has no backtick: otherwise it is code within a line.
+    // The info string of a backtick fence cannot contain a backtick: that line is inline code.
     if (fence === undefined || (fence.startsWith('`') && info.includes('`'))) {
       if (lines[index]?.trim() !== '') isDirectlyAfter = false;
       continue;

@@ -1,18 +1,18 @@
-/** Comparison of a command's output with a page: `…` stands for any text of a line, a line `…` for any number of lines. */
+/** Comparison of a command's output with a page. `…` matches any text in a line; a line `…` matches any number of lines. */
 
-/** First lines of npm about the script that it runs, and its warnings about the machine's own settings. */
+/** npm's banner about the script that it runs, and its warnings about the settings of the machine. */
 const NPM_BANNER = /^\n?> [\w-]+@\S+ [\w:-]+\n> [^\n]*\n\n?|^npm warn [^\n]*\n/gm;
 
 export function withoutBanners(output: string): string {
   return output.replace(NPM_BANNER, '');
 }
 
-/** True if the whole of `output` is as the page shows it. */
+/** True if the whole of `output` matches the page. */
 export function isAsShown(output: string, shown: string): boolean {
   return new RegExp(`^${pattern(shown)}$`).test(inLines(output));
 }
 
-/** True if the lines that the page shows are in `output`, in one piece. */
+/** True if the lines of the page occur in `output` consecutively. */
 export function isShownIn(output: string, shown: string): boolean {
   return new RegExp(`(?:^|\n)${pattern(shown)}`).test(inLines(output));
 }
@@ -25,7 +25,7 @@ function pattern(shown: string): string {
   );
 }
 
-/** Lines without blanks at their ends, and without empty lines before the first and after the last. */
+/** Removes trailing blanks of lines, and empty lines at the start and the end. */
 function inLines(text: string): string {
   const lines = text.replace(/[ \t\r]+$/gm, '').replace(/^\n+|\n+$/g, '');
   return lines === '' ? '' : `${lines}\n`;

@@ -1,4 +1,4 @@
-/** Pages of the documentation, by what their commands need. */
+/** Pages of the documentation, grouped by what their commands need. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { type Step, stepsOf } from './steps.ts';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Every page, below the root. */
+/** Paths of all pages, relative to the root. */
 export const PAGES: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
@@ -25,7 +25,7 @@ export function stepsOfPage(page: string): Step[] {
   }
 }
 
-/** The page that starts its own broker, and those that continue its pipeline: one session. */
+/** The page that starts its own broker, followed by the pages that continue with its pipeline. They run as one session. */
 export const FIRST_PAGES = [
   'docs/getting-started.md',
   'docs/tools.md',
@@ -36,7 +36,7 @@ export const FIRST_PAGES = [
   'examples/README.md',
 ];
 
-/** Pages with commands to run, other than the first. */
+/** Returns the pages with commands to run, except FIRST_PAGES. */
 export function pagesToRun({ withKafka }: { readonly withKafka: boolean }): string[] {
   return PAGES.filter((page) => {
     const steps = stepsOfPage(page).filter(({ kind }) => kind === 'run' || kind === 'background');

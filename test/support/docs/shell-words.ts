@@ -1,4 +1,4 @@
-/** Simple commands of a shell script, for a check of their arguments; expansions stay as they are written. */
+/** Simple commands of a shell script, to check their arguments. Expansions are not evaluated. */
 
 /** A word, or an operator between two commands. */
 const TOKEN =

@@ -1,7 +1,7 @@
-/** The convention for blocks of pages, which makes a page the input of a test (docs/internals/adding.md). */
+/** Convention for the fenced blocks of pages, by which tests run a page (docs/internals/adding.md). */
 import { type Block, blocksOf } from './blocks.ts';
 
-/** Part of a page that the test acts on. */
+/** Part of a page that a test executes or reads. */
 export type Step = { readonly line: number; readonly text: string } & (
   | { readonly kind: 'file'; readonly name: string }
   | { readonly kind: 'run'; readonly exit: number; readonly output: string | undefined }
@@ -10,11 +10,11 @@ export type Step = { readonly line: number; readonly text: string } & (
 );
 
 const FILE_NAME = /^[\w-][\w./-]*\.\w+$/;
-/** Commands that pages name; a block of another language that begins a line with one is marked wrongly. */
+/** Start of a command that pages use. A block in another language with such a line is marked wrongly. */
 const COMMAND =
   /^(?:\$ |(?:[A-Z_]+=\S* )*(?:npm|npx|node|content-review-connector|docker|kubectl|helm|kafka-[\w-]+(?:\.sh)?|kcat|curl|export|git|mvn|python3?|pip|psql|ssh|yq|jq|keytool|crc|prom) )/m;
 
-/** @throws Error for a block that is marked in a way that the convention does not know */
+/** @throws Error for a block whose marks are not part of the convention */
 export function stepsOf(markdown: string): Step[] {
   const blocks = blocksOf(markdown);
   return blocks.flatMap((block, index): Step | [] => {
@@ -49,7 +49,7 @@ const unknownMark = ({ line, language, words }: Block) =>
     `line ${line}: "${language}" after <!-- ${words.join(' ')} -->: a block is sh, alone or after <!-- background -->, <!-- exit=N --> or <!-- elsewhere -->, or another language, alone or after <!-- FILE -->`,
   );
 
-/** Returns the lines of blocks without `sh` that hold commands: no test would run them. */
+/** Returns the line numbers of blocks that contain commands but are not marked `sh`. No test would run them. */
 export function unmarkedCommands(markdown: string): number[] {
   return blocksOf(markdown)
     .filter(

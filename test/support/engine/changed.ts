@@ -2,7 +2,7 @@ import type { FetchedBatch } from '../../../src/core/ports/kafka.ts';
 import type { PipelineKind, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 
-/** A port with some of its methods replaced; the rest stay as they are, private fields included. */
+/** Returns a port with some methods replaced. The other methods and private fields work as before. */
 export function changed<T extends object>(port: T, changes: Partial<T>): T {
   return new Proxy(port, {
     get(target, name) {
@@ -13,7 +13,7 @@ export function changed<T extends object>(port: T, changes: Partial<T>): T {
   });
 }
 
-/** Fetched batches of either stream go through `deliver`, which hands on what the engine is to see. */
+/** Passes fetched batches of both streams through `deliver`, which decides which of them reach the engine. */
 export function fetchedThrough(
   deliver: (batch: FetchedBatch, give: (batch: FetchedBatch) => void, ports: PipelinePorts) => void,
 ): (ports: PipelinePorts) => PipelinePorts {
@@ -30,7 +30,7 @@ export function fetchedThrough(
   });
 }
 
-/** The kind, whose jobs have result files. */
+/** Returns the kind as one with result files. @throws TypeError for other kinds */
 export function withFiles(kind: PipelineKind): ResultFileKind {
   if ('results' in kind) return kind;
   throw new TypeError(`kind ${kind.name} has no result files`);

@@ -1,8 +1,8 @@
-/** Something that waits until the test opens it. */
+/** Barrier that blocks callers until the test opens it. */
 export class Gate {
   readonly #opened: Promise<void>;
   #open = () => {};
-  /** Number of waits that began here. */
+  /** Number of waits that have started. */
   reached = 0;
 
   constructor() {

@@ -1,4 +1,4 @@
-/** Tools in a simulated world, each in a process of its own. */
+/** Tools in a simulated world. Each runs in its own process. */
 import type { Command } from '../../../src/core/journal/control.ts';
 import { deadLetter, REPLAYS_HEADER } from '../../../src/core/outcome/dead-letter.ts';
 import type { DeadLetterReason } from '../../../src/core/outcome/dead-letter-reason.ts';
@@ -63,7 +63,7 @@ export async function explain(world: World, inspection: Inspection, at: SourceCo
   return explained as Explanation;
 }
 
-/** Tools that give commands. */
+/** Tools that write commands. */
 export function controlOf(world: World, settings: InspectionSettings = {}): ControlTools {
   const process = settings.process ?? new VirtualProcess('tools', world.clock);
   const client = new KafkaClient(world.kafka, process, process.name, TOPICS);
@@ -73,7 +73,7 @@ export function controlOf(world: World, settings: InspectionSettings = {}): Cont
   };
 }
 
-/** Gives a command, and runs the world until it is obeyed or the time is over. */
+/** Writes a command, then runs the world until the command has taken effect or the timeout has passed. */
 export function command(
   world: World,
   what: Command,
@@ -85,7 +85,7 @@ export function command(
   return world.through(work, timeoutMs + 120_000);
 }
 
-/** The tool sees what `rewrite` makes of the records of a topic. */
+/** Passes the records that the tool reads from a topic through `rewrite`. */
 export function rewriteReads(
   { scan }: Inspection,
   rewrite: (topic: string, records: readonly SourceRecord[]) => readonly SourceRecord[],
@@ -103,7 +103,7 @@ export function rewriteReads(
 interface LetterSettings {
   readonly text?: string;
   readonly reason?: DeadLetterReason;
-  /** Times that its record had been replayed. */
+  /** Number of earlier replays of its record. */
   readonly replays?: number;
 }
 
@@ -129,8 +129,8 @@ export function putDeadLetter(
 }
 
 /**
- * From now on the markers of transactions reach each output partition up to `lagMs` after their commit, as those of a real
- * cluster do: a partition shows a commit later than the journal does.
+ * From now on, transaction markers reach each output partition up to `lagMs` after the commit, as in a real
+ * cluster. A partition then shows a commit later than the journal does.
  */
 export function delayOutputMarkers(world: World, lagMs: () => number): void {
   const { cluster } = world.kafka;

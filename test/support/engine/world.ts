@@ -1,4 +1,4 @@
-/** A world in memory for the real engine: any number of instances over one cluster, one service, and one virtual clock. */
+/** World in memory for the real engine: any number of instances with one cluster, one service and one virtual clock. */
 import assert from 'node:assert/strict';
 import type { LiveJob } from '../../../src/core/journal/job.ts';
 import { JournalView } from '../../../src/core/journal/journal-view.ts';
@@ -33,7 +33,7 @@ import { assertSilent } from '../stack/canary.ts';
 
 export const TOPICS = { group: 'reviewers', source: 'content', journal: 'journal' };
 const OUTPUTS = ['decisions', 'dead'];
-/** Prefixes of the contents made by `event` and of addresses of the service in memory. */
+/** Prefixes of contents that `event` creates, and of addresses of the service in memory. */
 const CONTENT = ['event of ', 'memory://'];
 
 export type OptionChanges = {
@@ -88,12 +88,12 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
   return merged as unknown as PipelineOptions;
 }
 
-/** The kind that one instance runs. */
+/** Creates the kind that one instance runs. */
 export type MakeKind = (world: World, process: VirtualProcess, name: string) => PipelineKind;
 
 const scripted: MakeKind = ({ service }, process, name) => new ScriptedKind(service, process, name);
 
-/** Puts something between the engine and its ports: how a test scripts what the memory ports cannot, or takes a rule away. */
+/** Wraps the ports of an engine. Tests use it for faults that the memory ports cannot script, and to remove rules. */
 export type WrapPorts = (ports: PipelinePorts, world: World) => PipelinePorts;
 
 export class Instance {
@@ -140,12 +140,12 @@ export class Instance {
     });
   }
 
-  /** A gauge of the pipeline, as it was last reported: once a second. */
+  /** Returns a gauge of the pipeline as last reported. Reports happen once a second. */
   gauge(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     return this.metrics.gauge(name, { pipeline: 'reviews', ...labels });
   }
 
-  /** As SIGTERM does; may be called before the start is through. */
+  /** Stops the instance as SIGTERM does. May be called before the start has completed. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.pipeline.stop();
@@ -157,21 +157,21 @@ export interface WorldSettings {
   options?: OptionChanges;
   hooks?: KafkaHooks;
   kafka?: Partial<KafkaSettings>;
-  /** Another cluster than the usual one, over this world's clock. */
+  /** Creates the cluster. Default: a MemoryKafka on this world's clock. */
   cluster?: (
     clock: VirtualClock,
     hooks: KafkaHooks,
     settings: Partial<KafkaSettings>,
   ) => MemoryKafka;
   wrap?: WrapPorts;
-  /** Default: the scripted one. */
+  /** Default: the scripted kind. */
   kind?: MakeKind;
   service?: ServiceScript;
   seed?: number;
   budgetBytes?: number;
-  /** The seed also picks the order in which ready steps run. */
+  /** If true, the seed also draws the order in which ready steps run. */
   shuffle?: boolean;
-  /** The order of steps, and how long they take, instead of `shuffle`. */
+  /** Order and latency of steps; replaces `shuffle`. */
   schedule?: VirtualClockOptions;
 }
 
@@ -227,7 +227,7 @@ export class World {
     return instance;
   }
 
-  /** Produces `count` records, round robin over the partitions; every `poisonEvery`th cannot be decoded. */
+  /** Produces `count` records, round robin over the partitions. Every `poisonEvery`th record cannot be decoded. */
   produce(count: number, shape: { types?: readonly string[]; poisonEvery?: number } = {}): void {
     const partitions = this.kafka.cluster.partitions(TOPICS.source);
     const types = shape.types ?? ['a', 'b'];
@@ -248,12 +248,12 @@ export class World {
     return this.#produced;
   }
 
-  /** The number of a record that another producer writes. */
+  /** Returns the next record number, for a record that another producer writes. */
   count(): number {
     return this.#produced++;
   }
 
-  /** Produces one record as it is given; its offset. */
+  /** Produces one record as given. @returns its offset */
   put(
     partition: number,
     value: string | null,
@@ -264,7 +264,7 @@ export class World {
     return this.kafka.cluster.produce(TOPICS.source, partition, [record]);
   }
 
-  /** Produces one record that decodes. */
+  /** Produces one record that decodes. @returns its offset */
   event(partition: number, type = 'a', timestampMs?: number): number {
     return this.put(
       partition,
@@ -278,8 +278,8 @@ export class World {
   }
 
   /**
-   * Asserts I1 and I2 at the end of a run, I6 for logs, metrics, health and spans of every instance
-   * and for the journal, and that each running instance has returned its buffers to its pool.
+   * Asserts I1 and I2 at the end of a run, and I6 for the journal and for the logs, metrics, health and spans of
+   * every instance. Also asserts that each running instance has returned all buffers to its pool.
    */
   assertExactlyOnce(): void {
     this.#assertSilent();
@@ -288,7 +288,7 @@ export class World {
         assert.equal(
           budget.pool.lentBytes,
           0,
-          `bytes of buffers that ${process.name} has not given back`,
+          `bytes of buffers that ${process.name} has not returned`,
         );
     }
     assertExactlyOnce(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
@@ -329,7 +329,7 @@ export class World {
     );
   }
 
-  /** The newest committed offset of the group, and what the engine wrote beside it. */
+  /** Returns the newest committed offset of the group with the metadata that the engine wrote. */
   committed(partition: number): CommittedOffset {
     return this.kafka.cluster.committedOffset(TOPICS.group, TOPICS.source, partition);
   }
@@ -339,7 +339,7 @@ export class World {
     return isSettled(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
-  /** Lets time pass until the work is done. */
+  /** Advances time until `work` completes. @returns its result */
   async through<T>(work: Promise<T>, maxVirtualMs = 60_000): Promise<T> {
     let over = false;
     const watched = work.finally(() => {
@@ -350,7 +350,7 @@ export class World {
     return watched;
   }
 
-  /** The jobs that a restart would find, by the journal. */
+  /** Returns the live jobs that a restart would find in the journal. */
   liveJobs(): readonly LiveJob[] {
     const { cluster } = this.kafka;
     return Array.from({ length: cluster.partitions(TOPICS.journal) }).flatMap((_, shard) => {
@@ -363,7 +363,7 @@ export class World {
 
   /** Runs until every record has its terminal record and no job is live. */
   async untilSettled(maxVirtualMs: number): Promise<void> {
-    // This reads every log, so it is done once a virtual second, not between any two steps.
+    // Reads every log, so it runs once per virtual second instead of between steps.
     for (let passedMs = 0; passedMs <= maxVirtualMs; passedMs += 1000) {
       await this.clock.advance(1000);
       for (const { refused, startFailure } of this.instances) {

@@ -1,8 +1,8 @@
 /**
- * Search for values that take more memory than is reserved for them: random shapes of a grammar,
- * of which the worst are kept and changed. Run as a program, in a process of its own:
+ * Searches for values that take more memory than is reserved for them: random shapes of a grammar, of which the
+ * worst are kept and mutated. Runs as a program in its own process:
  *   node --expose-gc test/support/events/shape-search.ts ROUNDS [SEED]
- * It prints the worst shape of JSON and of Protobuf.
+ * Prints the worst shape of JSON and of Protobuf.
  */
 import protobuf from 'protobufjs';
 import { parseKeepingDigits } from '../../../packages/client/src/base/json/parse-json.ts';
@@ -12,16 +12,16 @@ import { CountingReader, decodedBytes } from '../../../src/events/formats/protob
 import { messagesOf } from '../../../src/events/formats/protobuf-schema.ts';
 import { SeededRandom } from '../memory/clock.ts';
 
-/** Worst shape of a format. */
+/** Shape of a format with the largest share. */
 export interface WorstShape {
   readonly format: string;
-  /** The beginning of a value of the shape. */
+  /** First 200 bytes of a value of the shape. */
   readonly value: string;
-  /** Memory that its objects take, divided by the memory reserved for them. */
+  /** Memory used by its objects, divided by the memory reserved for them. */
   readonly share: number;
 }
 
-/** Part of a shape: writes itself for an item of the list. */
+/** Part of a shape. It writes itself for the nth item of the list. */
 interface Node<T> {
   readonly write: (children: readonly T[], n: number) => T;
   readonly children: readonly Node<T>[];
@@ -31,17 +31,17 @@ interface Grammar<T> {
   readonly format: string;
   readonly leaves: readonly ((n: number) => T)[];
   readonly inner: readonly ((children: readonly T[], n: number) => T)[];
-  /** Makes a value of items. */
+  /** Encodes a value from items. */
   readonly whole: (items: readonly T[]) => Buffer;
   /** Decodes a value. */
   readonly decode: (value: Buffer) => unknown;
-  /** Memory reserved for it, bytes. */
+  /** Returns the memory reserved for a value, bytes. */
   readonly reserved: (value: Buffer) => number;
 }
 
 const ITEMS = 1_000;
 const KEPT = 8;
-/** Memory reserved for all copies of a value that is measured, bytes. */
+/** Minimum of the memory that is reserved for all measured copies of a value, bytes. */
 const LEAST_RESERVED = 4 * 1024 * 1024;
 
 const texts: readonly ((n: number) => string)[] = [
@@ -179,9 +179,9 @@ function search<T>(grammar: Grammar<T>, rounds: number, random: SeededRandom): W
 }
 
 /**
- * Code that is compiled or optimized while a value is decoded stays in the heap: up to 310 kB, more
- * than is reserved for a small value. So several copies are decoded and kept, after a first one.
- * @returns undefined if the value is refused
+ * Returns the share of a value, or undefined if the decoder refuses it. Code compiled during decoding stays in the
+ * heap: up to 310 kB, more than is reserved for a small value. So the first decoding is not measured, and then
+ * several copies are decoded and kept.
  */
 function shareOf<T>({ decode, reserved }: Grammar<T>, value: Buffer): number | undefined {
   try {
@@ -196,7 +196,7 @@ function shareOf<T>({ decode, reserved }: Grammar<T>, value: Buffer): number | u
   for (let n = 0; n < copies; n++) kept[n] = decode(value);
   gc?.();
   const live = process.memoryUsage().heapUsed - before;
-  // Kept until here.
+  // Keeps the objects alive until here.
   return kept.length === 0 ? undefined : live / (copies * reserved(value));
 }
 

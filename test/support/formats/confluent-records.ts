@@ -1,4 +1,4 @@
-/** Records that Confluent's Python client wrote (test/fixtures/registry), for a registry that gives their schemas other ids. */
+/** Records that Confluent's Python client wrote (test/fixtures/registry), adapted to the schema ids of another registry. */
 import { readFileSync } from 'node:fs';
 import type {
   NewSchema,
@@ -12,7 +12,7 @@ const { answers, records } = JSON.parse(readFileSync(FILE, 'utf8')) as {
   readonly records: readonly (Omit<ConfluentRecord, 'value'> & { readonly value: string })[];
 };
 
-/** Answer of a registry. */
+/** Response of a registry. */
 interface Answer {
   readonly schema: string;
   readonly schemaType?: NewSchema['type'];
@@ -23,11 +23,11 @@ export interface ConfluentRecord {
   readonly name: string;
   readonly format: 'avro' | 'json-schema' | 'protobuf';
   readonly value: Buffer;
-  /** The event as JSON text; null when the record cannot be one. */
+  /** Event as JSON text, or null if the record cannot be an event. */
   readonly expected: string | null;
 }
 
-/** The records with the ids of their schemas in this registry, which has them afterwards. */
+/** Registers the schemas of the records and returns the records with the ids in this registry. */
 export async function confluentRecords(
   registry: SchemaRegistry,
   signal: AbortSignal,
@@ -46,7 +46,7 @@ export async function confluentRecords(
   return found;
 }
 
-/** With what it refers to, which is in the fixtures under the same subjects. */
+/** Registers a schema with its references, which the fixtures contain under the same subjects. */
 async function register(
   registry: SchemaRegistry,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Bytes of outputs with schemas, which change only if a format does. node
- * test/support/formats/output-bytes.ts prints them for test/fixtures/output/read.py
+ * Encoded outputs with schemas. They change only if a format changes. As a program (node
+ * test/support/formats/output-bytes.ts), prints them for test/fixtures/output/read.py.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -14,9 +14,9 @@ import {
 export interface WrittenOutput {
   readonly name: string;
   readonly format: RegistryFormatName;
-  /** File of its schema, below contracts/. */
+  /** Path of its schema file, below contracts/. */
   readonly file: string;
-  /** JSON that every format encodes. */
+  /** JSON text that is encoded in every format. */
   readonly json: string;
   /** base64 */
   readonly value: string;
@@ -30,7 +30,7 @@ const RECORDS = JSON.parse(
   readonly json: string;
 }[];
 
-/** In an order that stays; the id of a schema is its place among their schemas, from 1. */
+/** Returns the outputs in a fixed order. The id of a schema is its position among the schemas, from 1. */
 export function writtenOutputs(): WrittenOutput[] {
   const files: string[] = [];
   return REGISTRY_FORMATS.flatMap((format) =>

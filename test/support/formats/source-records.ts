@@ -1,4 +1,4 @@
-/** Records of every format that a source may have, with what becomes of each: the mapping is the test's. */
+/** Records of every source format, each with its expected item or dead letter. The mapping comes from the test. */
 import assert from 'node:assert/strict';
 import { type SchemaRegistry, writeFrame } from '../../../src/events/registry/index.ts';
 import { headerList } from '../records/headers.ts';
@@ -10,7 +10,7 @@ export type Format = 'avro' | 'protobuf' | 'json-schema' | 'text' | 'cloudevents
 interface Reviewed {
   readonly content: string;
   readonly type: string;
-  /** JSON text: numbers come back with these digits. */
+  /** JSON text. Numbers keep these digits. */
   readonly metadata: string;
 }
 
@@ -24,10 +24,10 @@ export interface SourceFormatRecord extends NewRecord {
   readonly becomes: Reviewed | Letter;
 }
 
-/** An id that no registry has given. */
+/** Schema id that no registry has assigned. */
 const NOWHERE = 2_000_000_000;
 
-/** The registry has their schemas afterwards. */
+/** Returns the records after registering their schemas. */
 export async function sourceFormatRecords(
   registry: SchemaRegistry,
   signal: AbortSignal,
@@ -82,7 +82,7 @@ function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
     { name: 'unknown id', value: writeFrame(NOWHERE, whole.subarray(5)), becomes: UNKNOWN },
     { name: 'cut off', value: cut(whole), becomes: undecodable(/Avro/) },
     {
-      name: 'more behind it',
+      name: 'trailing bytes',
       value: Buffer.concat([whole, Buffer.from([0])]),
       becomes: undecodable(/Avro/),
     },
@@ -96,7 +96,7 @@ function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   ];
 }
 
-/** With a scale, and a type of Confluent's that is not registered. */
+/** Record with a decimal that has a scale. Its type comes from Confluent and is not registered. */
 async function protobufDecimal(
   registry: SchemaRegistry,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Avro and Protobuf events that cost far more to read than their bytes suggest. */
+/** Avro and Protobuf events that take far more memory or time to read than their size suggests. */
 import type { CostlyValue } from './json-shapes.ts';
 
 const LONG = 'long';
@@ -62,7 +62,7 @@ const AVRO_FIELDS = [
   'deep',
 ] as const;
 
-/** Frame of a value with a schema id. @param indexes of the message, with Protobuf */
+/** Adds the registry's frame with a schema id to a value. @param indexes of the Protobuf message */
 function framed(id: number, payload: Buffer, indexes: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(id, 1);
@@ -80,11 +80,11 @@ const zigzag = (value: number) => varint(2 * value);
 const avroText = (text: string | Buffer) =>
   Buffer.concat([zigzag(Buffer.byteLength(text)), Buffer.from(text)]);
 
-/** One block of items, and the end of the list. */
+/** One block of items, followed by the end of the list. */
 const block = (count: number, items: Buffer) => Buffer.concat([zigzag(count), items, Buffer.of(0)]);
 const repeated = (count: number, item: Buffer) => Buffer.alloc(count * item.length, item);
 
-/** An event with these fields; the others are empty. */
+/** Returns an event with these fields; the others are empty. */
 export function avroEvent(fields: Partial<Record<(typeof AVRO_FIELDS)[number], Buffer>>): Buffer {
   const rest = AVRO_FIELDS.map((name) => fields[name] ?? Buffer.of(0));
   return framed(1, Buffer.concat([avroText('post'), avroText('x'), ...rest]));
@@ -143,7 +143,7 @@ ${Array.from({ length: 30 }, (_, n) => `  string wide_field_${n} = ${n + 1};`).j
 }
 `;
 
-/** A field of bytes: a text, a message, a packed list. */
+/** Length-delimited field: text, message or packed list. */
 const protobufField = (number: number, content: Buffer | string) =>
   Buffer.concat([varint(number * 8 + 2), varint(Buffer.byteLength(content)), Buffer.from(content)]);
 
@@ -159,7 +159,7 @@ export function costlyProtobuf(): CostlyValue[] {
   );
   const float = Buffer.alloc(4);
   float.writeFloatLE(1.234_567_9e-30);
-  // A member of the Struct: a name and a Value that is a list of nulls.
+  // Member of the Struct: a name, and a Value that is a list of nulls.
   const nulls = protobufField(6, repeated(900_000, protobufField(1, Buffer.from([0x08, 0x00]))));
   const member = Buffer.concat([protobufField(1, 'm'), protobufField(2, nulls)]);
   const values: Readonly<Record<string, Buffer>> = {
@@ -183,7 +183,7 @@ export function costlyProtobuf(): CostlyValue[] {
   return Object.entries(values).map(([name, value]) => ({ name, value }));
 }
 
-/** Events in an Any each, level by level. */
+/** Events nested in an Any, `levels` deep. */
 function anyIn(levels: number, fields: () => Buffer): Buffer {
   if (levels === 0) return fields();
   const event = Buffer.concat([fields(), anyIn(levels - 1, fields)]);

@@ -1,4 +1,4 @@
-/** Decoders of all formats, as a pipeline has them, without a broker. */
+/** Decoders of all formats as in a pipeline, but without a broker. */
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { avroFormat } from '../../../src/events/formats/avro-format.ts';
 import { protobufFormat } from '../../../src/events/formats/protobuf-format.ts';
@@ -11,9 +11,9 @@ import { COSTLY_MAPPING } from './json-shapes.ts';
 export type CostlyFormat = 'json' | 'expressions' | 'avro' | 'protobuf';
 
 interface CostlyDecoder {
-  /** Decodes a value. @returns `item` or the reason of a dead letter */
+  /** Decodes a value. @returns `item`, the reason of the dead letter, or the reason for skipping */
   decode(value: Buffer): string;
-  /** Memory that is reserved for it, beside the record, bytes. */
+  /** Memory that is reserved for decoding the value, without the record itself, bytes. */
   reserved(value: Buffer): number;
 }
 
@@ -22,7 +22,7 @@ const recordOf = (value: Buffer): SourceRecord => ({
   value,
 });
 
-/** Loads the schemas of the registry formats. */
+/** Creates the decoders after loading the schemas of the registry formats. */
 export async function costlyDecoders(): Promise<Readonly<Record<CostlyFormat, CostlyDecoder>>> {
   await using server = await fakeRegistry({
     '/schemas/ids/1': { schema: COSTLY_AVRO },

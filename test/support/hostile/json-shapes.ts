@@ -1,12 +1,12 @@
-/** JSON events that cost far more to read than their bytes suggest (the first rows brought processes of 512 MiB down). */
+/** JSON events that take far more memory or time to read than their size suggests. The first few crashed processes of 512 MiB. */
 
-/** Value of a record that costs much to read. */
+/** Record value that is expensive to read. */
 export interface CostlyValue {
   readonly name: string;
   readonly value: Buffer;
 }
 
-/** A mapping whose expressions read members that hostile events fill. */
+/** Mapping whose expressions read members that hostile events fill. */
 export const COSTLY_MAPPING = {
   content: "replace(content, ' ', '_')",
   type: { field: 'type' },
@@ -16,7 +16,7 @@ export const COSTLY_MAPPING = {
 const LONG_NUMBER = '12345678901234567890';
 const ESCAPED = String.raw`"\u0061b":${LONG_NUMBER},`;
 
-/** An event whose member `j`, which no mapping reads, is this text. */
+/** Event with the text as its member `j`, which no mapping reads. */
 const beside = (text: string, head = '') =>
   Buffer.from(`{${head}"type":"post","content":"x","metadata":{"a":1},"j":${text}}`);
 const inMetadata = (text: string) =>
@@ -74,7 +74,7 @@ export function costlyJson(): CostlyValue[] {
   return Object.entries(texts).map(([name, value]) => ({ name, value }));
 }
 
-/** One megabyte that no broker has to unpack. */
+/** One megabyte that brokers do not have to decompress. */
 export function costlyUncompressed(): CostlyValue {
   return {
     name: 'objects with a name each, not compressed',

@@ -1,14 +1,14 @@
-/** Probes of /livez in a thread of their own: the thread of a test is busy for seconds now and then. */
+/** Probes of /livez from a separate thread, since the test's own thread is sometimes busy for seconds. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
 const EVERY_MS = 100;
-/** Time limit of the chart's probe, with which the kubelet ends a container. */
+/** Timeout of the chart's liveness probe, after which the kubelet restarts a container. */
 const LIMIT_MS = 2_000;
 
 export interface LivezReport {
   readonly probes: number;
   readonly slowestMs: number;
-  /** Probes without an answer in time. */
+  /** Probes without a successful response in time. */
   readonly failures: readonly string[];
 }
 
@@ -17,11 +17,11 @@ export class Livez {
   readonly #worker: Worker;
   readonly #ended: Promise<LivezReport>;
 
-  /** @param url of the process */
+  /** @param url base URL of the process */
   constructor(url: string) {
     this.#worker = new Worker(new URL(import.meta.url), {
       workerData: { livez: `${url}/livez` },
-      // Without the modules that the test runner imports first.
+      // Without the modules that the test runner preloads.
       execArgv: [],
     });
     const { promise, resolve, reject } = Promise.withResolvers<LivezReport>();
@@ -46,7 +46,7 @@ async function probe(url: string, stopped: AbortSignal): Promise<LivezReport> {
     const failed = (why: string) => failures.push(`${new Date().toISOString()}: ${why}`);
     try {
       const { status } = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
-      if (status !== 200) failed(`it answered ${status}`);
+      if (status !== 200) failed(`it responded with status ${status}`);
     } catch (error) {
       failed(String((error as Error).cause ?? error));
     }

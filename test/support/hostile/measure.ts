@@ -1,7 +1,4 @@
-/**
- * Process that decodes values at the heap limit of the chart and measures each: it reads requests
- * from its parent and answers them in order.
- */
+/** Process that decodes values at the heap limit of the chart and measures each. It handles requests from its parent in order. */
 import { GCProfiler, getHeapStatistics } from 'node:v8';
 import { type CostlyFormat, costlyDecoders } from './costly-decoders.ts';
 
@@ -11,20 +8,20 @@ export interface MeasureRequest {
 }
 
 export interface Measured {
-  /** Item, or reason of the dead letter. */
+  /** `item`, the reason of the dead letter, or the reason for skipping. */
   readonly outcome: string;
-  /** Processor time of the thread, ms; of a slow or busy machine as much as a usual one would take. */
+  /** Processor time of the thread, ms. Scaled to a typical machine if this one is slow or busy. */
   readonly ms: number;
-  /** Growth of the memory in use, with garbage, at its peak, bytes. */
+  /** Peak growth of the memory in use, including garbage, bytes. */
   readonly peakBytes: number;
-  /** Memory that is reserved before the value is decoded, bytes. */
+  /** Memory reserved before the value is decoded, bytes. */
   readonly reservedBytes: number;
 }
 
 const decoders = await costlyDecoders();
 const collect = globalThis.gc as () => void;
 
-/** Statistics of V8's heap, with the memory of buffers. */
+/** V8's heap statistics, including the memory of buffers. */
 interface HeapSizes {
   readonly usedHeapSize: number;
   readonly externalMemory: number;
@@ -39,7 +36,7 @@ const usedNow = () => {
 const REFERENCE = JSON.stringify(
   Array.from({ length: 20_000 }, (_, at) => ({ [`key ${at}`]: at })),
 );
-/** Processor time of the reference work on a usual machine, ms. */
+/** Processor time of the reference work on a typical machine, ms. */
 const REFERENCE_MS = 15;
 
 function timeOf(work: () => void): number {
@@ -49,7 +46,7 @@ function timeOf(work: () => void): number {
   return (user + system) / 1_000;
 }
 
-/** Returns the slowness of the machine at the moment: 2 for half the speed of a usual one; at least 1. */
+/** Returns the current slowness of the machine: 2 if it is half as fast as a typical one, at least 1. */
 function slowness(): number {
   const times = Array.from({ length: 3 }, () => timeOf(() => JSON.parse(REFERENCE)));
   return Math.max(1, Math.min(...times) / REFERENCE_MS);
@@ -68,17 +65,17 @@ function measured({ format, value }: MeasureRequest): Measured {
   const spentMs = timeOf(() => {
     outcome = decode(bytes);
   });
-  // What is in use when a collection begins includes what it is going to free.
+  // The heap before a collection includes the garbage.
   const peaks = (profiler.stop()?.statistics ?? []).map((one) =>
     used(one.beforeGC.heapStatistics as HeapSizes),
   );
   const peakBytes = Math.max(usedNow(), ...peaks) - before;
-  // The speed of a shared machine changes within a second.
+  // The speed of a shared machine can change within a second.
   const ms = spentMs / Math.max(slowBefore, slowness());
   return { outcome, ms, peakBytes, reservedBytes };
 }
 
-// Once each, so that a measurement does not include a module that is loaded at first use.
+// Warm-up of each format, so that no measurement includes lazy loading of a module.
 for (const format of Object.keys(decoders) as CostlyFormat[])
   measured({ format, value: Buffer.from('{}') });
 process.on('message', (request: MeasureRequest) => process.send?.(measured(request)));

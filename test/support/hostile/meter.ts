@@ -1,11 +1,11 @@
-/** Measures what values cost a decoder, in a process at the heap limit of the chart. */
+/** Measures the cost of decoding values, in a process at the heap limit of the chart. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { CostlyFormat } from './costly-decoders.ts';
 import type { Measured, MeasureRequest } from './measure.ts';
 
 const MIB = 1024 * 1024;
-/** Options of a connector at the memory limit of the chart. */
+/** Node options of a connector at the memory limit of the chart. */
 const NODE_OPTIONS = ['--expose-gc', '--max-semi-space-size=8', '--max-old-space-size=256'];
 const MEASURE = fileURLToPath(new URL('./measure.ts', import.meta.url));
 
@@ -14,13 +14,13 @@ interface Cost extends Measured {
   readonly bytes: number;
 }
 
-/** Cost of a value in words. */
+/** Describes the cost of a value as text. */
 export function describe({ format, bytes, outcome, ms, peakBytes, reservedBytes }: Cost): string {
   const mib = (size: number) => (size / MIB).toFixed(1);
   return `${format}: ${bytes} bytes (${outcome}): ${Math.round(ms)} ms, ${mib(peakBytes)} MiB of ${mib(reservedBytes)} MiB reserved`;
 }
 
-/** A process that measures one value at a time. */
+/** Process that measures one value at a time. */
 export class Meter {
   readonly #child: ChildProcess;
   readonly #ended: Promise<undefined>;
@@ -42,7 +42,7 @@ export class Meter {
     return meter;
   }
 
-  /** @returns undefined when the value ended the process */
+  /** Measures a value. @returns undefined if the value crashed the process */
   async measure(format: CostlyFormat, value: Buffer): Promise<Cost | undefined> {
     this.#child.send({ format, value } satisfies MeasureRequest);
     const measured = (await this.#answer()) as Measured | undefined;

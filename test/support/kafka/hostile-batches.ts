@@ -1,9 +1,9 @@
-/** Headers, timestamps and batch bodies that brokers take and that readers trip over. */
+/** Headers, timestamps and batch bodies that brokers accept but readers may fail on. */
 import { gzipSync } from 'node:zlib';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 import { type RawBatch, rawBatch } from './record-batches.ts';
 
-/** Every name that a plain JavaScript object inherits. */
+/** Names of the members that a plain JavaScript object inherits. */
 export const OBJECT_MEMBERS = [
   'constructor',
   'toString',
@@ -16,7 +16,7 @@ export const OBJECT_MEMBERS = [
   'propertyIsEnumerable',
 ] as const;
 
-/** Records with these headers are ordinary in every other way. */
+/** Header lists that are unusual. The records are ordinary in every other way. */
 export const ODD_HEADERS: Readonly<Record<string, RecordHeaders>> = {
   'names of object members': OBJECT_MEMBERS.map((name) => [name, 'x']),
   'one name twice and as null': [
@@ -30,12 +30,12 @@ export const ODD_HEADERS: Readonly<Record<string, RecordHeaders>> = {
   ],
 };
 
-/** `count` headers with the shortest names that there are. */
+/** Returns `count` headers with short names. */
 export function manyHeaders(count: number): RecordHeaders {
   return Array.from({ length: count }, (_, index) => [(index % 1_296).toString(36), 'x'] as const);
 }
 
-/** Timestamps at the ends of what 64 bits hold, before 1970, and beyond what a JavaScript Date holds. */
+/** Timestamps at both ends of int64, before 1970, and beyond the range of a JavaScript Date. */
 export const ODD_TIMESTAMPS = [
   -(2n ** 63n),
   -(2n ** 53n) - 1n,
@@ -50,7 +50,7 @@ export const ODD_TIMESTAMPS = [
 const XERIAL_HEADER_BYTES = 16;
 const GARBAGE = Buffer.from('trailing garbage');
 
-/** Bodies that some readers read and others refuse. A broker takes each of them, and Java's consumer reads them (test/integration/dev/raw-producer.test.ts). */
+/** Bodies that brokers and Java's consumer accept, but some readers refuse (test/integration/dev/raw-producer.test.ts). */
 export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatch, 'records'>>> = {
   'gzip with trailing garbage': {
     codec: 'gzip',
@@ -70,7 +70,7 @@ export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatch, 'records'>
   },
 };
 
-/** A batch of one record of `unpackedBytes` zeros: some kilobytes on the wire. */
+/** Batch with one record of `unpackedBytes` zeros. Compressed it has only some kilobytes. */
 export function bomb(unpackedBytes: number): Buffer {
   return rawBatch({ records: [{ value: Buffer.alloc(unpackedBytes) }], codec: 'zstd' });
 }

@@ -22,9 +22,9 @@ export type { ReadRecord } from '../stack/topic-reader.ts';
 export type { NewRecord } from '../stack/topic-writer.ts';
 
 export interface TopicOptions {
-  /** Default 1. */
+  /** Default: 1. */
   readonly partitions?: number;
-  /** Brokers of each partition, in place of a number of partitions. */
+  /** Brokers of each partition; replaces `partitions`. */
   readonly replicas?: readonly (readonly number[])[];
   /** Topic settings by Kafka's names. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface TopicOptions {
 
 export class TestKafka {
   readonly brokers: string[];
-  /** Connected when first used. */
+  /** Connects at the first use. */
   readonly #admin: Admin;
   #connected: Promise<void> | undefined;
   readonly #writer: TopicWriter;
@@ -51,7 +51,7 @@ export class TestKafka {
     }).admin();
   }
 
-  /** kafkajs's admin client, connected. */
+  /** Returns kafkajs's admin client, connected. */
   async admin(): Promise<Admin> {
     this.#connected ??= this.#admin.connect();
     await this.#connected;
@@ -67,7 +67,7 @@ export class TestKafka {
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     const admin = await this.admin();
     await admin.createTopics({
-      // kafkajs gives up when a broker does not know the new topic yet.
+      // With true, kafkajs fails if a broker does not know the new topic yet.
       waitForLeaders: false,
       topics: [
         {
@@ -93,7 +93,7 @@ export class TestKafka {
     return topic;
   }
 
-  /** Writes records to their partitions. @returns where each went, in the order given. */
+  /** Writes records to their partitions. @returns their coordinates, in the given order */
   write(topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
     return this.#writer.write(topic, records);
   }
@@ -105,7 +105,7 @@ export class TestKafka {
     return this.#writer.writeTransaction(...args);
   }
 
-  /** All that a read_committed consumer sees in a topic now. */
+  /** Returns all records that a read_committed consumer currently sees in a topic. */
   async readAll(
     topic: string,
     options?: TopicReaderOptions,
@@ -120,21 +120,21 @@ export class TestKafka {
     }
   }
 
-  /** As `readAll`, once no transaction is undecided: what was just committed is visible a moment later. */
+  /** Same as `readAll`, after all transactions are decided. The markers of a commit arrive slightly after its response. */
   async readDecided(topic: string): Promise<ReadRecord[]> {
     return await this.readAll(topic, {}, (reader) =>
       eventually(`all transactions in ${topic} are decided`, () => reader.isStable()),
     );
   }
 
-  /** A reader that continues where it stopped; closed with this object. */
+  /** Returns a reader that continues where it stopped. `close` of this object closes it too. */
   reader(topic: string, options?: TopicReaderOptions): TopicReader {
     const reader = new TopicReader(this.brokers, topic, options);
     this.#readers.push(reader);
     return reader;
   }
 
-  /** Closes every connection; topics stay. */
+  /** Closes every connection. Topics stay. */
   async close(): Promise<void> {
     await Promise.all(this.#readers.splice(0).map((reader) => reader.close()));
     await this.#writer.close();
@@ -143,15 +143,15 @@ export class TestKafka {
   }
 }
 
-/** A name that nothing else on a shared cluster uses: for topics, groups, transactional ids. */
+/** Returns a unique name for a topic, group or transactional id on a shared cluster. */
 export function uniqueName(prefix: string): string {
   return `${prefix}-${randomBytes(6).toString('hex')}`;
 }
 
-/** Client of a cluster, and the cluster itself: its processes, if they are ours, and Kafka's tools. */
+/** Client of a cluster with the cluster itself: its processes, if the tests started it, and Kafka's tools. */
 type KafkaWithCluster = TestKafka & { readonly cluster: LocalKafka };
 
-/** The broker that `npm test` runs for all files; a file run by itself gets its own. Ends with the test file. */
+/** Broker that `npm test` starts for all files. A file that runs alone gets its own broker, which stops with the file. */
 export async function testKafka(): Promise<KafkaWithCluster> {
   const shared = process.env.TEST_KAFKA_BROKERS;
   if (shared === undefined || shared === '') return await exclusiveKafka();
@@ -161,7 +161,7 @@ export async function testKafka(): Promise<KafkaWithCluster> {
   return kafka;
 }
 
-/** A cluster of this test file alone: to kill and restart brokers, to have three, to set broker properties. Ends with the test file. */
+/** Cluster of one test file that restarts brokers, needs three of them or sets broker properties. Stops with the file. */
 export async function exclusiveKafka(options: KafkaOptions = {}): Promise<KafkaWithCluster> {
   const cluster = await startKafka(options);
   const kafka = Object.assign(new TestKafka(cluster.brokers), { cluster });

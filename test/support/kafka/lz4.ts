@@ -5,7 +5,7 @@ const MIN_MATCH = 4;
 const LAST_LITERALS = 5;
 const MATCH_LIMIT = 12;
 
-/** Magic, "version 1, independent blocks", 64 KiB blocks, and the checksum of those two bytes: what Java's client writes. */
+/** Magic number, flags (version 1, independent blocks), block size (64 KiB) and checksum, as Java's client writes them. */
 const HEADER = Buffer.from('04224d18604082', 'hex');
 const BLOCK_BYTES = 64 * 1024;
 
@@ -23,7 +23,7 @@ export function compressLz4(bytes: Buffer): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Greedy matching over a table of four-byte sequences. @returns undefined when packing saves nothing. */
+/** Greedy matching with a table of four-byte sequences. @returns undefined if compression does not reduce the size */
 function compressBlock(src: Buffer): Buffer | undefined {
   const dst = Buffer.allocUnsafe(src.length);
   const table = new Int32Array(4096).fill(-1);
@@ -34,7 +34,7 @@ function compressBlock(src: Buffer): Buffer | undefined {
     for (; rest >= 255; rest -= 255) dst[write++] = 255;
     dst[write++] = rest;
   };
-  /** Literals from the anchor, and then a match of `match` bytes (0: none, the end). False when dst is full. */
+  /** Writes the literals from the anchor and a match of `match` bytes (0 at the end). Returns false if dst is full. */
   const emit = (literals: number, distance: number, match: number): boolean => {
     if (write + literals + literals / 255 + match / 255 + 10 > dst.length) return false;
     const matchCode = match === 0 ? 0 : match - MIN_MATCH;

@@ -1,4 +1,4 @@
-/** Producer of ready-made record batches: what kafkajs would refuse to build goes to the broker byte for byte. */
+/** Producer of prebuilt record batches. It sends batches that kafkajs cannot build, byte for byte. */
 import { ClusterConnection, leadersOf } from '../../../src/kafka/cluster-connection.ts';
 import type { ProduceFields } from '../../../src/kafka/kafkajs/shapes.ts';
 import { RecordingLogger } from '../memory/telemetry/recording-telemetry.ts';
@@ -9,12 +9,12 @@ const NO_PRODUCER = { producerId: '-1', producerEpoch: -1 };
 /** UNKNOWN_SERVER_ERROR, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE, INVALID_RECORD. */
 const FINAL: ReadonlySet<number> = new Set([-1, 2, 10, 32, 76, 87]);
 
-/** The broker's answer to a batch that it did not append. */
+/** Broker's error for a batch that it did not append. */
 export class BatchRefused extends Error {
   override readonly name = 'BatchRefused';
   readonly #code: number;
 
-  /** It would refuse the same batch again: it is corrupt, too large, invalid, or the broker failed on it. */
+  /** True if the broker would refuse the same batch again: it is corrupt, too large or invalid, or makes the broker fail. */
   get isFinal(): boolean {
     return FINAL.has(this.#code);
   }
@@ -36,9 +36,10 @@ export class RawProducer {
   }
 
   /**
-   * Appends the batch with acks of all replicas.
-   * @returns the offset of its first record.
-   * @throws BatchRefused with the broker's error; Error when no broker answers in time, and the batch may be there or not.
+   * Appends the batch with acks from all replicas.
+   * @returns the offset of its first record
+   * @throws BatchRefused with the broker's error; Error if no broker responds in time (the batch may have been
+   * appended)
    */
   async write(topic: string, partition: number, bytes: Buffer): Promise<number> {
     const batch = { request: (fields: ProduceFields) => requestOf(fields, partition, bytes) };

@@ -1,6 +1,7 @@
 /**
- * Record batches of message format v2, also such as no client library would write: any header list, any timestamp, any bytes in place
- * of a codec's. Written by plain means, BigInt and lists, with nothing of what reads them.
+ * Record batches of message format v2, including ones that no client library would write: any headers, any
+ * timestamp, any bytes as compressed data. The code is simple (BigInt, lists) and shares nothing with the reader
+ * under test.
  */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { compress as snappyBlock } from 'snappyjs';
@@ -10,27 +11,27 @@ import { compressSnappy } from './snappy.ts';
 type Content = Buffer | string | null;
 
 export interface RawRecord {
-  /** Offset in the batch. Default: its place in the list. */
+  /** Offset in the batch. Default: index in the list. */
   readonly delta?: number;
   readonly timestampDelta?: bigint;
   readonly key?: Content;
   readonly value?: Content;
-  /** In this order; names may repeat. */
+  /** In this order. Names may repeat. */
   readonly headers?: readonly (readonly [name: string | Buffer, value: Content])[];
 }
 
 export interface RawBatch {
   readonly baseOffset?: number;
   readonly records?: readonly RawRecord[];
-  /** Instead of what the records give. */
+  /** Override the values computed from the records. */
   readonly lastDelta?: number;
   readonly count?: number;
   readonly codec?: Codec;
-  /** Instead of the records: bytes as they stand behind the header, packed already. */
+  /** Compressed bytes after the header; replaces `records`. */
   readonly packed?: Buffer;
-  /** Changes the bytes that the codec produced, before length and checksum are computed. */
+  /** Changes the compressed bytes before length and checksum are computed. */
   readonly tamper?: (packed: Buffer) => Buffer;
-  /** Codec and flags, instead of what `codec` gives. */
+  /** Codec and flags; replaces the number of `codec`. */
   readonly attributes?: number;
   readonly producerId?: bigint;
   readonly baseTimestamp?: bigint;
@@ -43,7 +44,7 @@ export const TRANSACTIONAL = 16;
 export const CONTROL = 32;
 export const LOG_APPEND_TIME = 8;
 
-/** Each way in which known producers compress: number in the attributes, and packing. */
+/** Every compression that known producers use: its number in the attributes, and its function. */
 export const CODECS = {
   none: { code: 0, pack: (bytes: Buffer) => bytes },
   gzip: { code: 1, pack: (bytes: Buffer) => gzipSync(bytes) },
@@ -114,7 +115,7 @@ export function writeBatch(given: RawBatch): Buffer {
   return seal(batch);
 }
 
-/** A batch for a broker, which removes old records. @param timestampMs of every record. Default: now. */
+/** Batch with recent timestamps, since a broker removes old records. @param timestampMs of every record. Default: now */
 export function rawBatch({
   timestampMs = BigInt(Date.now()),
   ...batch
@@ -122,7 +123,7 @@ export function rawBatch({
   return writeBatch({ ...batch, baseTimestamp: timestampMs });
 }
 
-/** The one record of a control batch: its key holds version and type. */
+/** The only record of a control batch. Its key contains version and type. */
 export function writeMarker(
   baseOffset: number,
   producerId: bigint,
@@ -134,7 +135,7 @@ export function writeMarker(
   return writeBatch({ baseOffset, producerId, attributes: TRANSACTIONAL | CONTROL, records });
 }
 
-/** Writes the checksum that belongs to the bytes. */
+/** Writes the checksum of the batch into it. */
 export function seal(batch: Buffer): Buffer {
   batch.writeUInt32BE(slowCrc32c(batch.subarray(21)), 17);
   return batch;

@@ -1,7 +1,7 @@
-/** Snappy as Kafka's Java client writes it, in the frame of xerial's snappy-java. */
+/** Snappy as Kafka's Java client writes it, in the framing of xerial's snappy-java. */
 import { compress } from 'snappyjs';
 
-/** 0x82 "SNAPPY" 0x00, then version and lowest compatible version, both 1. */
+/** 0x82 "SNAPPY" 0x00, then the version and the lowest compatible version, both 1. */
 const XERIAL = Buffer.from('82534e41505059000000000100000001', 'hex');
 /** Block size of snappy-java. */
 const BLOCK_BYTES = 32 * 1024;

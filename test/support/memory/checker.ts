@@ -1,6 +1,6 @@
 /**
- * The judge of a run over MemoryKafka. It reads what a read_committed consumer of the outputs sees, and the journal, and
- * compares them with the source: I1 (conservation) at any moment, I2 (exactly one terminal record) at the end.
+ * Judge of a run with MemoryKafka. It reads the journal and the outputs as a read_committed consumer does, and
+ * compares them with the source: I1 (conservation) at any time, I2 (exactly one terminal record) at the end.
  */
 
 import { JournalView } from '../../../src/core/journal/journal-view.ts';
@@ -10,28 +10,28 @@ import type { PipelineTopics } from './kafka/client.ts';
 import type { Cluster } from './kafka/cluster.ts';
 
 export interface CheckOptions extends PipelineTopics {
-  /** Topics that take terminal records: decisions and dead letters. */
+  /** Topics of terminal records: decisions and dead letters. */
   readonly outputs: readonly string[];
 }
 
-/** Coordinates as `<partition>:<offset>`; every list is empty when all is well. */
+/** Coordinates as `<partition>:<offset>`. Every list except `liveJobs` is empty if there is no violation. */
 export interface Verdict {
-  /** Neither a terminal record nor a live job: lost, unless intake has yet to come to it. */
+  /** Without a terminal record and in no live job: lost, unless not consumed yet. */
   readonly missing: readonly string[];
-  /** More than one terminal record. */
+  /** With more than one terminal record. */
   readonly doubled: readonly string[];
-  /** Terminal records of what is not in the source. */
+  /** Named by a terminal record, but not in the source. */
   readonly unexpected: readonly string[];
-  /** Below the group's committed offset, yet neither settled nor in a live job (I1). */
+  /** Below the group's committed offset, but neither settled nor in a live job (I1). */
   readonly lost: readonly string[];
-  /** Settled and in a live job at once, or in two live jobs (I1). */
+  /** Both settled and in a live job, or in two live jobs (I1). */
   readonly contradictory: readonly string[];
   readonly liveJobs: readonly string[];
-  /** Terminal records seen. */
+  /** Number of terminal records. */
   readonly settled: number;
 }
 
-/** Judges the committed state as it is now. @throws JournalFormatError when the journal contradicts itself */
+/** Judges the current committed state. @throws JournalFormatError if the journal contradicts itself */
 export function judge(cluster: Cluster, options: CheckOptions): Verdict {
   const settled = countTerminalRecords(cluster, options.outputs);
   const live = readLiveJobs(cluster, options.journal);
@@ -64,7 +64,7 @@ export function judge(cluster: Cluster, options: CheckOptions): Verdict {
   };
 }
 
-/** True if every source record has a terminal record and no job is live. Asked often: the journal is read last. */
+/** True if every source record has a terminal record and no job is live. Reads the journal last, since it is called often. */
 export function isSettled(cluster: Cluster, options: CheckOptions): boolean {
   const settled = countTerminalRecords(cluster, options.outputs);
   return (
@@ -73,7 +73,7 @@ export function isSettled(cluster: Cluster, options: CheckOptions): boolean {
   );
 }
 
-/** The end of a run: exactly one terminal record per source record, and no live job. @throws Error that says what is wrong */
+/** Asserts at the end of a run: one terminal record per source record, and no live job. @throws Error with the violations */
 export function assertExactlyOnce(cluster: Cluster, options: CheckOptions): void {
   const { settled, ...lists } = judge(cluster, options);
   const wrong = Object.entries(lists).filter(([, all]) => all.length > 0);
@@ -82,12 +82,10 @@ export function assertExactlyOnce(cluster: Cluster, options: CheckOptions): void
   throw new Error(`not exactly once (${settled} terminal records): ${lines.join('; ')}`);
 }
 
-/** By the headers of the record: a run is judged many times. */
+/** Cache by the headers of a record, since a run is judged many times. */
 const coordinates = new WeakMap<object, SourceCoordinate>();
 
-/**
- * Returns the source coordinate in a terminal record: headers of a dead letter, JSON of a decision.
- */
+/** Returns the source coordinate in a terminal record, from a dead letter's headers or a decision's JSON. */
 export function terminalCoordinate(record: SourceRecord): SourceCoordinate {
   const known = coordinates.get(record.headers);
   if (known !== undefined) return known;
@@ -106,7 +104,7 @@ function coordinateIn(record: SourceRecord): SourceCoordinate {
   const found = 'source' in at && at.source !== undefined ? at.source : at;
   if (Number.isSafeInteger(found.partition) && Number.isSafeInteger(found.offset)) return found;
   throw new Error(
-    `the record at ${record.partition}:${record.offset} of an output does not say which source record it settles`,
+    `the record at ${record.partition}:${record.offset} of an output does not name its source record`,
   );
 }
 
@@ -121,7 +119,7 @@ function countTerminalRecords(cluster: Cluster, outputs: readonly string[]): Map
   return counts;
 }
 
-/** Live job ids, and how many live jobs name each source record. */
+/** Returns the ids of live jobs, and the number of live jobs that contain each source record. */
 function readLiveJobs(
   cluster: Cluster,
   journal: string,

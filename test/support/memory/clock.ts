@@ -1,37 +1,34 @@
-/** Virtual time: nothing happens unless a test lets it, and then always in the same order. */
+/** Virtual time. Nothing happens unless a test advances it, and then always in the same order. */
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 import { TimerQueue } from './timer-queue.ts';
 
 export interface VirtualClockOptions {
-  /** Wall clock at the start, ms since the epoch. */
+  /** Initial wall clock time, ms since the epoch. */
   readonly startMs?: number;
-  /** Picks the channel whose next step runs (an index into `channels`). Default: the one that became ready first. */
+  /** Selects the channel whose next step runs (an index into `channels`). Default: the one that became ready first. */
   readonly choose?: (channels: readonly string[]) => number;
-  /**
-   * Delay of a step scheduled now, in virtual ms. Default: none. Order within a channel holds
-   * anyway.
-   */
+  /** Delay of a new step, in virtual ms. Default: none. Steps of a channel keep their order regardless. */
   readonly latencyMs?: (channel: string) => number;
 }
 
-/** More steps than this without time moving is a busy loop, not work. */
+/** Number of steps at one instant above which the code counts as a busy loop. */
 const MAX_STEPS_PER_INSTANT = 1_000_000;
 
-/** The timer of a step that is not ready yet: time must move for it, and nothing else happens. */
+/** Timer of a step that is not ready yet. It only makes time advance. */
 const WAKE = () => {};
 
-/** Clock and scheduler in one: the only thing that moves in a simulated world. */
+/** Clock and scheduler of a simulated world. Nothing else makes the world proceed. */
 export class VirtualClock implements Clock, Scheduler {
   #nowMs: number;
-  /** Wall clock against the time that has passed. */
+  /** Difference between the wall clock and the elapsed time, ms. */
   #wallMs = 0;
   readonly #timers = new TimerQueue();
   readonly #channels = new Map<string, { readyMs: number; step: () => void }[]>();
   readonly #choose: (channels: readonly string[]) => number;
   readonly #latencyMs: (channel: string) => number;
   #driven = false;
-  /** Something ran since promises last settled. */
+  /** True if something ran since promises last settled. */
   #stirred = true;
 
   constructor(options: VirtualClockOptions = {}) {
@@ -48,19 +45,19 @@ export class VirtualClock implements Clock, Scheduler {
     return Math.floor(this.#nowMs);
   }
 
-  /** Test control: the wall clock is corrected, forward or back. Timers do not notice. */
+  /** Test control: corrects the wall clock, forward or back. Timers are not affected. */
   correct(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** Timers that are set, those that only wake a step included. */
+  /** Number of timers, including those that only wake a step. */
   get timers(): number {
     return this.#timers.size;
   }
 
   after(ms: number, fire: () => void): () => void {
     if (Number.isNaN(ms)) throw new RangeError('a timer needs a number of milliseconds, not NaN');
-    // Whole milliseconds, as the real clock has: `now` is written into records.
+    // Whole milliseconds like the real clock, since records contain `now`.
     return this.#timers.add(this.#nowMs + Math.max(0, Math.ceil(ms)), fire);
   }
 
@@ -76,11 +73,11 @@ export class VirtualClock implements Clock, Scheduler {
     );
     queue.push({ readyMs, step });
     this.#channels.set(channel, queue);
-    // A step that is not ready yet must be a reason for time to move.
+    // Time must advance for a step that is not ready yet.
     if (readyMs > this.#nowMs) this.#timers.add(readyMs, WAKE);
   }
 
-  /** Moves time by `ms`, running every timer and step that falls due on the way. Rejects with the first error a step throws. */
+  /** Advances time by `ms` and runs every timer and step due in it. Rejects with the first error of a step. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#nowMs + ms;
     await this.#drive(async () => {
@@ -90,14 +87,14 @@ export class VirtualClock implements Clock, Scheduler {
     });
   }
 
-  /** Runs everything that can happen without time moving. */
+  /** Runs everything that is possible without advancing time. */
   settle(): Promise<void> {
     return this.advance(0);
   }
 
   /**
-   * Runs until `predicate` holds, checked between any two steps. Rejects when `maxVirtualMs` pass first, or when nothing is
-   * left that could make it true: a deadlock.
+   * Runs until `predicate` holds; it is checked after every step. Rejects after `maxVirtualMs`, or on a deadlock, when no
+   * timer or step is left.
    */
   async runUntil(predicate: () => boolean, maxVirtualMs: number): Promise<void> {
     const untilMs = this.#nowMs + maxVirtualMs;
@@ -106,7 +103,7 @@ export class VirtualClock implements Clock, Scheduler {
         if (this.#fireNext(untilMs)) continue;
         if (this.#timers.size === 0)
           throw new Error(
-            'virtual clock: nothing is left to happen, and the condition does not hold',
+            'virtual clock: deadlock: no timer or step is left, but the condition does not hold',
           );
         throw new Error(
           `virtual clock: the condition did not hold within ${maxVirtualMs} ms of virtual time`,
@@ -117,7 +114,9 @@ export class VirtualClock implements Clock, Scheduler {
 
   async #drive(run: () => Promise<void>): Promise<void> {
     if (this.#driven)
-      throw new Error('virtual clock: somebody else is already moving time; await that call first');
+      throw new Error(
+        'virtual clock: another call is already advancing time; await that call first',
+      );
     this.#driven = true;
     this.#stirred = true;
     try {
@@ -127,7 +126,7 @@ export class VirtualClock implements Clock, Scheduler {
     }
   }
 
-  /** Fires the earliest timer that is due by `untilMs`. Timers of one instant fire in the order they were set. */
+  /** Fires the earliest timer that is due by `untilMs`. Timers of one instant fire in the order of their creation. */
   #fireNext(untilMs: number): boolean {
     const timer = this.#timers.takeDue(untilMs);
     if (timer === undefined) return false;
@@ -137,7 +136,7 @@ export class VirtualClock implements Clock, Scheduler {
     return true;
   }
 
-  /** Runs ready steps until none is left (false) or `done` holds (true). */
+  /** Runs ready steps until none is left (returns false) or `done` holds (returns true). */
   async #drain(done: () => boolean): Promise<boolean> {
     for (let steps = 0; steps < MAX_STEPS_PER_INSTANT; steps++) {
       if (this.#stirred) await promisesToSettle();
@@ -154,7 +153,7 @@ export class VirtualClock implements Clock, Scheduler {
       this.#takeStep(channel)();
     }
     throw new Error(
-      `virtual clock: ${MAX_STEPS_PER_INSTANT} steps without time moving: a busy loop`,
+      `virtual clock: ${MAX_STEPS_PER_INSTANT} steps without advancing time: a busy loop`,
     );
   }
 
@@ -170,7 +169,7 @@ export class VirtualClock implements Clock, Scheduler {
     const head = queue?.shift();
     if (head === undefined || queue === undefined)
       throw new Error(`virtual clock: channel ${channel} is empty`);
-    // Re-inserted at the end, so that "first ready" is round robin and no channel starves another.
+    // Moves the channel to the end, so that the default order is round robin and no channel starves.
     this.#channels.delete(channel);
     if (queue.length > 0) this.#channels.set(channel, queue);
     return head.step;
@@ -178,8 +177,8 @@ export class VirtualClock implements Clock, Scheduler {
 }
 
 /**
- * Waits until promise chains of any length have run dry: microtasks are all done before the event loop turns. Code that gives the
- * event loop back by `setImmediate` shows among the active resources, and gets its turns too.
+ * Waits until all promise chains have settled: microtasks run before the next turn of the event loop. Code that
+ * yields by `setImmediate` appears among the active resources, so its turns are awaited too.
  */
 async function promisesToSettle(): Promise<void> {
   do {
@@ -207,7 +206,7 @@ export function sleepOn(
   });
 }
 
-/** Chance that can be repeated (mulberry32): the same seed gives the same numbers and ids. */
+/** Repeatable random numbers (mulberry32). The same seed gives the same numbers and ids. */
 export class SeededRandom implements Random {
   #state: number;
   #ids = 0;

@@ -1,11 +1,11 @@
-/** One simulated instance of the connector: it can be frozen (SIGSTOP), thawed, and killed (SIGKILL) between any two steps. */
+/** Simulated process of a connector instance. It can be frozen (SIGSTOP), resumed and killed (SIGKILL) between any two steps. */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { sleepOn } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
- * Everything that reaches the instance (timers, answers, fetched batches) passes through its process. Requests it sent
- * before it was frozen or killed are in the network and still arrive at their far side.
+ * Everything that reaches the instance passes through its process: timers, responses, fetched batches. Requests
+ * sent before a freeze or kill are in the network and still arrive.
  */
 export class VirtualProcess implements Clock, Scheduler {
   readonly name: string;
@@ -14,7 +14,7 @@ export class VirtualProcess implements Clock, Scheduler {
   readonly #held: (() => void)[] = [];
   #timers = 0;
   #stalledUntilMs = Number.NEGATIVE_INFINITY;
-  /** Number of more steps reach it before `then` happens. */
+  /** Number of further steps before `then` is called. */
   #countdown: { steps: number; then: () => void } | undefined;
 
   constructor(name: string, world: Clock & Scheduler) {
@@ -26,17 +26,17 @@ export class VirtualProcess implements Clock, Scheduler {
     return this.#state;
   }
 
-  /** Frozen, or not yet through with what came while it was. */
+  /** True while frozen, and until the steps kept meanwhile have run. */
   get stalled(): boolean {
     return this.#state === 'frozen' || this.#held.length > 0;
   }
 
-  /** Its own clock, ms: when it last was stalled; now, while it is. */
+  /** End of the last stall by its own clock, ms. During a stall: now. */
   get stalledUntilMs(): number {
     return this.stalled ? this.monotonic() : this.#stalledUntilMs;
   }
 
-  /** Timers that were set and have neither fired nor been cancelled. */
+  /** Number of timers that have neither fired nor been cancelled. */
   get timers(): number {
     return this.#timers;
   }
@@ -77,30 +77,30 @@ export class VirtualProcess implements Clock, Scheduler {
     this.#world.defer(`${this.name}:${channel}`, () => this.#enter(step));
   }
 
-  /** From now on nothing reaches the instance; it is kept for `thaw`. */
+  /** Keeps everything that reaches the instance until `thaw`. */
   freeze(): void {
     if (this.#state === 'running') this.#state = 'frozen';
   }
 
-  /** Delivers the kept steps in order, each as its own step, overdue timers included. */
+  /** Delivers the kept steps in order, each as a separate step, including overdue timers. */
   thaw(): void {
     if (this.#state !== 'frozen') return;
     this.#state = 'running';
     this.#release();
   }
 
-  /** Nothing reaches the instance ever again. */
+  /** Drops everything that reaches the instance from now on. */
   kill(): void {
     this.#state = 'killed';
     this.#held.length = 0;
   }
 
-  /** Calls `then` (which may freeze or kill it) before the step after the next `steps`: between any two awaits of its code. */
+  /** Calls `then`, which may freeze or kill it, before the step after the next `steps`: between any two awaits of its code. */
   afterSteps(steps: number, then: () => void): void {
     this.#countdown = { steps, then };
   }
 
-  /** Takes back what `afterSteps` announced and has not happened. */
+  /** Cancels a pending `afterSteps`. */
   spare(): void {
     this.#countdown = undefined;
   }
@@ -116,7 +116,7 @@ export class VirtualProcess implements Clock, Scheduler {
       then();
     }
     if (this.#state === 'killed') return;
-    // What comes while older things still wait queues behind them.
+    // New steps must wait while older ones do.
     if (this.#state === 'frozen' || this.#held.length > 0) this.#held.push(step);
     else step();
   }

@@ -1,4 +1,4 @@
-/** The registry in memory behind HTTP, as far as the connector uses it: for tests of what is configured by an address. */
+/** HTTP server for the registry in memory, with the requests that the connector uses. For tests that configure an address. */
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { RegistryRefused, RegistryUnavailable } from '../../../src/events/registry/index.ts';
@@ -6,7 +6,7 @@ import type { NewSchema, SubjectVersion } from '../../../src/events/registry/reg
 import { type FakeRegistry, fakeRegistry } from '../stack/registry.ts';
 import type { MemoryRegistry } from './schema-registry.ts';
 
-/** @param registry used for each request: each test may have its own */
+/** @param registry called for each request, so that each test may have its own */
 export async function serveRegistry(registry: () => MemoryRegistry): Promise<FakeRegistry> {
   const server = await fakeRegistry();
   server.instead = (request, response) =>

@@ -1,12 +1,12 @@
-/** Scheduler of the fakes: a test controls every interleaving. */
+/** Scheduler of the fakes, with which a test controls every interleaving. */
 export interface Scheduler {
-  /** Runs `step` later, never inside this call. Steps of one channel keep their order; channels race with each other. */
+  /** Runs `step` later, never during this call. Steps of one channel keep their order; channels are concurrent. */
   defer(channel: string, step: () => void): void;
 }
 
 /**
- * One request and its answer: `apply` runs on the far side as a step of `network`, its outcome reaches the caller as a
- * step of `home`. A home that died never hears the answer, though the request was applied.
+ * One request and its response: `apply` runs remotely as a step of `network`, and its outcome reaches the caller as
+ * a step of `home`. If `home` is killed, the request is applied but its response is lost.
  */
 export function roundTrip<T>(
   network: Scheduler,

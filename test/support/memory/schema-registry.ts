@@ -1,4 +1,4 @@
-/** A schema registry in memory, behind the same interface as the real one (test/conformance/schema-registry.suite.ts). */
+/** Schema registry in memory, with the same interface as the real one (test/conformance/schema-registry.suite.ts). */
 import avsc from 'avsc';
 import {
   RegistryRefused,
@@ -19,13 +19,10 @@ export class MemoryRegistry implements SchemaRegistry {
   readonly #ids = new Map<string, number>();
   /** Log of calls, in order: `lookup posts-value`. */
   readonly calls: string[] = [];
-  /** Thrown by each call while it is set. */
+  /** Error that every call throws while it is set. */
   failure: Error | undefined;
   readonly #rules = new Map<string, Rule>();
-  /**
-   * True if a schema may follow a version of a subject that has no rule; by default any of the same
-   * type.
-   */
+  /** True if a schema may follow a version of a subject without a rule. Default: if the types are equal. */
   judge: (latest: NewSchema, next: NewSchema) => Compatibility = (latest, next) =>
     latest.type === next.type
       ? { compatible: true, messages: [] }
@@ -103,7 +100,7 @@ export class MemoryRegistry implements SchemaRegistry {
     return id;
   }
 
-  /** From now on the subject's Avro schemas are judged by Avro's own rules. */
+  /** Checks the subject's Avro schemas by Avro's compatibility rules from now on. */
   setRule(subject: string, rule: Rule): void {
     this.#rules.set(subject, rule);
   }
@@ -138,7 +135,7 @@ function readable(writer: NewSchema, reader: NewSchema): Compatibility {
   }
 }
 
-/** Registries compare what a schema says, not how it is laid out. */
+/** Normalized text of a schema: registries compare its meaning, not its layout. */
 function meaning({ type, text }: NewSchema): string {
   return `${type} ${type === 'PROTOBUF' ? text.replaceAll(/\/\/.*$/gm, '').replaceAll(/\s+/g, ' ') : JSON.stringify(JSON.parse(text))}`;
 }

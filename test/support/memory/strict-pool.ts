@@ -1,4 +1,4 @@
-/** Memory budget whose pool tells who breaks the rules of ownership: what was given back reads as noise, and is given back once. */
+/** Memory budget whose pool checks ownership: returned buffers are overwritten, and a second return throws. */
 import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 
@@ -22,8 +22,8 @@ class StrictPool extends BufferPool {
   }
 
   #end({ buffer, length }: Buffer<ArrayBuffer>): void {
-    if (length !== buffer.byteLength) throw new Error('a part of a buffer was given back');
-    if (!this.#lent.delete(buffer)) throw new Error('a buffer was given back that had no owner');
+    if (length !== buffer.byteLength) throw new Error('only a part of a buffer was returned');
+    if (!this.#lent.delete(buffer)) throw new Error('a buffer was returned that was not lent');
   }
 }
 

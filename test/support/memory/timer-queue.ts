@@ -1,18 +1,18 @@
-/** Timers by time, and by the order they were set within one instant. */
+/** Timers sorted by time, then by order of creation. */
 export interface Timer {
   readonly atMs: number;
   readonly fire: () => void;
 }
 
 export class TimerQueue {
-  /** Latest first, so that the next one is popped off the end. */
+  /** Latest first, so that the next one is at the end. */
   readonly #timers: Timer[] = [];
 
   get size(): number {
     return this.#timers.length;
   }
 
-  /** @returns what cancels it. */
+  /** Adds a timer. @returns a function that cancels it */
   add(atMs: number, fire: () => void): () => void {
     const timer: Timer = { atMs, fire };
     let low = 0;
@@ -29,7 +29,7 @@ export class TimerQueue {
     };
   }
 
-  /** Takes the first timer that is due at `untilMs` or before. */
+  /** Removes and returns the first timer that is due at `untilMs` or earlier. */
   takeDue(untilMs: number): Timer | undefined {
     const next = this.#timers.at(-1);
     return next !== undefined && next.atMs <= untilMs ? this.#timers.pop() : undefined;

@@ -1,8 +1,9 @@
 /**
- * Prometheus and promtool for tests: those of this machine, or those of Debian's package `prometheus`, unpacked into a cache outside
- * the checkout. Nothing is installed: the package would bring a service, its user and a web page's libraries.
+ * Prometheus and promtool for tests: those on the PATH, or those of Debian's package `prometheus`, unpacked into a
+ * cache outside the checkout. The package is not installed, since it would add a service, a user and libraries for
+ * a web page.
  *
- *   node test/support/prometheus/install.ts        has them there, prints where
+ *   node test/support/prometheus/install.ts        makes them available and prints their paths
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -15,7 +16,7 @@ export interface Prometheus {
   readonly promtool: string;
 }
 
-/** @throws Error that says what to install. */
+/** @throws Error that names the packages to install */
 export async function ensurePrometheus(): Promise<Prometheus> {
   const directories = (process.env.PATH ?? '').split(path.delimiter);
   const found = [...directories.map(programsIn), cached()].find(areThere);
@@ -46,11 +47,11 @@ async function unpack(directory: string): Promise<void> {
   try {
     await download(scratch);
     await execute('sh', ['-c', 'dpkg-deb --extract ./*.deb unpacked'], { cwd: scratch });
-    // Another process may have been faster.
+    // Another process may have created it first.
     if (!existsSync(directory)) renameSync(path.join(scratch, 'unpacked'), directory);
   } catch (cause) {
     throw new Error(
-      'prometheus and promtool are needed and not there: install them (on Debian and Ubuntu: apt-get install prometheus) and have them on the PATH',
+      'prometheus and promtool were not found: install them (on Debian and Ubuntu: apt-get install prometheus) and add them to the PATH',
       { cause },
     );
   } finally {
@@ -63,7 +64,7 @@ async function download(cwd: string): Promise<void> {
   try {
     await get();
   } catch {
-    // A fresh container has no lists of packages.
+    // A new container has no package lists.
     await execute('apt-get', ['update', '-qq']);
     await get();
   }

@@ -1,11 +1,11 @@
-/** Headers of records, as tests write and read them. */
+/** Headers of records in the form that tests write and read. */
 import { lastHeader, type RecordHeaders } from '../../../src/core/record.ts';
 
 type Value = Buffer | string | null;
 
 export type NamedHeaders = Readonly<Record<string, Value | readonly Value[] | undefined>>;
 
-/** The list that an object stands for: a name that comes several times has an array of values. */
+/** Converts an object to a header list. An array of values repeats the name. */
 export function headerList(named: NamedHeaders): RecordHeaders {
   return Object.entries(named).flatMap(([name, value]): RecordHeaders => {
     if (value === undefined) return [];
@@ -15,10 +15,10 @@ export function headerList(named: NamedHeaders): RecordHeaders {
   });
 }
 
-/** The text of a header, of several the last; `undefined` in letters if there is none. */
+/** Text of the last header with this name, or the text `undefined` if there is none. */
 export const headerOf = (record: { readonly headers?: RecordHeaders }, name: string): string =>
   String(lastHeader(record.headers ?? [], name));
 
-/** Values as they are after a way over the wire. */
+/** Converts values to buffers, as a consumer gets them. */
 export const headersAsBytes = (headers: RecordHeaders): RecordHeaders =>
   headers.map(([name, value]) => [name, value === null ? null : Buffer.from(value)]);

@@ -1,10 +1,10 @@
-/** Records as hostile producers make them: any bytes, any text, any header, nulls everywhere. */
+/** Arbitraries of records that hostile producers may write: any bytes, text, headers and nulls. */
 import fc from 'fast-check';
 import type { Header, OutgoingRecord } from '../../../src/core/record.ts';
 import { anyCharacter } from '../any-character.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
-/** UTF-16 units, halves of pairs among them; around the lengths at which a varint grows. */
+/** UTF-16 text with unpaired surrogates, and text with lengths at which a varint grows. */
 const text = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 100 }),
   fc
@@ -27,7 +27,7 @@ export const hostileRecord: fc.Arbitrary<OutgoingRecord> = fc
     headers === undefined ? { key, value } : { key, value, headers },
   );
 
-/** A record as it is after a way over the wire. */
+/** Returns a record with buffers, as a consumer gets it. */
 export function asBytes({ key, value, headers = [] }: OutgoingRecord) {
   const bytesOf = (one: Buffer | string | null) => (one === null ? null : Buffer.from(one));
   const wireHeaders = headers.map(([named, one]) => [Buffer.from(named).toString(), bytesOf(one)]);

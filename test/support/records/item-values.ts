@@ -1,4 +1,4 @@
-/** Items with their parts as values, for comparisons. */
+/** Items with their parts as values, for comparison. */
 import { textOfString, writtenText } from '../../../packages/client/src/base/json/json-text.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { ContentItem } from '../../../src/core/record.ts';

@@ -1,11 +1,11 @@
-/** Protobuf messages as records have them, without a registry. */
+/** Protobuf messages for tests without a registry. */
 import type { ReadEvent } from '../../../src/events/format.ts';
 import { binaryEvent } from '../../../src/events/formats/binary-event.ts';
 import { messageAt } from '../../../src/events/formats/protobuf-format.ts';
 import { writeMessage } from '../../../src/events/formats/protobuf-reader.ts';
 import { messagesOf } from '../../../src/events/formats/protobuf-schema.ts';
 
-/** A reader of the message at `indexes` of a file. @throws UnusableSchema; Error when there is no such message */
+/** Returns a reader of the message at `indexes` of a file. @throws UnusableSchema; Error if there is no such message */
 export function protobufReader(
   text: string,
   indexes: readonly number[] = [0],

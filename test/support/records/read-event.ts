@@ -1,4 +1,4 @@
-/** Events that a format has read. */
+/** Results of reading events, in comparable form. */
 import { writtenText } from '../../../packages/client/src/base/json/json-text.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { Poison, SourceRecord } from '../../../src/core/record.ts';
@@ -10,17 +10,17 @@ const RECORD: SourceRecord = {
   ...{ key: null, value: null, headers: [] },
 };
 
-/** Returns the reason why a value is no event. */
+/** Returns the reason why a value is not an event, or undefined. */
 export function poisonOf(read: ReadEvent): Poison | undefined {
   return read.poison ?? new EventInput().begin(read, RECORD);
 }
 
-/** Returns the JSON text of an event; undefined for a dead letter. */
+/** Returns the JSON text of an event, or undefined for a dead letter. */
 export function jsonOf(read: ReadEvent): string | undefined {
   return read.poison === undefined && poisonOf(read) === undefined ? writtenText(read) : undefined;
 }
 
-/** Returns the event, parsed; undefined for a dead letter. */
+/** Returns the parsed event, or undefined for a dead letter. */
 export function documentOf(read: ReadEvent): unknown {
   const json = jsonOf(read);
   return json === undefined ? undefined : parseJson(json);

@@ -1,4 +1,4 @@
-/** Runs the record reader to its end, for tests. */
+/** Runs the record reader to the end of the bytes. */
 import type {
   RecordPiece,
   ReserveMemory,
@@ -29,7 +29,7 @@ export interface Read {
   readonly nextOffset: number | undefined;
 }
 
-/** End of the log unless a test sets it. */
+/** Default end of the log. */
 export const END = 2 ** 40;
 
 export async function readAll(
@@ -61,6 +61,6 @@ export async function readAll(
   };
 }
 
-/** Returns the offset to read next: one past the last complete batch, or the fetch offset if there is none. */
+/** Returns the next offset to read: one past the last complete batch, or the fetch offset if there is none. */
 export const nextOffset = (fetched: Parameters<typeof lastBatch>[0]): number =>
   lastBatch(fetched)?.to ?? fetched.fetchOffset;

@@ -1,6 +1,6 @@
 import type { SourceRecord } from '../../../src/core/record.ts';
 
-/** A record as a plain object, whatever holds it: for comparisons. */
+/** Returns a record as a plain object, for comparison. */
 export const partsOf = ({
   partition,
   offset,

@@ -1,4 +1,4 @@
-/** Slices of rows that exist as objects. */
+/** Result slices made from row objects. */
 import {
   type ReadRow,
   type ResultColumns,
@@ -6,7 +6,7 @@ import {
 } from '../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../src/core/bytes/slice-writer.ts';
 
-/** Their records take all of the memory. */
+/** The records take the whole memory of the slice. */
 export function columnsOfRows(rows: Iterable<ReadRow>): ResultColumns | undefined {
   const writer = new SliceWriter();
   for (const row of rows) writer.addRow(row);

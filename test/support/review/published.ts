@@ -1,4 +1,4 @@
-/** Terminal record of one event, for a service that decides every row, through the kind that a configuration describes. */
+/** Publishes one event with a configured kind and a service that decides every row. @returns the terminal record */
 import assert from 'node:assert/strict';
 import { kindOf } from '../../../src/app/kinds.ts';
 import { bodyOf, type Sample, trySample } from '../../../src/app/tools/sample.ts';
@@ -13,7 +13,7 @@ const ROW_KEY = 'c2FtcGxl';
 export async function publishedOf(pipeline: PipelineConfig, sample: Sample) {
   const { result } = await trySample(pipeline, sample);
   assert.ok(result.outcome === 'accepted', JSON.stringify(result));
-  const none = () => assert.fail('no service is connected');
+  const none = () => assert.fail('the service must not be called');
   let file = '';
   const service = {
     ...{ createBatch: none, getBatch: none, createImport: none, getImport: none, upload: none },
@@ -42,5 +42,5 @@ export async function publishedOf(pipeline: PipelineConfig, sample: Sample) {
     assert.ok(first !== undefined && 'record' in first, JSON.stringify(first));
     return { upload, record: first.record };
   }
-  assert.fail('the event did not come back');
+  assert.fail('the results do not contain the event');
 }

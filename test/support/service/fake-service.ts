@@ -1,6 +1,6 @@
 /**
- * The Content Review Service of tests: the sandbox with a script of faults, in this process or, as
- * a program, in one of its own (main.ts), where `/sandbox/faults` replaces the script.
+ * Content Review Service for tests: the sandbox with scripted faults. It runs in this process, or as a program in
+ * its own (main.ts), where `/sandbox/faults` replaces the script.
  */
 
 import { jsonAnswer } from '../../../packages/sandbox/src/answers.ts';
@@ -18,16 +18,16 @@ export type ServicePolicy = Omit<PolicyInput, 'faults'> & {
 };
 
 export interface FakeServiceOptions extends Omit<SandboxOptions, 'policy' | 'faults' | 'routes'> {
-  /** The sandbox's policy, with a script in place of faults by chance. */
+  /** The sandbox's policy, with scripted instead of random faults. */
   readonly policy?: ServicePolicy;
 }
 
 export interface FakeService extends Sandbox {
-  /** To be read and changed while running. It does not outlive the process. */
+  /** Script that can be read and changed while the service runs. A restart resets it. */
   readonly faults: FaultScript;
 }
 
-/** @throws as `startSandbox` */
+/** @throws the same errors as `startSandbox` */
 export async function startFakeService(options: FakeServiceOptions): Promise<FakeService> {
   const { faults: script = [], ...policy } = options.policy ?? {};
   const faults = new FaultScript(script);

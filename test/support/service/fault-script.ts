@@ -1,7 +1,4 @@
-/**
- * Script of faults for the fake service: an ordered list. An operation takes the first entry that
- * matches it and has hits left; one operation takes at most one fault.
- */
+/** Ordered script of faults for the fake service. An operation gets the fault of the first matching entry with hits left. */
 import type {
   Faults,
   RequestFault,
@@ -12,13 +9,13 @@ import type {
 import { type FaultSetting, isOfWork, ScriptedFaults } from './scripted-faults.ts';
 
 interface Hits {
-  /** An entry keeps the hits of the one with its name in the script that it replaces. */
+  /** An entry keeps the hit count of the entry with the same name in the script that it replaces. */
   readonly name?: string;
-  /** Only for batches, and decisions, of this content type. */
+  /** Restricts the entry to batches and decisions of this content type. */
   readonly match?: { readonly type: string };
-  /** Number of matching operations it hits. Default 1. */
+  /** Number of matching operations to hit. Default: 1. */
   readonly times?: number | 'always';
-  /** Number of matching operations before the first hit. Default 0. */
+  /** Number of matching operations before the first hit. Default: 0. */
   readonly skip?: number;
 }
 
@@ -34,7 +31,7 @@ export interface ScriptEntry {
 
 interface Entry extends ScriptEntry {
   readonly setting: FaultSetting;
-  /** Matching operations that are still left to later entries. */
+  /** Number of matching operations that it still has to skip. */
   skip: number;
   fired: number;
 }
@@ -57,7 +54,7 @@ export class FaultScript implements Faults {
     return setting && this.#faults.ofWork(setting);
   }
 
-  /** Uses up one hit of the first entry for this operation on this content type. */
+  /** Returns the fault of the first entry for this operation and content type, and counts the hit. */
   #take(operation: string, type: string | undefined): FaultSetting | undefined {
     for (const entry of this.#entries) {
       if (entry.setting.operation !== operation || (entry.type ?? type) !== type) continue;
@@ -68,7 +65,7 @@ export class FaultScript implements Faults {
     return undefined;
   }
 
-  /** Replaces the whole script. @throws ValiError for a wrong setting */
+  /** Replaces the whole script. @throws ValiError for an invalid setting */
   replace(faults: readonly FaultInput[]): void {
     for (const { name: _, match: __, times: ___, skip: ____, ...setting } of faults) {
       if (isOfWork(setting.operation)) this.#faults.ofWork(setting as FaultSetting);
@@ -85,12 +82,12 @@ export class FaultScript implements Faults {
     }));
   }
 
-  /** Removes the entries for this content type alone; the others keep their counts. */
+  /** Removes the entries for this content type. The others keep their counts. */
   drop(type: string): void {
     this.#entries = this.#entries.filter((entry) => entry.type !== type);
   }
 
-  /** The script in its order, with the hits of each entry. */
+  /** Returns the script in order, with the hits of each entry. */
   entries(): readonly ScriptEntry[] {
     return this.#entries.map(({ name, type, times, fired }) => ({ name, type, times, fired }));
   }

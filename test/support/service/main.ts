@@ -1,4 +1,4 @@
-/** The fake service as a process: node main.ts <policy file> <API key>. */
+/** Fake service as a process: node main.ts <policy file> <API key>. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { startFakeService } from './fake-service.ts';

@@ -1,4 +1,4 @@
-/** Faults of the fake service that only tests need, beside those of the sandbox's policy. */
+/** Faults of the fake service for tests, in addition to those of the sandbox's policy. */
 import type { IncomingMessage } from 'node:http';
 import * as v from 'valibot';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
@@ -27,14 +27,14 @@ type Scripted =
   | { operation: Uploads | 'download'; action: 'slow'; bytesPerSecond: number }
   | { operation: 'download'; action: 'cut'; afterBytes: number }
   | { operation: 'download'; action: 'short'; bytes: number }
-  /** This status instead of the right one. */
+  /** Returns this status instead of the real one. */
   | { operation: RequestOperation; action: 'state'; state: string }
-  /** Rows of an upload in an error message, or in place of the status. */
+  /** Quotes rows of an upload in an error message or in the status. */
   | { operation: 'get_batch'; action: 'quote'; in: 'message' | 'state' }
   | { operation: 'create_batch' | 'get_batch' | 'create_import'; action: 'expired_url' }
-  /** The answer to the last create of this type. */
+  /** Repeats the response to the last create of this type. */
   | { operation: 'create_batch' | 'create_import'; action: 'repeat_id' }
-  /** The service learns of the upload later. */
+  /** Delays the upload event by `by`. */
   | { operation: Uploads; action: 'late_event'; by: Duration };
 
 export type FaultSetting =
@@ -46,14 +46,14 @@ export type FaultSetting =
 const MAX_BYTES = 2 ** 30;
 const QUOTED_BYTES = 4_096;
 
-/** Faults of one service, and what they repeat of earlier exchanges. */
+/** Faults of one service, with the earlier exchanges that some of them repeat. */
 export class ScriptedFaults {
-  /** By type of content: the beginning of the last upload, without its header. */
+  /** Content type → start of the last upload, without its header. */
   readonly #rows = new Map<string | undefined, string>();
-  /** By operation and type: the last answer to a create. */
+  /** Operation and type → last response to a create. */
   readonly #created = new Map<string, Answer>();
 
-  /** An exchange without a fault. */
+  /** Handles an exchange without a fault. */
   usual(type: string | undefined): RequestFault {
     return async ({ operation, request, response, run }) => {
       if (operation === 'upload') {
@@ -142,7 +142,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return (await readBody(request, MAX_BYTES)) ?? Buffer.alloc(0);
 }
 
-/** Takes or sends the bytes in portions of a tenth of a second. */
+/** Receives or sends the bytes in portions of a tenth of a second. */
 async function slow(
   { operation, request, response, run }: Exchange,
   bytesPerSecond: number,

@@ -1,4 +1,4 @@
-/** Result files that are wrong. The rows that are hit follow from their order. */
+/** Faulty result files. Which rows are affected depends only on their order. */
 import { stringify } from 'csv-stringify/sync';
 import { RESULT_COLUMNS } from '../../../packages/client/src/service/contract.ts';
 
@@ -6,32 +6,32 @@ export type SpoiltRows =
   | {
       operation: 'review';
       action: 'rows';
-      /** The first rows are left out, the next come twice, the next have a broken reference, the next another one. */
+      /** Numbers of rows, from the first one on: dropped, duplicated, with a broken reference, with another reference. */
       missing?: number;
       duplicated?: number;
       malformed?: number;
       forged?: number;
-      /** Further rows at the end. */
+      /** Number of extra rows at the end. */
       unknown?: number;
       shuffled?: boolean;
-      /** Columns in the opposite order. */
+      /** Reverses the columns. */
       reversed?: boolean;
-      /** Column of the reference. Default: the last. */
+      /** Name of the reference column. Default: the last. */
       refColumn?: string;
       /** Additional columns, with one value for all rows. */
       columns?: Readonly<Record<string, string>>;
-      /** Headers of columns that are left out. */
+      /** Headers of columns to drop. */
       dropped?: readonly string[];
-      /** A row with this text in its content begins with a quote that never closes. */
+      /** A row with this text in its content starts with an unclosed quote. */
       unclosed?: string;
     }
   | { operation: 'review'; action: 'file'; as: 'html' | 'header_only' | 'commas'; bytes?: number };
 
 type Row = readonly string[];
 
-/** Neither JSON nor anything else that a caller may have sent. */
+/** Not JSON, and unlike any reference that a caller may have sent. */
 const BROKEN = '{"broken';
-/** Added to every whole number of a reference, so that it is another one. */
+/** Added to every integer of a reference to get another one. */
 const FAR_AWAY = 1_000_000_000;
 const ERROR_PAGE =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>Please try again later.</body></html>\n';
@@ -76,13 +76,13 @@ export function spoilt([header = [], ...rows]: readonly Row[], fault: SpoiltRows
   );
 }
 
-/** A text with another character in its middle. */
+/** Changes the character in the middle of a text. */
 function changed(text: string): string {
   const middle = text.length >> 1;
   return text.slice(0, middle) + (text[middle] === 'A' ? 'B' : 'A') + text.slice(middle + 1);
 }
 
-/** The rows in another order, which is the same in every run. */
+/** Returns the rows in another order, the same in every run. */
 function mixed(rows: readonly Row[]): Row[] {
   return rows
     .map((row, index) => ({ row, rank: Math.imul(index + 1, 0x9e3779b1) >>> 0 }))

@@ -1,24 +1,24 @@
 /**
- * Secrets that tests plant, and the one place that looks for them (I6): what `spawnReplica`, `Scene`, `World` and the service
- * tests' `clientFor` give out was looked at here, so a failure test need not remember to.
+ * Secrets that tests plant, and the search for them (I6). `spawnReplica`, `Scene`, `World` and `clientFor` of the
+ * service tests search all output, so a failure test need not do it.
  */
 import { inspect } from 'node:util';
 
-/** In content, as the API key, and in the query of presigned addresses. */
+/** Secrets in content, in the API key and in the query of presigned addresses. */
 export const CANARY = {
   content: 'canary-content-nobody-else-may-read-W4qT',
   key: 'canary-key-7Kq2Zr9Tn4wXb',
   signature: 'canary-signature-Hd83kPz0Lm',
 } as const;
 
-/** Also in pieces: a text that was cut still gives most of it away. */
+/** Length of the parts of a secret to search for, since a truncated text still exposes most of it. */
 const SHARE = 16;
 /** Names of the secret parts of presigned addresses. */
 const SIGNED =
   /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig|signature)=(?!\[redacted\])[^\s&"]/i;
 
 const FORMS: readonly string[] = Object.values(CANARY).flatMap(forms);
-/** Half as long as a share, end to end: a text without any of them has no share of 16 characters either. */
+/** Consecutive pieces of half that length. A text without any of them cannot contain a part of 16 characters either. */
 const PIECES = new RegExp(
   Object.values(CANARY)
     .flatMap((secret) => [
@@ -29,32 +29,34 @@ const PIECES = new RegExp(
     .join('|'),
 );
 
-/** Shorter texts are words that a log may have of its own. */
+/** Minimum length of planted content. Shorter texts may be ordinary words of a log. */
 const PLANTED_LENGTH = 12;
 const PLANTED = new Set<string>();
 
-/** From now on this content must not be seen either. Of a long one its beginning is looked for. */
+/** Adds content to the secrets. Only its first 40 characters are searched for. */
 export function plant(content: string): void {
   if (content.length >= PLANTED_LENGTH)
     PLANTED.add(JSON.stringify(content.slice(0, 40)).slice(1, -1));
 }
 
-/** @returns what is in the text and must not be; undefined when it keeps its silence. */
+/** Returns the first secret in the text, or undefined. */
 export function secretIn(text: string, more: readonly string[] = []): string | undefined {
   const own = PIECES.test(text) ? FORMS : [];
   const found = [...own, ...PLANTED, ...more.flatMap(forms)].find((form) => text.includes(form));
   return found ?? SIGNED.exec(text)?.[0];
 }
 
-/** @throws Error that shows where. */
+/** @throws Error that shows the secret and its context */
 export function assertSilent(text: string, where: string, more: readonly string[] = []): void {
   const found = secretIn(text, more);
   if (found === undefined) return;
   const at = text.indexOf(found);
-  throw new Error(`${found} is in ${where}: …${text.slice(Math.max(0, at - 200), at + 200)}…`);
+  throw new Error(
+    `${found} was found in ${where}: …${text.slice(Math.max(0, at - 200), at + 200)}…`,
+  );
 }
 
-/** Everything visible of a caught error: message, stack, causes, hidden members. */
+/** Returns everything visible of a caught error: message, stack, causes and hidden members. */
 export function allOf(error: unknown): string {
   const texts = [
     inspect(error, {
@@ -72,7 +74,7 @@ export function allOf(error: unknown): string {
   return texts.join('\n');
 }
 
-/** As it is, and as addresses, JSON, headers and dumps write it; each by its shares. */
+/** Returns the parts of a secret as written in text, addresses, JSON, headers and dumps. */
 function forms(secret: string): string[] {
   const shares = written(secret).flatMap((form) =>
     form.length <= SHARE
@@ -87,7 +89,7 @@ function written(secret: string): string[] {
 }
 
 function encodings(secret: string): string[] {
-  // Base64 depends on what stands before: three beginnings cover all.
+  // The base64 form of a secret depends on its position modulo 3.
   const encoded = [0, 1, 2].map((before) =>
     Buffer.from(' '.repeat(before) + secret)
       .toString('base64')

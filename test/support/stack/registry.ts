@@ -1,4 +1,4 @@
-/** A registry that answers what it is told to: over HTTP, without a registry behind it. */
+/** HTTP server with scripted responses of a schema registry. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,9 +11,9 @@ export interface FakeRegistry extends AsyncDisposable {
   /** `METHOD path` of each request, in order. */
   readonly requests: string[];
   readonly headers: IncomingMessage['headers'][];
-  /** JSON by path without its query; what is not there is 404 with the code for unknown schemas. */
+  /** JSON by path without its query. Other paths get 404 with the code for unknown schemas. */
   readonly answers: Record<string, unknown>;
-  /** Instead of an answer, when set. */
+  /** Replaces all responses if set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
 }
 
@@ -47,7 +47,7 @@ function answer(response: ServerResponse, found: unknown): void {
   response.end(JSON.stringify(found ?? { error_code: 40403, message: 'Schema not found' }));
 }
 
-/** Settings for tests: a short time limit, waits of at most 20 ms. */
+/** Registry settings for tests: a short timeout, and waits of at most 20 ms. */
 export function registrySettings(
   urls: readonly string[],
   more: Partial<RegistrySettings> = {},
@@ -68,7 +68,7 @@ export interface RecordedObserver extends RegistryObserver {
   readonly calls: string[];
 }
 
-/** `onUnavailable` is called each time, so that a test can wait for it. */
+/** Records all calls. Calls `onUnavailable` for each one, so that a test can wait for it. */
 export function recordingObserver(
   onUnavailable: (reason: string) => void = () => {},
 ): RecordedObserver {

@@ -1,4 +1,4 @@
-/** Requests of tests to a running sandbox. */
+/** Client of a running sandbox for tests. */
 import type { BatchSummary, ImportSummary } from '../../../packages/sandbox/src/control-routes.ts';
 import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
 import type { FaultInput, ScriptEntry } from '../service/fault-script.ts';
@@ -6,14 +6,14 @@ import type { FaultInput, ScriptEntry } from '../service/fault-script.ts';
 const ANSWER_MS = 5_000;
 
 export class Sandbox {
-  /** Base URL of its checkers' routes. */
+  /** Base URL of the routes for checkers. */
   readonly url: string;
 
   constructor(url: string) {
     this.url = url;
   }
 
-  /** Batches and imports that have not come to their end. @throws Error when the sandbox is down. */
+  /** Number of batches and imports that have not ended. @throws Error if the sandbox does not respond */
   async unfinished(): Promise<number> {
     return [...(await this.batches()), ...(await this.imports())].filter(
       ({ finished }) => finished === null,
@@ -28,7 +28,7 @@ export class Sandbox {
     return ((await this.#ask('/sandbox/imports')) as { imports: ImportSummary[] }).imports;
   }
 
-  /** @throws Error when the sandbox is down. */
+  /** @throws Error if the sandbox does not respond */
   async makeDecisions(decisions: readonly MadeDecision[]): Promise<void> {
     if (decisions.length > 0) await this.#send('POST', '/sandbox/decisions', decisions);
   }
@@ -39,7 +39,7 @@ export class Sandbox {
     return ((await answer.json()) as { faults: readonly ScriptEntry[] }).faults;
   }
 
-  /** Lines of the file of an import. */
+  /** Returns the lines of an import's file. */
   async importedLines(id: string): Promise<string[]> {
     const answer = await this.#answer(`/sandbox/imports/${id}/content`);
     return (await answer.text()).trimEnd().split('\n');
@@ -60,7 +60,7 @@ export class Sandbox {
       signal: AbortSignal.timeout(ANSWER_MS),
     });
     if (!answer.ok)
-      throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
+      throw new Error(`the sandbox responded with ${answer.status}: ${await answer.text()}`);
     return answer;
   }
 }

@@ -1,22 +1,20 @@
-/**
- * Queries of tests to a running stack: the jobs of a replica by its log, the group's offsets.
- */
+/** State of a running stack for tests: live jobs of replicas from their logs, and the group's offsets. */
 import type { TestKafka } from '../kafka/kafka.ts';
 import type { SeededRandom } from '../memory/clock.ts';
 import { type LogLine, parseLogLine, type Replica, type StackPipeline } from './stack.ts';
 
-/** Name of a shard among several pipelines. */
+/** Unique name of a shard when there are several pipelines. */
 export type ShardName = `${string}/${number}`;
 
-/** A shard that a replica owns, by its own log. */
+/** Shard that a replica owns according to its log. */
 interface Held {
-  /** Live ones. */
+  /** Number of live jobs. */
   jobs: number;
   /** Time at which it became the owner, in ms. */
   readonly sinceMs: number;
 }
 
-/** Shards of a replica by its log, and the position in that log. */
+/** Shards of a replica, and the position up to which its log was read. */
 class Followed {
   at = 0;
   readonly held = new Map<ShardName, Held>();
@@ -56,8 +54,8 @@ function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): 
 }
 
 /**
- * Shards that a replica owns, with the number of live jobs in each, by what it has logged (level debug).
- * @param others may have been given what the replica does not know to be lost: it slept, or Kafka does not reach it
+ * Returns the shards that a replica owns, with the number of live jobs in each, from its log (level debug).
+ * @param others replicas that may have taken over shards while this one was frozen or cut off
  */
 export function ownedShards(
   replica: Replica,
@@ -74,7 +72,7 @@ export function ownedShards(
   );
 }
 
-/** The same for a stack with one pipeline, by number. */
+/** Same for a stack with one pipeline, by shard number. */
 export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
   return new Map(
     [...ownedShards(replica)].map(([name, jobs]) => [
@@ -84,10 +82,7 @@ export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
   );
 }
 
-/**
- * Draws one pipeline and returns its shards among these: each pipeline has a group that rebalances
- * by itself.
- */
+/** Draws one pipeline and returns its shards among these. Each pipeline has its own group, which rebalances separately. */
 export function someOfOne(
   shards: Iterable<ShardName>,
   random: SeededRandom,
@@ -98,14 +93,14 @@ export function someOfOne(
   return new Set(byPipeline[random.below(Math.max(1, byPipeline.length))]);
 }
 
-/** The shards named in a line of a pipeline's log. */
+/** Returns the shards that a log line of a pipeline names. */
 export function shardsIn({ pipeline, shard, shards }: LogLine): ShardName[] {
   return [shard, shards]
     .flat()
     .flatMap((one) => (typeof one === 'number' ? [`${String(pipeline)}/${one}` as const] : []));
 }
 
-/** Live jobs of all shards that a replica owns. */
+/** Returns the number of live jobs in all shards that a replica owns. */
 export function liveJobs(replica: Replica, others: readonly Replica[] = []): number {
   let sum = 0;
   for (const jobs of ownedShards(replica, others).values()) sum += jobs;
@@ -114,13 +109,13 @@ export function liveJobs(replica: Replica, others: readonly Replica[] = []): num
 
 export interface GroupPosition {
   readonly partition: number;
-  /** -1 when the group has none. */
+  /** -1 if the group has none. */
   readonly committed: number;
-  /** One past the last record, control records included. */
+  /** One past the last record, including control records. */
   readonly end: number;
 }
 
-/** Returns the committed source offsets of a pipeline's group (of a stack: its first pipeline). */
+/** Returns the committed source offsets of a pipeline's group. For a stack, those of its first pipeline. */
 export async function groupPositions(
   kafka: TestKafka,
   { topics, group }: Pick<StackPipeline, 'topics' | 'group'>,

@@ -1,5 +1,5 @@
 /**
- * The whole product as real processes, for tests that run it, kill it and judge it: topics on a real broker, the sandbox,
+ * The whole product as real processes, for tests that run, kill and check it: topics on a real broker, the sandbox
  * and any number of connector replicas.
  */
 import { writeFileSync } from 'node:fs';
@@ -12,34 +12,34 @@ import { assertSilent, CANARY, secretIn } from './canary.ts';
 const CLI = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
 const SERVICE = new URL('../service/main.ts', import.meta.url).pathname;
 const API_KEY = CANARY.key;
-/** Below the limit of a file, so that it is told what was missing. */
+/** Shorter than the time limit of a test file, so that the error can name the missing line. */
 const LOGGED_MS = 180_000;
 const SERVED_MS = 5_000;
-/** Pages of a replica. */
+/** Paths that a replica serves. */
 const PAGES = ['/', '/metrics', '/livez', '/readyz', '/api/state'];
 
-/** One pipeline to come. */
+/** Setup of one pipeline. */
 export interface PipelineSetup {
   /** Partitions of the source topic. */
   readonly partitions: number;
   /** Settings of the source topic, by Kafka's names. */
   readonly sourceSettings?: Readonly<Record<string, string>>;
-  /** Partitions of the topic of decisions; default 3. */
+  /** Partitions of the decisions topic. Default: 3. */
   readonly decisionPartitions?: number;
   /** Merged into the pipeline's configuration, two levels deep. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
 }
 
 export interface StackOptions extends PipelineSetup {
-  /** Other pipelines of the same processes; each needs a name in its configuration. */
+  /** Further pipelines of the same processes. Each needs a name in its configuration. */
   readonly beside?: readonly PipelineSetup[];
   /** Merged into the configuration, two levels deep. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Arguments of node that start the connector's command line. Default: from source. */
+  /** Node arguments that start the connector's command line. Default: from source. */
   readonly connector?: readonly string[];
-  /** Told when a replica says what must stay secret; default: thrown uncaught. */
+  /** Called when a replica's output contains a secret. Default: throws it as an uncaught error. */
   readonly onLeak?: (error: Error) => void;
-  /** The sandbox's policy, with a script of faults. */
+  /** Policy of the sandbox, with a script of faults. */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 
@@ -73,9 +73,9 @@ export class Replica {
   }
 
   /**
-   * Resolves with the first log line (parsed) whose message is `message`, past or to come. Rejects when the replica ends first, or
-   * says nothing of the kind for longer than any test waits.
-   * @param from number of the line to begin with: `lines.length` asks for one to come.
+   * Resolves with the first log line (parsed) whose message is `message`, past or future. Rejects if the replica
+   * ends first or does not log it in time.
+   * @param from index of the first line to check; `lines.length` waits for a future one
    */
   async logged(
     message: string,
@@ -113,7 +113,7 @@ export class Replica {
     return String((await this.logged('metrics and health')).url);
   }
 
-  /** Looks at all of its pages. @returns what is there and must not be, with the page; undefined when it keeps its silence. */
+  /** Checks all pages. @returns the first secret found and its page, or undefined */
   async secretServed(): Promise<string | undefined> {
     const url = await this.url();
     for (const page of PAGES) {
@@ -125,7 +125,7 @@ export class Replica {
     return undefined;
   }
 
-  /** The sum of a metric's series whose labels match. */
+  /** Sum of a metric's series whose labels match. */
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const text = await (await fetch(`${await this.url()}/metrics`)).text();
     assertSilent(text, `the metrics of ${this.name}`);
@@ -177,7 +177,7 @@ export class Stack {
     this.configFile = configFile;
   }
 
-  /** @param connector arguments of node that start another command line than the stack's. */
+  /** @param connector node arguments that start another command line than the stack's */
   async startReplica(
     env: Readonly<Record<string, string>> = {},
     connector = this.#connector,
@@ -200,7 +200,7 @@ export class Stack {
   }
 }
 
-/** A connector as a process of its own; ended by its `process`. */
+/** Starts a connector in its own process; its `process` stops it. */
 export async function spawnReplica(
   name: string,
   configFile: string,
@@ -227,20 +227,20 @@ export async function spawnReplica(
   return new Replica(name, kept, lines, waiting);
 }
 
-/** Thrown uncaught: it fails the file, whatever its tests look at. */
+/** Throws uncaught, which fails the file even if no test checks it. */
 function thrownLater(error: Error): void {
   queueMicrotask(() => {
     throw error;
   });
 }
 
-/** A sandbox as a process of its own. */
+/** A sandbox in its own process. */
 export interface SandboxProcess {
   readonly sandbox: Kept;
   readonly url: string;
 }
 
-/** Creates the topics and starts the sandbox; `directory` holds its policy and the configuration. */
+/** Creates the topics and starts the sandbox. `directory` receives its policy and the configuration. */
 export async function startStack(
   kafka: TestKafka,
   directory: string,
@@ -254,7 +254,7 @@ export async function startStack(
   );
 }
 
-/** Creates the topics and writes the configuration; for a sandbox that several stacks share, with a content type each. */
+/** Creates the topics and writes the configuration for a shared sandbox, where each stack has its own content type. */
 export async function createStack(
   kafka: TestKafka,
   directory: string,
@@ -276,7 +276,7 @@ export async function createStack(
   return new Stack([first, ...others], url, sandbox, configFile, options);
 }
 
-/** Creates its topics. @returns also its configuration */
+/** Creates the topics of a pipeline. @returns the pipeline with its configuration */
 async function preparePipeline(
   kafka: TestKafka,
   { partitions, sourceSettings = {}, decisionPartitions = 3, pipeline = {} }: PipelineSetup,
@@ -299,7 +299,7 @@ async function preparePipeline(
   return { name: String(config.name), topics, group, config };
 }
 
-/** `directory` holds its policy. */
+/** Starts a sandbox; `directory` receives its policy. */
 export async function startSandboxProcess(
   directory: string,
   policy: Readonly<Record<string, unknown>>,
@@ -323,7 +323,7 @@ export async function startSandboxProcess(
   return { sandbox, url: await listening.promise };
 }
 
-/** `changes` over `base`, objects one in the other as deep as `depth`. */
+/** Merges `changes` into `base`, down to `depth` levels of objects. */
 export function merge(
   base: Readonly<Record<string, unknown>>,
   changes: Readonly<Record<string, unknown>>,
@@ -341,7 +341,7 @@ export function merge(
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** undefined for a line that is not JSON, such as Node's own warnings. */
+/** Returns undefined for a line that is not JSON, such as a warning of Node. */
 export function parseLogLine(line: string): LogLine | undefined {
   try {
     return JSON.parse(line) as LogLine;

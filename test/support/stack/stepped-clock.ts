@@ -1,6 +1,6 @@
 /**
- * Preload (`node --import`) of a process with a wall clock of its own: the file that STEPPED_CLOCK
- * names has its distance from the real one in ms, and is read every 100 ms.
+ * Preload (`node --import`) that shifts the wall clock of a process. Every 100 ms it reads the shift in ms from the
+ * file named by STEPPED_CLOCK.
  */
 import { readFileSync } from 'node:fs';
 

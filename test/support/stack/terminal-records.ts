@@ -1,4 +1,4 @@
-/** The terminal records of a stack as a read_committed consumer finds them, by the source record that they answer for. */
+/** Terminal records of a stack as a read_committed consumer sees them, by source record. */
 import assert from 'node:assert/strict';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { deadLetterProblem, outputProblem } from '../contracts.ts';
@@ -32,7 +32,7 @@ export interface Decision {
 
 export class TerminalRecords {
   readonly all: Terminal[] = [];
-  /** Violations of its contract. */
+  /** Violations of the contracts. */
   readonly #unfit: string[] = [];
   readonly #decisions: TopicReader;
   readonly #deadLetters: TopicReader;
@@ -44,7 +44,7 @@ export class TerminalRecords {
     this.#stack = stack;
   }
 
-  /** @throws AssertionError when a record does not fit its contract */
+  /** Reads new records. @throws AssertionError if a record violates its contract */
   async refresh(): Promise<void> {
     await this.#read();
     assert.deepEqual(this.#unfit, []);
@@ -69,7 +69,7 @@ export class TerminalRecords {
     return this.all.filter(({ of }) => of === `${partition}:${offset}`);
   }
 
-  /** The only terminal record of a source record. */
+  /** Returns the only terminal record of a source record. */
   one(at: SourceCoordinate): Terminal {
     const [first, ...more] = this.of(at);
     assert.ok(first !== undefined, `${at.partition}:${at.offset} has no terminal record`);
@@ -77,7 +77,7 @@ export class TerminalRecords {
     return first;
   }
 
-  /** Waits until there are `count` in all. */
+  /** Waits for a total of `count` records. */
   async untilCount(count: number, deadlineMs = 30_000): Promise<void> {
     const enough = async () => {
       await this.#read();
@@ -94,7 +94,7 @@ export class TerminalRecords {
     assert.deepEqual(this.#unfit, []);
   }
 
-  /** Each of the source records has exactly one terminal record, and nothing else has any. */
+  /** Asserts that each source record has exactly one terminal record and that there are no others. */
   assertOnceEach(source: readonly SourceCoordinate[]): void {
     const times = new Map<string, number>();
     for (const { of } of this.all) times.set(of, (times.get(of) ?? 0) + 1);
@@ -105,7 +105,7 @@ export class TerminalRecords {
     assert.deepEqual({ missing, twice, unknown }, { missing: [], twice: [], unknown: [] });
   }
 
-  /** Every record that a test reads is held against its contract. */
+  /** Notes a violation of the contract. Every record that a test reads is checked. */
   #hold({ topic, partition, offset }: ReadRecord, problem: string | undefined): void {
     if (problem !== undefined)
       this.#unfit.push(`the record ${partition}:${offset} of ${topic} ${problem}`);

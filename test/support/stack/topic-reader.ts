@@ -1,6 +1,6 @@
 /**
- * Reads a topic as a read_committed consumer sees it, for tests to judge by. It is independent of `src/kafka` where it
- * matters: raw fetches without a consumer group, and a filter of its own for aborted transactions.
+ * Reads a topic as a read_committed consumer sees it, to verify results. It is independent of the essential parts
+ * of `src/kafka`: it fetches without a consumer group and has its own filter for aborted transactions.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
@@ -28,21 +28,18 @@ export interface ReadRecord {
 
 const READ_COMMITTED = 1;
 const READ_UNCOMMITTED = 0;
-/**
- * Offset of the type in the only record of a control batch, behind five one-byte numbers and its
- * version; 0 aborts.
- */
+/** Offset of the type in the only record of a control batch, after five one-byte numbers and its version. 0 means abort. */
 const MARKER_TYPE_AT = RECORDS_AT + 5 + 2;
 const ABORT = 0;
 const PARTITION_BYTES = 8 * 1024 * 1024;
-/** Byte limit of one answer for all partitions. */
+/** Byte limit of one response for all partitions. */
 const REQUEST_BYTES = 32 * 1024 * 1024;
-/** Longest trouble with brokers (elections, restarts) that a reader sits out, ms. */
+/** Time for which a reader retries while brokers are unavailable (elections, restarts), ms. */
 const PATIENCE_MS = 30_000;
 const REQUEST_MS = 5_000;
-/** A reader that waits for records finds new partitions so much later at most. */
+/** Maximum age of the metadata while a reader waits for records. New partitions are found within this time. */
 const METADATA_MS = 1_000;
-/** Longest wait of a fetch for records that a caller waits for. */
+/** Maximum wait of a fetch while a caller waits for records. */
 const FETCH_WAIT_MS = 100;
 
 interface FetchedPartition {
@@ -52,9 +49,9 @@ interface FetchedPartition {
   readonly abortedTransactions:
     | readonly { readonly producerId: string; readonly firstOffset: string }[]
     | null;
-  /** The record set as it came (src/kafka/kafkajs/patches.ts, patch 2). */
+  /** Record set as received (src/kafka/kafkajs/patches.ts, patch 2). */
   readonly messages: Buffer;
-  /** Error of this partition alone (patch 7). */
+  /** Error of this partition only (patch 7). */
   readonly failure?: Error;
 }
 
@@ -63,11 +60,11 @@ interface Fetched {
   readonly partition: number;
   readonly records: ReadRecord[];
   readonly end: number;
-  /** No transaction is undecided. */
+  /** True if no transaction is undecided. */
   readonly stable: boolean;
 }
 
-/** Members that the types of kafkajs omit. */
+/** Members that kafkajs's types omit. */
 type FetchingBroker = Broker & {
   fetch(request: object): Promise<{
     readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[];
@@ -75,15 +72,15 @@ type FetchingBroker = Broker & {
 };
 
 export interface TopicReaderOptions {
-  /** Also what is not committed, or was aborted. Default false. */
+  /** Includes uncommitted and aborted records. Default: false. */
   readonly uncommitted?: boolean;
-  /** Told of each offset whose record nothing can read. Without it such a record is an error. */
+  /** Called with each unreadable record. Without it, such a record is an error. */
   readonly onUnreadable?: (record: UnreadableRecord) => void;
 }
 
 export type UnreadableRecord = Pick<ReadRecord, 'partition' | 'offset' | 'timestampMs'>;
 
-/** Remembers its position: every call continues where the last one ended. */
+/** Reader with a position: every call continues where the last one ended. */
 export class TopicReader {
   readonly #topic: string;
   readonly #onUnreadable: TopicReaderOptions['onUnreadable'];
@@ -109,9 +106,9 @@ export class TopicReader {
   }
 
   /**
-   * Everything from the last position to what is the end when each partition is asked (read_committed: the last stable offset).
-   * In order within a partition; partitions one after the other.
-   * @param waitMs how long a broker may wait for a record when it has none
+   * Reads from the last position to the end of each partition (the last stable offset if read_committed). Records
+   * are in order within a partition; partitions follow each other.
+   * @param waitMs maximum time that a broker waits for a record if it has none
    */
   async readToEnd(waitMs = 0): Promise<ReadRecord[]> {
     const found = new Map<number, ReadRecord[]>();
@@ -123,12 +120,13 @@ export class TopicReader {
     return [...found].sort(([a], [b]) => a - b).flatMap(([, records]) => records);
   }
 
-  /** As readToEnd, for topics that are larger than memory. */
+  /** Same as readToEnd, for topics that are larger than memory. */
   async forEachToEnd(onRecord: (record: ReadRecord) => void, waitMs = 0): Promise<void> {
     await this.#persist(() => this.#refresh(waitMs === 0 ? 0 : METADATA_MS));
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
-      // One request to one broker at a time: what an error leaves out is asked for again, and nothing is taken twice.
+      // One request to one broker at a time: partitions that an error omits are requested again, and no record is
+      // read twice.
       for (const { partition, records, end } of await this.#persist(() =>
         this.#fetch([...behind], { waitMs }),
       )) {
@@ -139,8 +137,8 @@ export class TopicReader {
   }
 
   /**
-   * Reads on until there are at least `count` records since the call.
-   * @throws Error that says how many came when the deadline passed.
+   * Reads until there are at least `count` records since the call.
+   * @throws Error with the number of records if the deadline passes
    */
   async readCount(
     count: number,
@@ -160,8 +158,8 @@ export class TopicReader {
   }
 
   /**
-   * True if no transaction is undecided in any partition. A commit is acknowledged a moment before
-   * its markers are written, so what was just committed may not be visible yet.
+   * True if no transaction is undecided in any partition. Markers are written slightly after the response to a
+   * commit, so new records may not be visible yet.
    */
   async isStable(): Promise<boolean> {
     await this.#persist(() => this.#refresh());
@@ -181,7 +179,7 @@ export class TopicReader {
     await this.#cluster.disconnect();
   }
 
-  /** @param maxAgeMs of metadata that need no refresh */
+  /** @param maxAgeMs age up to which metadata is not refreshed */
   async #refresh(maxAgeMs = 0): Promise<void> {
     if (performance.now() < this.#refreshedMs + maxAgeMs) return;
     if (!this.#cluster.isConnected()) await this.#cluster.connect();
@@ -193,7 +191,7 @@ export class TopicReader {
     this.#refreshedMs = performance.now();
   }
 
-  /** Asks the leader of the first of these partitions for all that it leads. `peek`: nothing is taken. */
+  /** Fetches all of these partitions that have the same leader as the first. With `peek`, the position does not change. */
   async #fetch(
     partitions: readonly number[],
     { peek = false, waitMs = 0 }: { readonly peek?: boolean; readonly waitMs?: number } = {},
@@ -223,7 +221,7 @@ export class TopicReader {
     const answered: readonly FetchedPartition[] = responses[0]?.partitions ?? [];
     const missing = led.find((partition) => !answered.some((one) => one.partition === partition));
     if (missing !== undefined)
-      throw new Error(`the broker left ${this.#topic}-${missing} out of its answer`);
+      throw new Error(`the broker's response does not contain ${this.#topic}-${missing}`);
     for (const { failure } of answered) if (failure !== undefined) throw failure;
     return Promise.all(answered.map((data) => this.#take(data, peek)));
   }
@@ -261,7 +259,7 @@ export class TopicReader {
     return { partition, records, end, stable };
   }
 
-  /** Sits out elections and restarts; retention that passed the position moves it to the log's start. */
+  /** Retries during elections and restarts. If retention has passed the position, continues at the log's start. */
   async #persist<T>(attempt: () => Promise<T>): Promise<T> {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -287,7 +285,7 @@ export class TopicReader {
   }
 }
 
-/** The batches of a fetch that no aborted transaction wrote, as the protocol says: by producer, from its first offset to its marker. */
+/** Returns the batches of no aborted transaction, which reaches from a producer's first offset to its marker. */
 function committed({ messages, abortedTransactions }: FetchedPartition): BatchHeader[] {
   const pending = [...(abortedTransactions ?? [])].sort(
     (a, b) => Number(a.firstOffset) - Number(b.firstOffset),
@@ -309,7 +307,7 @@ function committed({ messages, abortedTransactions }: FetchedPartition): BatchHe
   return visible;
 }
 
-/** kafkajs shows its cluster connection to assigners only; the consumer around it never runs. */
+/** kafkajs exposes its cluster connection only to assigners. The consumer created for this never runs. */
 function clusterOf(kafka: KafkaClient): Cluster {
   const clusters: Cluster[] = [];
   kafka.consumer({
@@ -328,6 +326,6 @@ function clusterOf(kafka: KafkaClient): Cluster {
     ],
   });
   const [cluster] = clusters;
-  if (cluster === undefined) throw new Error('kafkajs did not show its cluster');
+  if (cluster === undefined) throw new Error('kafkajs did not expose its cluster');
   return cluster;
 }

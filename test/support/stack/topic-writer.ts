@@ -1,13 +1,13 @@
-/** Writes test records to given partitions, plainly or inside a transaction. */
+/** Writes test records to given partitions, with or without a transaction. */
 import { randomUUID } from 'node:crypto';
 import { RecordProducer } from '../../../dev/kafka/send-records.ts';
 import type { RecordHeaders, SourceCoordinate } from '../../../src/core/record.ts';
 
 export interface NewRecord {
-  /** Default 0. */
+  /** Default: 0. */
   readonly partition?: number;
   readonly key?: Buffer | string | null;
-  /** Default null. */
+  /** Default: null. */
   readonly value?: Buffer | string | null;
   readonly headers?: RecordHeaders;
   readonly timestampMs?: number;
@@ -21,16 +21,16 @@ export class TopicWriter {
     this.#brokers = brokers;
   }
 
-  /** Writes the records, those of one partition in order. @returns where each went, in the order given. */
+  /** Writes the records, in order within a partition. @returns their coordinates, in the given order */
   async write(topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
     this.#begun ??= this.#begin(topic);
     return await send(await this.#begun, topic, records);
   }
 
   /**
-   * Writes the records in one transaction, with a transactional id of its own unless told.
-   * @param end what becomes of the transaction; `open` leaves it to the broker, which holds read_committed readers back until
-   * the same id comes again or the timeout passes.
+   * Writes the records in one transaction, by default with a new transactional id.
+   * @param end of the transaction; `open` blocks read_committed readers until the same id is used again or the
+   * timeout passes
    */
   async writeTransaction(
     topic: string,
@@ -81,7 +81,7 @@ async function send(
   return coordinates;
 }
 
-/** All records of a batch have one timestamp. */
+/** Yields runs of records with the same timestamp, since a batch has only one. */
 function* ofOneTime(
   indexes: readonly number[],
   records: readonly NewRecord[],

@@ -1,4 +1,4 @@
-/** Records and batches that no honest producer writes, each with what must become of it. */
+/** Records and batches that no honest producer writes, each with its expected outcome. */
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import {
   bomb,
@@ -13,24 +13,24 @@ import type { ChaosEvent } from '../../load/events.ts';
 import { traceOf } from '../observe/trace-of.ts';
 
 const BOMB_BYTES = 200 * 1024 * 1024;
-/** Below the most headers of a record, and above. */
+/** Numbers of headers below and above the limit per record. */
 const MANY_HEADERS = 900;
 const TOO_MANY_HEADERS = [1_100, 8_000, 100_000];
 
-/** One batch, and what must become of its records by their traces; none: it is one record that nothing can read. */
+/** A batch, and the expected outcome of its records by their traces. Without any, the batch is a single unreadable record. */
 export interface HostileBatch {
   readonly bytes: Buffer;
   readonly written: ReadonlyMap<string, ChaosEvent>;
 }
 
 export interface HostileWrite {
-  /** Ordinary events that it needs. */
+  /** Number of ordinary events that it requires. */
   readonly count: number;
-  /** Batches of the events, one or several in each. */
+  /** Encodes the events as one or more batches. */
   make(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[];
 }
 
-/** By name in the report. */
+/** Hostile writes by their names in the report. */
 export const HOSTILE_WRITES: ReadonlyMap<string, HostileWrite> = new Map(
   Object.entries({
     ...Object.fromEntries(
@@ -61,7 +61,7 @@ function asOne(fields: Omit<RawBatch, 'records'>): HostileWrite['make'] {
 const byTrace = (events: readonly ChaosEvent[]) =>
   new Map(events.map((event) => [traceOf(event), event]));
 
-/** All records of a batch have one timestamp. */
+/** Timestamp of a batch; all its records have the same. */
 const timeOf = ([first]: readonly ChaosEvent[]) => ({
   timestampMs: BigInt(first?.timestampMs ?? 0),
 });
@@ -79,7 +79,7 @@ function withHeaders(more: RecordHeaders): HostileWrite {
   };
 }
 
-/** The second of three records; the others stand before and behind it in the same batch. */
+/** Adds the headers to the second of three records. The others surround it in the same batch. */
 function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
   const more = manyHeaders(TOO_MANY_HEADERS[random.below(TOO_MANY_HEADERS.length)] as number);
   const records = events.map((event, index) =>
@@ -103,7 +103,7 @@ function oddTimestamps(events: readonly ChaosEvent[]): HostileBatch[] {
 
 let readyBomb: Buffer | undefined;
 
-/** Several bombs between two ordinary batches. */
+/** Places several bombs between two ordinary batches. */
 function bombs(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
   readyBomb ??= bomb(BOMB_BYTES);
   const bytes = readyBomb;
@@ -112,7 +112,7 @@ function bombs(events: readonly ChaosEvent[], random: SeededRandom): HostileBatc
   return [...(first ?? []), ...some, ...(last ?? [])];
 }
 
-/** All that is known of it in the end is its coordinates. */
+/** The dead letter of an unreadable record contains only its coordinates. */
 function unreadable(event: ChaosEvent, reason: string): ChaosEvent {
   return {
     ...event,

@@ -1,6 +1,6 @@
-/** Requests and answers of Kafka's wire protocol, as far as a proxy has to understand them. */
+/** The parts of Kafka's wire protocol that a proxy has to parse. */
 
-/** Numbers of requests, by Kafka's names. */
+/** API keys of requests, by Kafka's names. */
 export const API = {
   Produce: 0,
   AddPartitionsToTxn: 24,
@@ -15,13 +15,13 @@ export interface RequestHead {
   readonly apiVersion: number;
   readonly correlationId: number;
   readonly clientId: string;
-  /** Id of the transaction, for requests in `API` whose body begins with it. */
+  /** Transactional id of requests in `API`, whose bodies begin with it. */
   readonly transactionalId: string | undefined;
   /** True if an EndTxn commits. */
   readonly commits: boolean | undefined;
 }
 
-/** Cuts a stream into frames: 4 bytes of size, then so many bytes. Frames are whole, size included. */
+/** Splits a stream into frames: a size of 4 bytes, then that number of bytes. Returned frames include the size. */
 export class FrameCutter {
   #rest: Buffer = Buffer.alloc(0);
 
@@ -46,7 +46,7 @@ export class FrameCutter {
 
 const TRANSACTIONAL = new Set<number>(Object.values(API));
 
-/** Reads the head of a request in the old encodings (not the flexible ones), which are those that kafkajs writes. */
+/** Parses the header of a request in the old encodings (not the flexible ones), which kafkajs uses. */
 export function requestHead(frame: Buffer): RequestHead {
   const apiKey = frame.readInt16BE(4);
   const clientIdBytes = Math.max(0, frame.readInt16BE(12));
@@ -60,12 +60,12 @@ export function requestHead(frame: Buffer): RequestHead {
   const idBytes = TRANSACTIONAL.has(apiKey) ? frame.readInt16BE(body) : -1;
   if (idBytes < 0) return { ...head, transactionalId: undefined, commits: undefined };
   const transactionalId = frame.toString('utf8', body + 2, body + 2 + idBytes);
-  // Producer id (8 bytes) and epoch (2) come between.
+  // Preceded by the producer id (8 bytes) and epoch (2 bytes).
   const commits = apiKey === API.EndTxn ? frame[body + 2 + idBytes + 10] === 1 : undefined;
   return { ...head, transactionalId, commits };
 }
 
-/** Correlation id of an answer, and the error code of one to EndTxn (after the throttle time). */
+/** Parses a response: its correlation id, and for EndTxn the error code (after the throttle time). */
 export function answerHead(frame: Buffer): {
   readonly correlationId: number;
   readonly endTxnError: number | undefined;

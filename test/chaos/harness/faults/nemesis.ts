@@ -1,17 +1,15 @@
-/** Fault as the schedule runs it. */
+/** Fault that the schedule can run. */
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { World } from '../world.ts';
 
 export interface Strike {
-  /**
-   * True if it really did something, while work was in flight. A strike that did not is made again.
-   */
+  /** True if the fault affected work in flight. Otherwise the schedule repeats it. */
   readonly hit: boolean;
-  /** For the report. */
+  /** Text for the report. */
   readonly note?: string;
-  /** `performance.now()` at which the session of a member that vanished ends: recovery cannot come before. */
+  /** `performance.now()` at which the session of a vanished member ends. Recovery cannot finish earlier. */
   readonly sessionEndsMs?: number;
 }
 
-/** Strikes once, and has everything as it was (or as it is to stay) when it resolves. Rejects when the world does not answer. */
+/** Injects a fault once and undoes its temporary effects. Rejects if the world does not respond. */
 export type Nemesis = (world: World, random: SeededRandom) => Promise<Strike>;

@@ -1,6 +1,6 @@
 /**
- * A TCP proxy on loopback that can be told to misbehave: late, cut, silent, or holding one request of a client back while its
- * world moves on. Connections to Kafka are told apart by the client id of their requests.
+ * TCP proxy on loopback that can delay, cut or silence connections, or hold back one request of a client. It
+ * identifies connections to Kafka by the client id in their requests.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -9,14 +9,11 @@ import { API, answerHead, FrameCutter, type RequestHead, requestHead } from './k
 
 export interface HeldRequest {
   readonly head: RequestHead;
-  /** Sends the request on, and all that came behind it. @returns what Kafka answered to an EndTxn: its error code, 0 for none. */
+  /** Sends the request and everything after it. @returns Kafka's error code for an EndTxn, 0 for success */
   release(): Promise<number | undefined>;
 }
 
-/**
- * True if a fault is for the connection of this client; undefined before it has said its name, and
- * for HTTP.
- */
+/** True if a fault applies to this client's connection. The id is undefined before the first request, and for HTTP. */
 export type Whose = (clientId: string | undefined) => boolean;
 
 interface Silence {
@@ -29,11 +26,11 @@ interface HoldOrder {
   readonly taken: (held: HeldRequest) => void;
 }
 
-/** Longest wait for Kafka's answer to a request that was held back, ms. */
+/** Maximum wait for Kafka's response to a request that was held back, ms. */
 const ANSWER_MS = 10_000;
 
 export class TcpProxy {
-  /** Target port; changes if a server comes back at another port. */
+  /** Target port. Changes if a server restarts at another port. */
   targetPort = 0;
   readonly port: number;
   readonly #server: Server;
@@ -51,7 +48,7 @@ export class TcpProxy {
     server.on('connection', (client) => this.#accept(client));
   }
 
-  /** @param kind `kafka` reads requests on their way. */
+  /** @param kind `kafka` parses the requests */
   static async listen(kind: 'kafka' | 'http'): Promise<TcpProxy> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     server.listen(0, '127.0.0.1');
@@ -59,25 +56,28 @@ export class TcpProxy {
     return new TcpProxy(server, kind === 'kafka');
   }
 
-  /** Every byte is as late as the function says, each way, until it is `undefined`. */
+  /** Delays each piece of data in both directions by the function's result. `undefined` ends the delay. */
   setLatency(latencyMs: (() => number) | undefined): void {
     this.#latencyMs = latencyMs ?? (() => 0);
   }
 
-  /** True cuts every connection, and new ones as soon as they come. */
+  /** True resets every connection, and new ones at once. */
   set refusing(refusing: boolean) {
     this.#refusing = refusing;
     if (refusing) this.reset(() => true);
   }
 
-  /** Cuts connections with a TCP reset. @returns how many. */
+  /** Resets connections. @returns the number of affected connections */
   reset(whose: Whose): number {
     const hit = this.#of(whose);
     for (const link of hit) link.reset();
     return hit.length;
   }
 
-  /** Nothing gets through any more, also on new connections, without notice. `heal` lets everything go on. @returns connections hit. */
+  /**
+   * Blocks all data of these clients without closing connections, also new ones, until `heal`. @returns the number
+   * of connections
+   */
   silence(whose: Whose): number {
     this.#silence = { whose, startedMs: performance.now() };
     const hit = this.#of(whose);
@@ -90,19 +90,19 @@ export class TcpProxy {
     for (const link of this.#links) link.silent = false;
   }
 
-  /** The connections lose their other end for good, and the client is not told: half-open. New ones work. @returns how many. */
+  /** Closes only the server's side, so the client has half-open connections. New ones work. @returns the number of connections */
   orphan(whose: Whose): number {
     const hit = this.#of(whose);
     for (const link of hit) link.orphan();
     return hit.length;
   }
 
-  /** Holds back the next request that is wanted, and all that the connection sends after it. `undefined` takes the order back. */
+  /** Holds back the next matching request and everything after it on its connection. `undefined` cancels the order. */
   holdNext(order: HoldOrder | undefined): void {
     this.#order = order;
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#links.size;
   }
@@ -153,7 +153,7 @@ interface LinkParts {
   readonly ended: () => void;
 }
 
-/** One connection: the client's socket and the server's. */
+/** Connection with a client's and a server's socket. */
 class Link {
   clientId: string | undefined;
   readonly #client: Socket;
@@ -181,12 +181,12 @@ class Link {
     server.once('end', () => this.#down.push(null, 0));
     client.on('error', () => undefined);
     server.on('error', () => client.resetAndDestroy());
-    // A client that died leaves what it had sent: a held request arrives all the same.
+    // Data that a dead client has sent still arrives, including a held request.
     client.once('close', () => this.#holding || this.#close());
     server.once('close', () => this.#close());
   }
 
-  /** Set, nothing gets through; unset, what waited goes on. */
+  /** True blocks all data. False sends what was blocked. */
   set silent(silent: boolean) {
     this.#silent = silent;
     this.#update();
@@ -273,7 +273,7 @@ class Link {
   }
 }
 
-/** True if the request is of this kind; EndTxn only when it commits. */
+/** True if the request has this API key. An EndTxn must commit. */
 export const isRequest = (head: RequestHead, apiKey: number): boolean =>
   head.apiKey === apiKey &&
   (apiKey !== API.EndTxn || head.commits === true) &&

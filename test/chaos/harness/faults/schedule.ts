@@ -1,4 +1,4 @@
-/** Which fault strikes when: rounds of all of them in an order drawn from the seed, until time is up and each has hit. */
+/** Schedule of faults: rounds of all faults in an order drawn from the seed, until the time is over and each fault has hit. */
 
 import type { SourceCoordinate } from '../../../../src/core/record.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -30,12 +30,12 @@ import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
 import { shuffled } from './shuffled.ts';
 
-/** Bound on the wait of a record after a fault, ms: a session, and a takeover with another review. */
+/** Maximum wait of a record after a fault, ms: a session, a takeover and another review. */
 const DUE_MS = SESSION_MS + 30_000;
-/** `review.pause` and `review.poll.max` by default, and another review. */
+/** Same for faults of the service, ms: the default `review.pause` and `review.poll.max`, and another review. */
 const SERVICE_DUE_MS = 60_000;
 
-/** Faults, with a bound of their own for records that legitimately wait longer after them than DUE_MS. */
+/** Faults of processes and networks. A second element replaces DUE_MS for faults after which records may wait longer. */
 export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]>> = {
   'kill -9 of a replica': [kill],
   'kill -9 of all replicas': [killAll],
@@ -63,26 +63,26 @@ export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]
   'drain and resume': [held('drain')],
 };
 
-/** Beyond the planned time, for faults that have not hit yet, ms. */
+/** Extra time for faults that have not hit yet, ms. */
 const OVERTIME_MS = 600_000;
-/** A scripted fault that found nothing to hit for so long is left for later, ms. */
+/** Time after which a scripted fault without a matching operation is postponed, ms. */
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
-/** Age below which a record waits for nothing but its review, and the longest wait for that before a fault, ms. */
+/** Age below which records wait only for their review, and the maximum wait for this state before a fault, ms. */
 const CALM_AGE_MS = 10_000;
 const CALM_MS = 40_000;
 
-/** Names of faults after which records may wait for something other than Kafka. */
+/** Faults after which records may wait for something other than Kafka. */
 const OTHER_THAN_KAFKA = /\bservice\b/;
 
 export interface Tally {
   readonly name: string;
   strikes: number;
-  /** While work was in flight. */
+  /** Number of strikes while work was in flight. */
   hits: number;
-  /** Longest time in which Kafka answered and the connector was not back, ms. */
+  /** Longest time during which Kafka responded but the connector had not recovered, ms. */
   longestRecoveryMs: number;
-  /** Longest wait of a record from the end of a fault, ms. */
+  /** Longest wait of a record after the end of a fault, ms. */
   longestDueMs: number;
 }
 
@@ -94,16 +94,16 @@ export class Schedule {
   readonly #onStrike: (kind: string, strike: Strike, tookMs: number) => void;
   readonly #tallies = new Map<string, Tally>();
   readonly #names: readonly string[];
-  /** Faults of the service, by name: one of each round. */
+  /** Current fault of each pipeline's service, by name. */
   readonly #armed = new Map<string, FaultInput>();
-  /** Pipeline without faults of its service, in which the wait after a fault is measured. */
+  /** Pipeline whose service has no faults, for measuring the wait after a fault. */
   #calm: PipelineRun | undefined;
   #mainDone = false;
-  /** `performance.now()` at the end of the last fault outside the producers. */
+  /** `performance.now()` at the end of the last fault other than hostile writes. */
   #calmSinceMs = Number.POSITIVE_INFINITY;
   #longestWriteMs = 0;
 
-  /** @param names of the faults to use, of ALL_FAULTS */
+  /** @param names faults to use, from ALL_FAULTS */
   constructor(
     world: World,
     random: SeededRandom,
@@ -130,12 +130,12 @@ export class Schedule {
     return [...this.#tallies.values()];
   }
 
-  /** Longest time from a hostile write to the terminal record of its last record, ms. */
+  /** Longest time from a hostile write to its last terminal record, ms. */
   get longestWriteMs(): number {
     return this.#longestWriteMs;
   }
 
-  /** Faults of processes and networks one after the other; beside them, for each pipeline by itself, hostile writes and those of the service. */
+  /** Runs faults of processes and networks one by one, and for each pipeline concurrently hostile writes and service faults. */
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) =>
@@ -172,7 +172,7 @@ export class Schedule {
     while (!isOver() || (missed().length > 0 && !isLate())) {
       for (const name of shuffled(isOver() ? missed() : names, this.#random)) {
         this.#world.signal.throwIfAborted();
-        // When time is up only those follow that have not hit yet.
+        // After the end, only faults that have not hit yet are run.
         if (isLate() || (isOver() && !missed().includes(name))) continue;
         await strike(name);
       }
@@ -203,20 +203,20 @@ export class Schedule {
     await this.#world.sleep(this.#random.below(PAUSE_MS));
   }
 
-  /** Ends the faults of one pipeline's service, and waits until its records are decided soon again. */
+  /** Disables the service faults of one pipeline, and waits until its records are decided quickly again. */
   async #calmOne(): Promise<PipelineRun> {
     const { pipelines } = this.#world;
     const run = pipelines[this.#random.below(pipelines.length)] as PipelineRun;
     this.#calm = run;
     const isOver = () => performance.now() - (run.ledger.oldestDueMs ?? Infinity) < CALM_AGE_MS;
-    await eventually(`records of ${run.kind} are decided soon`, isOver, {
+    await eventually(`records of ${run.kind} are decided quickly`, isOver, {
       deadlineMs: CALM_MS,
       everyMs: 50,
     }).catch(() => undefined);
     return run;
   }
 
-  /** Each record that is due gets its terminal record within the bound; time without a processor does not count. */
+  /** Each record must get its terminal record within the bound. Time without a processor does not count. */
   async #decided(tally: Tally, { kind, ledger }: PipelineRun, boundMs: number): Promise<void> {
     const recovery = new Recovery(this.#world, false);
     const overMs = performance.now();
@@ -227,14 +227,16 @@ export class Schedule {
       const waitedMs = performance.now() - overMs - starvedMs;
       tally.longestDueMs = Math.max(tally.longestDueMs, waitedMs);
       if (waitedMs > boundMs) {
-        this.violations.push(`"${tally.name}": a record of ${kind} is due ${boundMs} ms later`);
+        this.violations.push(
+          `"${tally.name}": a record of ${kind} has no terminal record after ${boundMs} ms`,
+        );
         break;
       }
     }
     await recovery.close();
   }
 
-  /** All replicas are members again, and records flow, soon after Kafka answers. */
+  /** All replicas must be members again and records must flow soon after Kafka responds. */
   async #back(tally: Tally, { sessionEndsMs = 0 }: Strike): Promise<void> {
     const recovery = new Recovery(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
     try {
@@ -242,19 +244,19 @@ export class Schedule {
       tally.longestRecoveryMs = Math.max(tally.longestRecoveryMs, Math.round(ms));
       if (missing.length > 0)
         this.violations.push(
-          `"${tally.name}": ${Math.round(ms)} ms after Kafka answered again ${missing.join('; ')}`,
+          `"${tally.name}": ${Math.round(ms)} ms after Kafka responded again: ${missing.join('; ')}`,
         );
     } finally {
       await recovery.close();
     }
   }
 
-  /** Every partition that has records due gets a terminal record again. */
+  /** Every partition with outstanding records must get a terminal record again. */
   async #recovered(name: string): Promise<void> {
     const { observer } = this.#world;
     const sinceMs = performance.now();
     const moved = () => observer.owingSinceMs().every((movedMs) => movedMs > sinceMs);
-    await eventually(`every partition goes on after "${name}"`, moved, {
+    await eventually(`every partition progresses after "${name}"`, moved, {
       deadlineMs: STALL_BOUND_MS,
       everyMs: 50,
     }).catch(async ({ message }: Error) => {
@@ -262,7 +264,7 @@ export class Schedule {
     });
   }
 
-  /** Hits when Kafka has all of it, and each of its records has its terminal record. */
+  /** Counts as a hit when Kafka has the whole write and each of its records has its terminal record. */
   async #hostileWrite(
     name: string,
     write: HostileWrite,
@@ -287,8 +289,8 @@ export class Schedule {
   }
 
   /**
-   * Resolves when no record is due any more. No bound applies while faults strike: each owner that
-   * dies leaves its attempt to the next one.
+   * Resolves when every record is settled. While faults strike there is no bound, since each owner that dies leaves
+   * its attempt to the next one.
    */
   async #settled(places: readonly SourceCoordinate[], ledger: Ledger): Promise<void> {
     for (;;) {
@@ -327,7 +329,7 @@ export class Schedule {
   }
 }
 
-/** Every fault, as the report names it. */
+/** Names of all faults, as in the report. */
 export const ALL_FAULTS: readonly string[] = [
   ...Object.keys(NEMESES),
   ...HOSTILE_WRITES.keys(),

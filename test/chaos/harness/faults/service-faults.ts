@@ -1,8 +1,8 @@
-/** The sandbox's scripted faults that chaos uses, by what they strike. */
+/** Scripted faults of the sandbox, by kind of pipeline. */
 import type { FaultInput } from '../../../support/service/fault-script.ts';
 import type { Kind } from '../../load/pipelines.ts';
 
-/** By kind of pipeline, and name in the report. Each hits real work: a fault waits for an operation that it fits. */
+/** Faults by kind and by name in the report. Each one hits real work, since it waits for a matching operation. */
 const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
   review: {
     '429 with Retry-After': {
@@ -15,7 +15,7 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
     '503 to polls': { operation: 'get_batch', action: 'answer', status: 503, times: 6 },
     '500 to uploads': { operation: 'upload', action: 'answer', status: 500, times: 2 },
     '503 to downloads': { operation: 'download', action: 'answer', status: 503, times: 2 },
-    'batch unknown for a while': {
+    'batch temporarily unknown': {
       operation: 'get_batch',
       action: 'answer',
       status: 404,
@@ -25,33 +25,33 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
     'reset after the create': { operation: 'create_batch', action: 'reset_after', times: 2 },
     'reset before the upload': { operation: 'upload', action: 'reset_before', times: 2 },
     'reset after the upload': { operation: 'upload', action: 'reset_after', times: 2 },
-    'no answer to polls': { operation: 'get_batch', action: 'hang', times: 2 },
+    'no response to polls': { operation: 'get_batch', action: 'hang', times: 2 },
     'slow upload': { operation: 'upload', action: 'slow', bytesPerSecond: 20_000, times: 2 },
     'slow download': { operation: 'download', action: 'slow', bytesPerSecond: 20_000, times: 2 },
     'expired upload address': { operation: 'create_batch', action: 'expired_url', times: 2 },
     'expired download address': { operation: 'get_batch', action: 'expired_url', times: 8 },
-    'upload seen late': { operation: 'upload', action: 'late_event', by: '2s', times: 2 },
-    'upload seen too late': { operation: 'upload', action: 'late_event', by: '8s' },
-    'states misspelt': {
+    'upload event late': { operation: 'upload', action: 'late_event', by: '2s', times: 2 },
+    'upload event too late': { operation: 'upload', action: 'late_event', by: '8s' },
+    'misspelt states': {
       operation: 'create_batch',
       action: 'state',
       state: 'WATING_FOR_UPLOAD',
       times: 2,
     },
-    'states never heard of': {
+    'unknown states': {
       operation: 'get_batch',
       action: 'state',
       state: 'ON_HOLD',
       times: 3,
     },
-    'the same batch again': { operation: 'create_batch', action: 'repeat_id' },
+    'batch id repeated': { operation: 'create_batch', action: 'repeat_id' },
     'download cut': { operation: 'download', action: 'cut', afterBytes: 2_000, times: 2 },
     'download short': { operation: 'download', action: 'short', bytes: 2_000, times: 2 },
     'batch ERROR': { operation: 'review', action: 'batch_error', times: 2 },
     'batch CANCELLED': { operation: 'review', action: 'batch_cancelled' },
     'stuck PENDING': { operation: 'review', action: 'stuck', for: '5s', times: 2 },
     'rows missing': { operation: 'review', action: 'rows', missing: 3, times: 2 },
-    'rows twice': { operation: 'review', action: 'rows', duplicated: 4, times: 2 },
+    'rows duplicated': { operation: 'review', action: 'rows', duplicated: 4, times: 2 },
     'rows malformed': { operation: 'review', action: 'rows', malformed: 2, times: 2 },
     'rows unknown': { operation: 'review', action: 'rows', unknown: 3, times: 2 },
     'result column missing': {
@@ -67,7 +67,7 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
       times: 2,
     },
     'reference column missing': { operation: 'review', action: 'rows', dropped: ['connector_ref'] },
-    'rows with a quote that never closes': {
+    'rows with an unclosed quote': {
       operation: 'review',
       action: 'rows',
       unclosed: 'forbidden phrase',
@@ -101,7 +101,8 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
       times: 2,
     },
   },
-  // An id that two creates of two shards get is left out: no answer about an import could reveal it.
+  // Not included: two shards get the same id from two creates. Nothing in the responses about an import could
+  // reveal it.
   import: {
     'imports: 429 with Retry-After': {
       operation: 'create_import',
@@ -127,15 +128,19 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
       action: 'reset_after',
       times: 2,
     },
-    'imports: upload seen too late': { operation: 'upload_import', action: 'late_event', by: '8s' },
-    'imports: no answer to polls': { operation: 'get_import', action: 'hang' },
-    'imports: unknown for a while': {
+    'imports: upload event too late': {
+      operation: 'upload_import',
+      action: 'late_event',
+      by: '8s',
+    },
+    'imports: no response to polls': { operation: 'get_import', action: 'hang' },
+    'imports: temporarily unknown': {
       operation: 'get_import',
       action: 'answer',
       status: 404,
       times: 2,
     },
-    'imports: states never heard of': {
+    'imports: unknown states': {
       operation: 'get_import',
       action: 'state',
       state: 'QUEUED',
@@ -144,12 +149,13 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
     'import FAILED': { operation: 'ingest', action: 'import_failed', times: 2 },
     'import stuck IN_PROGRESS': { operation: 'ingest', action: 'stuck', for: '5s' },
   },
-  // A 404 is left out: where every answer is a fault, the same id may get no other for a whole grace. The simulation has it.
+  // 404 is not included: with constant faults an id might get no other response during a whole grace period. The
+  // simulation covers it.
   lookup: {
     'decisions: 503': { operation: 'get_decision', action: 'answer', status: 503, times: 6 },
     'decisions: connection reset': { operation: 'get_decision', action: 'reset_after', times: 4 },
-    'decisions: no answer': { operation: 'get_decision', action: 'hang' },
-    'decisions: states never heard of': {
+    'decisions: no response': { operation: 'get_decision', action: 'hang' },
+    'decisions: unknown states': {
       operation: 'get_decision',
       action: 'state',
       state: 'ON_HOLD',
@@ -158,7 +164,7 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
   },
 };
 
-/** Those that can hit pipelines of this kind, by their names in the report. */
+/** Returns the faults for this kind of pipeline by their names in the report. */
 export function serviceFaults(kind: Kind): ReadonlyMap<string, FaultInput> {
   return new Map(Object.entries(FAULTS[kind]).map(([name, fault]) => [`service: ${name}`, fault]));
 }

@@ -1,17 +1,14 @@
 /**
- * Terminal records due for each source record by the documented promise: one, and one more for each
- * reset of the group over a settled record. Independent of the connector's code.
+ * Terminal records that each source record must get by the documented guarantee: one, and another one for each
+ * reset of the group over a settled record. It uses no code of the connector.
  */
 
-/**
- * Outstanding outcome of one source record. `maybe`: set aside by a forward reset, unless a live
- * batch already had it.
- */
+/** State of one source record. `maybe`: skipped by a forward reset, unless a live batch already contained it. */
 type Due = 'due' | 'done' | 'maybe';
 
 interface Entry {
   due: Due;
-  /** Its terminal record must have at least this replay number: it has had one of each earlier round. */
+  /** Minimum generation of its terminal record. It has one for each earlier generation. */
   atLeast: number;
   readonly replays: Set<number>;
 }
@@ -19,16 +16,16 @@ interface Entry {
 interface PartitionLedger {
   readonly entries: Map<number, Entry>;
   readonly resets: Reset[];
-  /** By offset of each record that is due: since when, `performance.now()`; the oldest first. */
+  /** Offset of each outstanding record → `performance.now()` when it became due; oldest first. */
   readonly dueSinceMs: Map<number, number>;
 }
 
 export interface Reset {
   readonly partition: number;
   readonly offset: number;
-  /** Records that must be reviewed again because of it. */
+  /** Number of settled records that must be reviewed again after the reset. */
   readonly again: number;
-  /** Records that it may have set aside; those that got a terminal record all the same are found out later. */
+  /** Offsets that it may have skipped. Some of them may still get a terminal record. */
   readonly aside: number[];
 }
 
@@ -43,7 +40,7 @@ export class Ledger {
   #records = 0;
   #terminals = 0;
 
-  /** Committed records of the source. */
+  /** Number of committed source records. */
   get records(): number {
     return this.#records;
   }
@@ -52,14 +49,14 @@ export class Ledger {
     return this.#terminals;
   }
 
-  /** Records that must still get a terminal record. */
+  /** Number of records without their terminal record. */
   get due(): number {
     let sum = 0;
     for (const { dueSinceMs } of this.#partitions.values()) sum += dueSinceMs.size;
     return sum;
   }
 
-  /** Time since which the oldest of the records that are due is due, `performance.now()`. */
+  /** `performance.now()` when the oldest outstanding record became due. */
   get oldestDueMs(): number | undefined {
     const oldest = [...this.#partitions.values()].flatMap(({ dueSinceMs }) => {
       const { value } = dueSinceMs.values().next();
@@ -68,7 +65,7 @@ export class Ledger {
     return oldest.length === 0 ? undefined : Math.min(...oldest);
   }
 
-  /** By partition: how many are due. */
+  /** Number of outstanding records by partition. */
   dueByPartition(): Map<number, number> {
     return new Map(
       [...this.#partitions].map(([partition, { dueSinceMs }]) => [partition, dueSinceMs.size]),
@@ -86,13 +83,13 @@ export class Ledger {
     if (reset === undefined || offset >= reset.offset)
       ledger.dueSinceMs.set(offset, performance.now());
     else {
-      // It was in an open transaction when the reset passed it over.
+      // It was in an open transaction when the reset skipped it.
       entry.due = 'maybe';
       reset.aside.push(offset);
     }
   }
 
-  /** @param replay number at the end of its event id, 0 for none. @returns whether it was due. */
+  /** @param replay generation at the end of its event id, 0 if absent. @returns whether a terminal record was due */
   terminal(partition: number, offset: number, replay: number): boolean {
     this.#terminals++;
     const ledger = this.#of(partition);
@@ -101,7 +98,7 @@ export class Ledger {
     if (entry === undefined) {
       this.violations.push({
         kind: 'not due',
-        where: `${where} (no committed record stands there)`,
+        where: `${where} (there is no committed record)`,
       });
       return false;
     }
@@ -128,7 +125,7 @@ export class Ledger {
     return true;
   }
 
-  /** The group was set to `offset` while no replica ran and everything committed had been told to this ledger. */
+  /** Records a reset of the group to `offset`. No replica may run, and the ledger must have all committed records. */
   reset(partition: number, offset: number): Reset {
     const ledger = this.#of(partition);
     const aside: number[] = [];
@@ -159,10 +156,7 @@ export class Ledger {
     return this.#partitions.get(partition)?.entries.get(offset)?.due === 'done';
   }
 
-  /**
-   * True if the record was read from the source and no terminal record is due: it has one, or a
-   * reset passed it over.
-   */
+  /** True if the record was read from the source and has its terminal record, or a reset skipped it. */
   isSettled(partition: number, offset: number): boolean {
     const due = this.#partitions.get(partition)?.entries.get(offset)?.due;
     return due !== undefined && due !== 'due';
@@ -179,13 +173,13 @@ export class Ledger {
     return [...this.#partitions.values()].flatMap(({ resets }) => resets);
   }
 
-  /** Records that no terminal record came for because a reset passed them over. */
+  /** Returns the offsets that the reset skipped, those without a terminal record. */
   passedOver({ partition, aside }: Reset): number[] {
     const { entries } = this.#of(partition);
     return aside.filter((at) => entries.get(at)?.due === 'maybe');
   }
 
-  /** Returns the outstanding records. */
+  /** Returns the coordinates of the outstanding records. */
   missing(): string[] {
     return [...this.#partitions].flatMap(([partition, { entries }]) =>
       [...entries]

@@ -1,12 +1,12 @@
-/** Shards and group memberships that replicas lost, by their logs: a fault outside may cost one, a record, a file or an answer never. */
+/** Shards and memberships that replicas lost, by their logs. Only faults of processes, brokers or networks may cause a loss. */
 import type { LogLine } from '../../../support/stack/stack.ts';
 
-/** Messages of the connector's log. */
+/** Messages in the connector's log. */
 const LOST_SHARD = 'lost the shard; claiming it again once the group responds';
 const LOST_GROUP = 'lost the group: joining again';
 const INTERNAL = 'internal error of the connector: please report it';
 
-/** Faults of the code, as `describe` names them: nothing that Kafka or the service does is one. */
+/** Errors that indicate a defect of the connector, as `describe` names them. Neither Kafka nor the service can cause them. */
 const OF_THE_CODE =
   /\b(Type|Range|Syntax|Reference|Assertion|Eval|URI)Error\b|Cannot create a Buffer|not implemented/;
 
@@ -17,8 +17,9 @@ export interface Losses {
 }
 
 /**
- * @param lines of all replicas
- * @param isDisturbed whether anything happened to processes, brokers or networks: otherwise nothing explains a loss
+ * @param lines returns the log lines of all replicas with a message
+ * @param isDisturbed true if there were faults of processes, brokers or networks. Otherwise every loss is a
+ * violation
  */
 export function lossesIn(
   lines: (message: string) => readonly LogLine[],

@@ -1,23 +1,24 @@
-/** Looks at all pipelines all the time, and watches the clock: how long does a partition with records due get no terminal record? */
+/** Reads all pipelines continuously, and measures how long a partition with outstanding records gets no terminal record. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { View } from '../view.ts';
 
 /**
- * Longest stall of a partition that has records due, and longest drain after the last fault, ms. The worst is a request on a
- * half-open connection that times out, and a claim that then meets another one; or a drain during which a takeover finds an
- * upload lost, and another one the upload of the next attempt: some 20 s each, and the pauses between attempts.
+ * Maximum stall of a partition with outstanding records, and maximum drain after the last fault, ms. The worst
+ * cases take about 20 s per step plus the pauses between attempts: a request times out on a half-open connection
+ * and the claim after it meets another one, or two takeovers during a drain find the uploads of successive attempts
+ * lost.
  */
 export const STALL_BOUND_MS = 120_000;
-/** Bound on the age of a record under several faults at a time: none waits for `review.grace`. */
+/** Maximum age of a record under several concurrent faults. No record waits for `review.grace`. */
 export const AGE_BOUND_MS = 300_000;
 const PERIOD_MS = 300;
-/** Longest look for open transactions. */
+/** Timeout of a check for open transactions, ms. */
 const LOOK_MS = 10_000;
 
 export class Observer {
   /** Longest stall of a partition, ms. */
   longestStallMs = 0;
-  /** Longest time for which a record was due, whatever went on, ms. */
+  /** Longest time for which a record was outstanding, ms. */
   longestDueMs = 0;
   readonly #views: readonly View[];
   readonly #over = new AbortController();
@@ -38,7 +39,7 @@ export class Observer {
     await this.#running;
   }
 
-  /** For each partition with records due: when it last got a terminal record, or began to owe one, `performance.now()`. */
+  /** `performance.now()` of the last terminal record, or of when a record became due, by partition with outstanding records. */
   owingSinceMs(): number[] {
     return this.#views.flatMap((view) => view.owingSinceMs());
   }
@@ -53,7 +54,7 @@ export class Observer {
     await this.#reading;
   }
 
-  /** Describes what may keep the views from moving, apart from the connector. */
+  /** Describes possible reasons, apart from the connector, why no terminal record is read. */
   async obstacles(): Promise<string> {
     const readMs = Math.round(performance.now() - this.#readSinceMs);
     const stable = await Promise.race([
@@ -71,7 +72,7 @@ export class Observer {
 
   async #run(): Promise<void> {
     while (!this.#over.signal.aborted) {
-      // A broker that is down is sat out by the readers; longer, and the stall shows in the report.
+      // Readers wait for a broker that is down. If it stays down, the stall appears in the report.
       await this.refresh().catch(() => undefined);
       const nowMs = performance.now();
       for (const { oldestDueMs = nowMs } of this.#views)

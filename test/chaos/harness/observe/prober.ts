@@ -1,21 +1,21 @@
-/** Asks each replica's liveness probe all the time: is it answered in time, whatever goes on? */
+/** Probes the liveness of each replica continuously. It must respond in time during every fault. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const PERIOD_MS = 500;
-/** The bound that each answer must keep. */
+/** Maximum time of a response, ms. */
 export const LIVEZ_BOUND_MS = 2_000;
-/** Such a gap between two ticks of our own says that this process, or the machine, stood still. */
+/** A gap of STALLED_MS between two ticks shows that this process or the machine was stalled. */
 const TICK_MS = 100;
 const STALLED_MS = 400;
 
 export interface Probed {
-  /** Answers. */
+  /** Number of responses. */
   count: number;
-  /** Longest wait for one, ms. */
+  /** Longest response time, ms. */
   slowestMs: number;
-  /** Answers other than 200. */
+  /** Number of responses other than 200. */
   unwell: number;
-  /** Late answers that are not counted: the machine, not the replica, was late. */
+  /** Number of late responses that do not count, since the machine and not the replica was late. */
   excused: number;
 }
 
@@ -23,11 +23,11 @@ export interface Subject {
   readonly name: string;
   /** URL of /livez; undefined until it is known. */
   url(): string | undefined;
-  /** True if it must answer: it runs, and nothing has stopped or frozen it. */
+  /** True if the replica runs and was neither stopped nor frozen. */
   mustAnswer(): boolean;
-  /** Grows each time that it is stopped, frozen or woken. */
+  /** Number of times that it was stopped, frozen or resumed. */
   interruptions(): number;
-  /** Time that it was ready to run and had no processor, since its start, ms. */
+  /** Time since its start in which it was runnable but had no processor, ms. */
   waitedMs(): number;
 }
 
@@ -37,7 +37,7 @@ export class Prober {
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
   #tickedAtMs = performance.now();
-  /** Time of this process's last stall that a tick has shown. */
+  /** Time of the last stall of this process that a tick detected. */
   #stalledAtMs = Number.NEGATIVE_INFINITY;
   readonly #tick: NodeJS.Timeout;
 
@@ -50,7 +50,7 @@ export class Prober {
     }, TICK_MS);
   }
 
-  /** Probes until it need not answer any more and `isOver`, or everything ends. */
+  /** Probes until `isOver`, or until the signal is aborted. */
   watch(subject: Subject, isOver: () => boolean): void {
     const run = this.#run(subject, isOver).finally(() => this.#running.delete(run));
     this.#running.add(run);
@@ -76,7 +76,7 @@ export class Prober {
     let problem: string | undefined;
     let unwell = false;
     try {
-      // Longer than the bound, so that a late answer is told from none.
+      // Longer than the bound, to distinguish a late response from none.
       const answer = await fetch(url, {
         signal: AbortSignal.any([this.#signal, AbortSignal.timeout(5 * LIVEZ_BOUND_MS)]),
       });
@@ -88,7 +88,7 @@ export class Prober {
     const tookMs = performance.now() - startedMs;
     if (this.#signal.aborted || !subject.mustAnswer() || subject.interruptions() !== before) return;
     const starvedMs = subject.waitedMs() - waitedMs;
-    // After a stall of ours an answer may be read before the next tick.
+    // After a stall of this process, a response may be read before the next tick.
     const stalled =
       this.#stalledAtMs > startedMs || performance.now() - this.#tickedAtMs > STALLED_MS;
     if (problem === undefined && tookMs <= LIVEZ_BOUND_MS) {
@@ -99,7 +99,7 @@ export class Prober {
     else {
       this.probed.slowestMs = Math.max(this.probed.slowestMs, tookMs);
       this.violations.push(
-        `${subject.name} did not answer /livez within ${LIVEZ_BOUND_MS} ms (${problem ?? `${Math.round(tookMs)} ms`}, ${Math.round(starvedMs)} ms of it without a processor)`,
+        `${subject.name} did not answer /livez within ${LIVEZ_BOUND_MS} ms (${problem ?? `${Math.round(tookMs)} ms`}, ${Math.round(starvedMs)} ms of them without a processor)`,
       );
     }
   }

@@ -2,15 +2,15 @@
 import { TopicWriter } from '../../../support/stack/topic-writer.ts';
 import type { World } from '../world.ts';
 
-/** Longest time in which Kafka answers and the connector is not back. */
+/** Maximum time of a recovery while Kafka responds, ms. */
 const RECOVERY_BOUND_MS = 10_000;
-/** Longest answer that counts; longer ones come from a broker that starts, or an overloaded machine. */
+/** Maximum time of a response that counts. Slower ones come from a starting broker or an overloaded machine. */
 const ANSWER_MS = 1_000;
 const PERIOD_MS = 100;
-/** Real time after which a recovery has failed, whatever counts. */
+/** Real time after which a recovery has failed. */
 const GIVE_UP_MS = 90_000;
 
-/** Looks at brokers, groups and outputs of a world after one fault. */
+/** Checks brokers, groups and outputs of a world after one fault. */
 export class Recovery {
   readonly #world: World;
   readonly #withFlow: boolean;
@@ -19,7 +19,7 @@ export class Recovery {
   #consumed: ReadonlyMap<string, number> | undefined;
   #writer: TopicWriter;
 
-  /** @param withFlow false if records need not flow: the service was disturbed, not Kafka */
+  /** @param withFlow false if records need not flow, since the fault affected the service and not Kafka */
   constructor(world: World, withFlow: boolean) {
     this.#world = world;
     this.#withFlow = withFlow;
@@ -27,10 +27,10 @@ export class Recovery {
   }
 
   /**
-   * Looks until nothing is missing, or for longer than the bound. Only time counts in which Kafka answered
-   * within a second and no replica starved.
-   * @param fromMs `performance.now()` before which nothing counts
-   * @returns counted time, ms, and parts that were missing at the end, in words
+   * Checks until nothing is missing, or the bound is exceeded. Only time counts in which Kafka responded within a
+   * second and no replica starved.
+   * @param fromMs `performance.now()` before which no time counts
+   * @returns counted time in ms, and descriptions of the parts that were still missing
    */
   async end(fromMs: number): Promise<{ readonly ms: number; readonly missing: readonly string[] }> {
     const giveUpMs = performance.now() + GIVE_UP_MS;
@@ -42,7 +42,7 @@ export class Recovery {
       const answered = missing !== undefined && performance.now() - beganMs <= ANSWER_MS;
       if (missing?.length === 0) return { ms, missing };
       if (answered && ms > RECOVERY_BOUND_MS) return { ms, missing };
-      if (beganMs > giveUpMs) return { ms, missing: missing ?? ['Kafka does not answer'] };
+      if (beganMs > giveUpMs) return { ms, missing: missing ?? ['Kafka does not respond'] };
       await this.#world.sleep(PERIOD_MS);
       const tookMs = performance.now() - Math.max(beganMs, fromMs);
       if (answered) ms += Math.max(0, tookMs - starvedMs);
@@ -94,14 +94,14 @@ export class Recovery {
     try {
       await writer.write(this.#world.probeTopic, records);
     } catch (error) {
-      // A producer is of no use after a failure.
+      // A producer cannot be used after a failure.
       this.#writer = new TopicWriter(this.#world.kafka.brokers);
       await writer.close().catch(() => undefined);
       throw error;
     }
   }
 
-  /** Consumed events by `replica/pipeline`. */
+  /** Number of consumed events by `replica/pipeline`. */
   #consumption(): ReadonlyMap<string, number> {
     const { fleet, pipelines } = this.#world;
     return new Map(
@@ -114,7 +114,7 @@ export class Recovery {
     );
   }
 
-  /** Returns the time since the last call in which a replica was ready to run and had no processor, ms. */
+  /** Returns the time since the last call in which a replica was runnable but had no processor, ms. */
   starvedMs(): number {
     const { fleet } = this.#world;
     return Math.max(

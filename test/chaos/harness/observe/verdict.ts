@@ -1,4 +1,4 @@
-/** The verdict on a run, from what was written, what can be read, and what the journals and the groups hold at the end. */
+/** Verdict on a run, from the written records, the readable ones, and the final state of journals and groups. */
 
 import type { TestKafka } from '../../../support/kafka/kafka.ts';
 import type { Sandbox } from '../../../support/stack/sandbox.ts';
@@ -16,17 +16,17 @@ import type { Kind } from '../../load/pipelines.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import type { Ledger } from './ledger.ts';
 
-/** On one pipeline. */
+/** Verdict on one pipeline. */
 export interface Verdict {
   readonly kind: Kind;
   readonly lost: number;
   readonly twice: number;
-  /** Records that a forward reset passed over. */
+  /** Number of records that a forward reset skipped. */
   readonly passedOver: number;
   readonly complaints: readonly string[];
 }
 
-/** Pipelines under judgement, and what they ran with. */
+/** Pipelines to judge, with their broker and sandbox. */
 export interface Trial {
   readonly kafka: TestKafka;
   readonly sandbox: Sandbox;
@@ -35,10 +35,7 @@ export interface Trial {
   logged(message: string): readonly LogLine[];
 }
 
-/**
- * True if nothing is due any more, no job is live, and each group stands at the end of every
- * partition.
- */
+/** True if no record is outstanding, no job is live, and each group has committed the end of every partition. */
 export async function isSettled(trial: Trial): Promise<boolean> {
   if (trial.pipelines.some(({ ledger }) => ledger.due > 0)) return false;
   for (const run of trial.pipelines) {
@@ -48,7 +45,7 @@ export async function isSettled(trial: Trial): Promise<boolean> {
   return true;
 }
 
-/** For when everything has been read and no replica runs. */
+/** Call it when everything has been read and no replica runs. */
 export async function verdictOn(trial: Trial, run: PipelineRun): Promise<Verdict> {
   const { kind, view, ledger, producer, pipeline } = run;
   const verdict = new Complaints();
@@ -64,14 +61,11 @@ export async function verdictOn(trial: Trial, run: PipelineRun): Promise<Verdict
 
   for (const place of producer.bombs)
     if (!view.unreadable.has(place))
-      verdict.add(
-        'was acknowledged by Kafka as a batch that nothing can read, and is not one',
-        place,
-      );
-  for (const oddity of view.oddities) verdict.add('is odd', oddity);
+      verdict.add('was acknowledged by Kafka as an unreadable batch, but can be read', place);
+  for (const oddity of view.oddities) verdict.add('is unexpected', oddity);
   for (const [trace, { fate }] of producer.journal) {
     if (fate === 'written' && !view.seen.has(trace))
-      verdict.add('was acknowledged by Kafka and is not in the source', trace);
+      verdict.add('was acknowledged by Kafka, but is not in the source', trace);
   }
   if (kind === 'review') {
     const batches = await trial.sandbox.batches();
@@ -79,7 +73,7 @@ export async function verdictOn(trial: Trial, run: PipelineRun): Promise<Verdict
       batches.filter(({ fault }) => fault === 'rows').map(({ batch_id }) => batch_id),
     );
     for (const batch of outOfOrder(outputs, shuffled))
-      verdict.add('has decisions out of the order of its rows', batch);
+      verdict.add('has decisions in another order than its rows', batch);
   }
   const resets = trial.logged(RESET_SEEN).filter((line) => line.pipeline === pipeline.name);
   const passedOver = judgeResets(ledger, resets, verdict);
@@ -111,9 +105,10 @@ async function remains({ kafka }: Trial, { pipeline }: PipelineRun): Promise<Rem
 }
 
 /**
- * A result file has its rows in the order of the upload, which is that of the source in each partition, and decisions are
- * published in the order of the file: so, of one batch, those of a source partition in an output partition ascend. `except`:
- * batches whose files were shuffled.
+ * Returns the batches whose decisions are out of order. A result file keeps the order of the upload, and decisions
+ * are published in the order of the file. So for one batch, the source offsets of a partition must ascend in each
+ * output partition.
+ * @param except batches whose files were shuffled
  */
 export function outOfOrder(
   decisions: readonly ReadRecord[],
@@ -137,10 +132,9 @@ export function outOfOrder(
 const RESET_SEEN = 'consumer group offset was changed externally; resuming from it';
 
 /**
- * Checks that records passed over by a forward reset were counted. The connector counts offsets
- * (also those that hold no record), so it counts at least as many as records are without a terminal
- * one.
- * @returns how many records are.
+ * Checks that the connector counted the records that a forward reset skipped. It counts offsets, including unused
+ * ones, so its number must be at least the number of skipped records.
+ * @returns the number of skipped records
  */
 function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complaints): number {
   let sum = 0;
@@ -148,14 +142,14 @@ function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complain
     const passed = ledger.passedOver(reset).length;
     sum += passed;
     const where = `partition ${reset.partition} to ${reset.offset}`;
-    // A claim that died before it was committed found the reset, and the next one found it again.
+    // A claim that ended before its commit detected the reset, and so did the next one.
     const noticed = seen.filter(
       ({ partition, offset }) => partition === reset.partition && offset === reset.offset,
     );
-    if (noticed.length === 0) verdict.add('was a reset that nobody noticed', where);
+    if (noticed.length === 0) verdict.add('was a reset that no replica detected', where);
     else if (passed > Math.max(...noticed.map(({ skipped }) => Number(skipped)))) {
       verdict.add(
-        'was a reset that passed over more records than were counted',
+        'was a reset that skipped more records than were counted',
         `${where} (${passed})`,
       );
     }

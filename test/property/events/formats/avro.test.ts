@@ -6,7 +6,7 @@ import { anyCharacter } from '../../../support/any-character.ts';
 import { readAvro } from '../../../support/records/avro.ts';
 import { jsonOf } from '../../../support/records/read-event.ts';
 
-/** A schema, with a value as avsc writes it and as JSON text. */
+/** A schema with a value for avsc and the expected JSON text. */
 interface Sample {
   readonly schema: unknown;
   readonly value: unknown;
@@ -19,7 +19,7 @@ const of =
 const text = fc.string({ unit: anyCharacter, maxLength: 8 });
 const float = fc.float({ noNaN: true, noDefaultInfinity: true }).map((value) => Math.fround(value));
 
-/** Decimals as bytes: two's complement, big endian, in as few bytes as hold it or one more. */
+/** Decimals as bytes: two's complement, big endian, in the minimum number of bytes or one more. */
 const decimal = fc
   .tuple(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), fc.nat(20), fc.boolean())
   .map(([unscaled, scale, wide]) => {
@@ -89,7 +89,7 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
   ),
 }));
 
-/** The bytes by avsc's own primitives, so that nothing here repeats the reader. */
+/** Encodes a value with avsc's primitives, so that the test shares no code with the reader. */
 function bytesOf(schema: unknown, value: unknown): Buffer {
   if (typeof schema === 'string')
     return schema === 'long'
@@ -141,7 +141,7 @@ const LONG = avsc.types.LongType.__with({
   compare: () => 0,
 });
 
-/** Records need names of their own. */
+/** Gives each record type its own name. */
 function named(schema: unknown, next = { name: 0 }): unknown {
   if (Array.isArray(schema)) return schema.map((part) => named(part, next));
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -150,7 +150,7 @@ function named(schema: unknown, next = { name: 0 }): unknown {
   return { ...Object.fromEntries(parts), ...name };
 }
 
-test('bytes written by avsc are read with every digit, whatever the schema', () => {
+test('bytes written by avsc are read with every digit, for any schema', () => {
   fc.assert(
     fc.property(sample, ({ schema, value, json }) => {
       const read = readAvro(
@@ -158,7 +158,7 @@ test('bytes written by avsc are read with every digit, whatever the schema', () 
         bytesOf(schema, value),
       );
       assert.equal(read.poison, undefined);
-      // The text of a float has an example in the unit tests.
+      // The text of a float is tested in the unit tests.
       const pattern = JSON.stringify({ v: null }).replace('null', () => json);
       if (!json.includes('#float')) assert.equal(jsonOf(read), pattern);
     }),
@@ -166,7 +166,7 @@ test('bytes written by avsc are read with every digit, whatever the schema', () 
   );
 });
 
-test('random bytes make an event or a dead letter, soon, and never an exception', () => {
+test('random bytes quickly become an event or a dead letter, never an exception', () => {
   fc.assert(
     fc.property(sample, fc.uint8Array({ maxLength: 60 }), ({ schema }, bytes) => {
       const read = readAvro(

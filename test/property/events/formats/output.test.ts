@@ -1,4 +1,4 @@
-/** Whatever a review renders can be written in every output format, and is read back equal by readers that are not ours. */
+/** Writes rendered reviews in every output format, and reads them back with third-party readers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import avsc from 'avsc';
@@ -26,7 +26,7 @@ interface Rendered {
 const instant = fc
   .integer({ min: 0, max: 253402300799999 })
   .map((ms) => new Date(ms).toISOString());
-/** Label cells as services write them, or worse. */
+/** Label cells, valid and invalid. */
 const labelCell = fc.oneof(
   hostileText,
   fc
@@ -120,10 +120,7 @@ function framed({ record }: Rendered, format: RegistryFormatName): Buffer {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/**
- * Converts JSON to the representation of the other two: texts that UTF-8 can hold, instants in ms,
- * JSON text for open objects.
- */
+/** Converts JSON to the representation of Avro and Protobuf: texts as valid UTF-8, instants in ms, open objects as JSON text. */
 function said(
   { record, metadata: given }: Rendered,
   [extra, metadataName, at]: readonly [string, string, (name: string) => string],
@@ -154,7 +151,7 @@ function said(
         [extra]: Object.keys(more).length === 0 ? null : decimals(JSON.stringify(more)),
       }),
     ),
-    // As it was rendered, to the last digit.
+    // Exactly as rendered, including all digits.
     [metadataName]: given,
     error: failure === null ? null : present(failure),
     batch: present(batch),
@@ -166,7 +163,7 @@ function said(
   });
 }
 
-/** Without nulls, numbers as the text of their digits, texts as UTF-8 has them; nested objects have come through here already. */
+/** Removes nulls, and converts numbers to text and texts to valid UTF-8. Nested objects are already converted. */
 function present(members: Members): Members {
   return Object.fromEntries(
     Object.entries(members).flatMap(([name, value]) => {
@@ -177,10 +174,10 @@ function present(members: Members): Members {
   );
 }
 
-/** JSON text whose numbers may be written another way: 1.0 as 1. */
+/** Members of JSON text whose numbers may be written differently, such as 1.0 as 1. */
 const EXTRA: ReadonlySet<string> = new Set(['extra', 'extra_json']);
 
-/** All levels of what a reader gave. */
+/** Normalizes all levels of a reader's result. */
 function read(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(read);
   if (typeof value !== 'object' || value === null) return value;
@@ -197,14 +194,14 @@ function read(value: unknown): unknown {
 const RUNS = { numRuns: 400 };
 const LONG = avsc.types.LongType.__with({
   fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
-  toBuffer: () => assert.fail('nothing is written'),
+  toBuffer: () => assert.fail('the test only reads'),
   fromJSON: BigInt,
   toJSON: String,
   isValid: () => true,
   compare: () => 0,
 });
 
-test('Avro: avsc finds all that the JSON says, offsets to the last digit', () => {
+test('Avro: avsc reads all members of the JSON, offsets with every digit', () => {
   const type = avsc.Type.forSchema(JSON.parse(contractFile('avro/decision.avsc')), {
     registry: { long: LONG },
   });
@@ -217,7 +214,7 @@ test('Avro: avsc finds all that the JSON says, offsets to the last digit', () =>
   );
 });
 
-test('Protobuf: protobufjs finds all that the JSON says, after the one byte that names the first message', () => {
+test('Protobuf: protobufjs reads all members of the JSON after the one byte for the first message', () => {
   const type = protobuf
     .parse(contractFile('protobuf/decision.proto'), { keepCase: true })
     .root.lookupType('Decision');
@@ -238,7 +235,7 @@ test('Protobuf: protobufjs finds all that the JSON says, after the one byte that
       const found = read(decoded) as Members;
       assert.equal(found.status, `STATUS_${status}`);
       assert.deepEqual(found.labels ?? [], labels);
-      // proto3 does not write what is 0 or empty.
+      // proto3 omits zeros and empty values.
       const { status: _status, labels: _labels, ...rest } = found;
       assert.deepEqual(withoutDefaults(rest), withoutDefaults(wanted));
     }),
@@ -262,7 +259,7 @@ function withoutDefaults(members: Members): Members {
   );
 }
 
-test('JSON Schema: after the frame stands the JSON as it was rendered, byte by byte', () => {
+test('JSON Schema: the frame is followed by the rendered JSON, byte for byte', () => {
   fc.assert(
     fc.property(rendered, (one) => {
       assert.deepEqual(framed(one, 'json-schema'), one.record.value);

@@ -61,7 +61,7 @@ function longOf(value: bigint, unsigned: boolean): unknown {
   return Long.fromBits(Number(bits & 0xffffffffn) | 0, Number(bits >> 32n) | 0, unsigned);
 }
 
-test('random bytes and damaged records make an event or a dead letter, and never an exception', () => {
+test('random bytes and damaged records become an event or a dead letter, never an exception', () => {
   const file = new URL('../../../fixtures/registry/generate.py', import.meta.url);
   const [, post = ''] =
     /"content\/post\.proto": """([^"]*(?:"[^"]+)*?)""",/s.exec(readFileSync(file, 'utf8')) ?? [];

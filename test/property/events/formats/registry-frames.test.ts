@@ -9,7 +9,7 @@ import {
   writeFrame,
 } from '../../../../src/events/registry/index.ts';
 
-/** A count and the indexes, as Protobuf's sint32. */
+/** Encodes the number of indexes and the indexes, as Protobuf's sint32. */
 function written(indexes: readonly number[]): Uint8Array {
   const writer = protobuf.Writer.create();
   for (const one of [indexes.length, ...indexes]) writer.sint32(one);
@@ -33,7 +33,7 @@ test('id, message path and payload of a framed value are read back', () => {
   );
 });
 
-test('any bytes are a frame or an objection, and a path or none', () => {
+test('any bytes are a frame or an error, with or without a path', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       const frame = readFrame(Buffer.from(bytes), []);

@@ -7,7 +7,7 @@ import { sourceRecord } from '../../../unit/kinds/review/sample.ts';
 import { decimals } from '../review/decimals.ts';
 import { hostileText, metadataText } from '../review/hostile.ts';
 
-const unused = (): never => assert.fail('the service is not asked');
+const unused = (): never => assert.fail('the service must not be called');
 const kind = importKind(
   {
     topic: 't',
@@ -20,7 +20,7 @@ const kind = importKind(
   { createImport: unused, getImport: unused, upload: unused },
 );
 
-test('a file has an equivalent line for each record, whatever its type and data', async () => {
+test('a file has an equivalent line for each record, for any type and data', async () => {
   const event = fc.record({ type: hostileText.filter((text) => text !== ''), data: metadataText });
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 8 }), async (events) => {
@@ -46,7 +46,7 @@ test('a file has an equivalent line for each record, whatever its type and data'
   );
 });
 
-test('any bytes become a line or a reason', async () => {
+test('any bytes become a line or a dead letter', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(

@@ -8,7 +8,7 @@ import { hostileText } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());
 
-test('counts and instants are written as JavaScript writes them', () => {
+test('counts and instants are formatted as in JavaScript', () => {
   const out = new ByteWriter();
   out.to = Buffer.alloc(64);
   const instant = fc.oneof(
@@ -29,7 +29,7 @@ test('counts and instants are written as JavaScript writes them', () => {
   );
 });
 
-/** Rows of a text, as the scanner finds them. */
+/** Returns the rows of a text as the scanner finds them. */
 function scanned(text: string): string[][] {
   const scanner = new RowScanner();
   const bytes = Buffer.from(text);
@@ -51,7 +51,7 @@ function parsed(text: string): string[][] {
   });
 }
 
-test('the scanner cuts a text into the cells that csv-parse finds', () => {
+test('the scanner finds the same cells as csv-parse', () => {
   const cell = fc.oneof(texts, fc.constantFrom('', 'a', '"', 'a"b', '\r', 'x'.repeat(100)));
   const written = fc
     .tuple(cell, fc.boolean())

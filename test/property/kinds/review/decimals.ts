@@ -1,6 +1,6 @@
-/** Numbers as exact decimals, which tell apart what doubles do not. Independent of the code under test. */
+/** Numbers as exact decimals, which distinguish numbers that are equal as doubles. Independent of the code under test. */
 
-/** A document with every number as its decimal. */
+/** Parses a document with every number as its decimal. */
 export function decimals(text: string): { readonly metadata: unknown } {
   const withSource = JSON.parse as (
     text: string,

@@ -1,6 +1,6 @@
 /**
- * A service that does with an upload what the service's interface prescribes, and whatever it leaves open: any order of
- * columns and rows, any CSV style, columns of its own, pieces of any size.
+ * Service that follows the interface for uploads but varies everything else: the order of columns and rows, the CSV
+ * style, extra columns, the size of chunks.
  */
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
@@ -10,7 +10,7 @@ import { type CsvStyle, readCsv, writeCsv } from '../../../unit/kinds/review/pla
 export interface EchoBehaviour {
   readonly readWith: 'plain' | 'csv-parse';
   readonly writeWith: CsvStyle | 'csv-stringify';
-  /** Sorts columns and rows: as many numbers as there may be of them. */
+  /** Sort keys for columns and rows. */
   readonly order: readonly number[];
   readonly unknownColumn: string | undefined;
   readonly pieceBytes: number;
@@ -18,7 +18,7 @@ export interface EchoBehaviour {
   readonly rewrites: keyof typeof REWRITES;
 }
 
-/** Changes of a cell: only the connector's own column must come back. */
+/** Changes of a cell. Only the connector's own column must come back unchanged. */
 const REWRITES = {
   nothing: (cell: string) => cell,
   trim: (cell: string) => cell.trim(),
@@ -53,7 +53,7 @@ export const echoBehaviour: fc.Arbitrary<EchoBehaviour> = fc.record({
   rewrites: fc.constantFrom(...(Object.keys(REWRITES) as (keyof typeof REWRITES)[])),
 });
 
-/** The result file for an upload. Every row is a SUCCESS with the result `ok`. */
+/** Returns the result file for an upload in chunks. Every row is a SUCCESS with the result `ok`. */
 export function echo(upload: Buffer, behaviour: EchoBehaviour): Buffer[] {
   const [header = [], ...uploaded] =
     behaviour.readWith === 'plain' ? readCsv(upload.toString()) : (parse(upload) as string[][]);

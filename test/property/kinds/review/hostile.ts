@@ -1,9 +1,9 @@
-/** Arbitraries for what producers really send, and worse. */
+/** Arbitraries of realistic and of hostile events. */
 import fc from 'fast-check';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import { anyCharacter } from '../../../support/any-character.ts';
 
-/** Keys that could be taken for something else, on the way or in JavaScript. */
+/** Keys that CSV or JavaScript could confuse with something else. */
 const KEYS = [
   ...[
     '',
@@ -143,7 +143,7 @@ export const hostileKey = fc.oneof(
   { weight: 1, arbitrary: hostileText },
 );
 
-/** Number literals of JSON, also those that no double holds. */
+/** Number literals of JSON, including those that a double cannot represent. */
 export const numberLiteral = fc.oneof(
   fc.constantFrom(
     '0',
@@ -172,7 +172,7 @@ export const numberLiteral = fc.oneof(
   fc.integer().map(String),
 );
 
-/** JSON text, so that numbers and the order of members are what the producer wrote. */
+/** JSON text, which keeps the producer's numbers and order of members. */
 const { value: valueText } = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },

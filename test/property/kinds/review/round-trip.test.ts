@@ -18,7 +18,7 @@ import { decimals } from './decimals.ts';
 import { echo, echoBehaviour } from './echo-service.ts';
 import { HEADER_NAMES, headers, hostileText, keyBytes, metadataText } from './hostile.ts';
 
-/** Timestamps of a record batch, far beyond the range of Date. */
+/** Timestamps that a record batch can contain, far beyond the range of Date. */
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(Number);
 const MAX_DATE_MS = 8.64e15;
 
@@ -39,7 +39,7 @@ function recordOf(event: Event, offset: number): SourceRecord {
   return { partition, offset, timestampMs, key, headers, value: Buffer.from(text) };
 }
 
-test('a decision has the metadata of its event, whatever a service makes of its other cells', async () => {
+test('a decision has the metadata of its event, for any changes by the service to its other cells', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(event, { minLength: 1, maxLength: 6 }),
@@ -65,7 +65,7 @@ test('a decision has the metadata of its event, whatever a service makes of its 
         const records = events.map(recordOf);
         const items = records.map((record) => itemOf(kind, record, replay));
         upload = Buffer.from((await bodyOf(kind, items, ROW_KEY)).body);
-        // A last row without a line end is taken from the third equal file.
+        // Decisions from the third equal file, which is accepted although its last row has no line end.
         const found = await decisions(kind, JOB, await unendedTwice(kind));
         assert.equal(found.length, events.length);
         const byOffset = new Map(
@@ -100,7 +100,7 @@ test('a decision has the metadata of its event, whatever a service makes of its 
           assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), sent.key);
           assert.deepEqual(listed(decision.headers ?? []), listed(sent.headers));
 
-          // An item without a row says the same of itself.
+          // An item without a row gets the same metadata.
           const item = items[offset];
           assert.ok(item);
           const failed = String(kind.failure(item, { code: 'x', message: 'y' }, JOB).value);
@@ -115,7 +115,7 @@ test('a decision has the metadata of its event, whatever a service makes of its 
   );
 });
 
-/** The headers that configuration lets through, as bytes. */
+/** Returns the headers that the configuration selects, as bytes. */
 const listed = (all: RecordHeaders): RecordHeaders =>
   headersAsBytes(all.filter(([name]) => HEADER_NAMES.includes(name)));
 
@@ -148,7 +148,7 @@ test('selected fields are preserved, with the digits of every number', async () 
   );
 });
 
-test('a decision has the configured key and names the one of its event, also after a failure', async () => {
+test('a decision has the configured key and contains its event’s key, also after a failure', async () => {
   await fc.assert(
     fc.asyncProperty(
       hostileText,

@@ -1,6 +1,6 @@
 /**
- * Audit beside a working connector, in random histories: at any moment and at any speed, no record
- * in flight is called missing or double, and deliberate damage is found exactly.
+ * Audits of a running connector in random histories. At any time and speed, no record in flight may be reported as
+ * missing or double, and deliberate damage must be found exactly.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ import { SeededRandom } from '../../../support/memory/clock.ts';
 import type { CommitFate } from '../../../support/memory/kafka/kafka.ts';
 import { headerOf } from '../../../support/records/headers.ts';
 
-/** Some fixed, some new every time: a failure names its seed. */
+/** Fixed seeds and random ones. A failure names its seed. */
 const SEEDS = [
   1,
   2,
@@ -28,7 +28,7 @@ const SEEDS = [
   8,
   ...Array.from({ length: 2 }, () => 1_000 + Math.floor(Math.random() * 2 ** 30)),
 ];
-/** Nothing moves any more: one fetch for a partition. */
+/** One fetch per partition, for a world in which nothing changes any more. */
 const WHOLE = { fetchRecords: 1_000 };
 const FATES: readonly CommitFate[] = [
   'reply-lost',
@@ -75,7 +75,7 @@ function assertBalanced(report: AuditReport, when: string): void {
   assert.equal(accounts, totals.records, when);
 }
 
-test('beside a connector that is killed, fenced and rebalanced the audit never calls a record missing or double', async () => {
+test('while a connector is killed, fenced and rebalanced the audit never reports a record as missing or double', async () => {
   let inFlight = 0;
   let audits = 0;
   for (const seed of SEEDS) {
@@ -93,7 +93,7 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
       const auditing = audit(inspectionOf(world, { fetchRecords: 3 + random.below(30) }), {
         sinceMs,
       });
-      // More comes while it reads.
+      // Records arrive during the audit.
       world.produce(random.below(6), { poisonEvery: 5 });
       const report = await world.through(auditing, 10 * 60_000);
       assertBalanced(report, `seed ${seed}, step ${step}`);
@@ -112,7 +112,7 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
   assert.ok(inFlight > audits, `${inFlight} records were in flight in ${audits} audits`);
 });
 
-test('exactly the records without a terminal record and those with two are found', async () => {
+test('the audit finds exactly the records without a terminal record and those with two', async () => {
   for (const seed of SEEDS.slice(0, 5)) {
     const { world, random, calm } = chaoticWorld(seed);
     calm();
@@ -130,7 +130,7 @@ test('exactly the records without a terminal record and those with two are found
       twice.add(`${at.partition}:${at.offset}`);
       cluster.log('decisions', decision.partition).append([decision], world.clock.now());
     }
-    // A topic can only forget its beginning: forget nothing, but hide.
+    // The log can only delete its beginning, so the records are hidden instead.
     const inspection = inspectionOf(world, WHOLE);
     const hidden = new Set<string>();
     for (const letter of world.published('dead')) {
@@ -176,7 +176,7 @@ test('explain and audit agree on each record', async () => {
       world.produce(random.below(15), { poisonEvery: 7 });
       await world.clock.advance(random.below(3_000));
     }
-    // Nothing moves any more: both look at the same.
+    // Nothing changes any more, so both read the same state.
     for (const { process } of world.instances) process.kill();
     world.produce(5);
     await world.clock.advance(120_000);

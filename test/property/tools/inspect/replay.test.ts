@@ -1,4 +1,4 @@
-/** Replays that are killed, fenced, or misinformed about their commits: each dead letter is replayed once. */
+/** Replays that are killed or fenced, or whose commits have an unknown outcome. Each dead letter must be replayed once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -31,10 +31,10 @@ const FATES: readonly CommitFate[] = [
   'unsent',
   { fate: 'late', lateMs: 400 },
 ];
-/** Several transactions' worth. */
+/** Enough for several transactions. */
 const LETTERS = 1_800;
 
-test('whatever happens to replays and their commits, each original is finally published once', async () => {
+test('each original is published once in the end, for any faults of replays and their commits', async () => {
   let killed = 0;
   let failed = 0;
   for (const seed of SEEDS) {
@@ -85,7 +85,7 @@ test('whatever happens to replays and their commits, each original is finally pu
           process.kill();
         });
       }
-      // The next one begins while this one may still be at work.
+      // The next replay may begin while this one still runs.
       await world.clock.advance(random.below(600));
       if (process.state === 'running' && random.next() < 0.5) {
         await world.clock.advance(300_000);
@@ -93,7 +93,7 @@ test('whatever happens to replays and their commits, each original is finally pu
       }
     }
     faulty = false;
-    // One that is slow to open its producer would fence the last one, which would have to be run again.
+    // Waits, since a replay that opens its producer late would fence the last one.
     const areOver = () => [...atWork].every(({ state }) => state !== 'running');
     await world.clock.runUntil(areOver, 600_000);
     const { counts } = await world.through(begin('last').replaying, 600_000);
@@ -110,7 +110,7 @@ test('whatever happens to replays and their commits, each original is finally pu
   assert.ok(killed >= 3 && failed >= 3, `${killed} killed, ${failed} failed`);
 });
 
-test('selections in any order replay each letter that they cover once', async () => {
+test('selections in any order replay each selected dead letter once', async () => {
   const reasons = ['not_json', 'no_type', 'no_content'] as const;
   const letter = fc.record({ reason: fc.constantFrom(...reasons), replays: fc.nat(1) });
   const selection = fc.record({
@@ -162,7 +162,7 @@ test('selections in any order replay each letter that they cover once', async ()
             expected,
           );
           for (const offset of expected) left.delete(offset);
-          // Those from before the first selection count as replayed.
+          // Letters from before the first selection count as replayed.
           if (isFirst && expected.length > 0)
             for (const offset of left) if (offset < since) left.delete(offset);
           isFirst &&= expected.length === 0;

@@ -11,7 +11,7 @@ import type { Action } from './script.ts';
 
 /** Time for which a producer's transaction stays open. */
 const PRODUCER_TRANSACTION_MS = 1_500;
-/** Up to both ends of int64, beyond what a Date and a safe integer hold, as nanoseconds, and as what means "none". */
+/** Both ends of int64, times beyond the range of Date and of safe integers, nanoseconds, and the value for "none". */
 const ODD_TIMES = [
   -1,
   0,
@@ -35,7 +35,7 @@ export interface Stage {
   readonly note: (line: string) => void;
 }
 
-/** @returns whether there was something to do it to */
+/** Executes an action. @returns false if there was nothing to apply it to */
 export async function act(stage: Stage, action: Action): Promise<boolean> {
   const { world, cast, operator, obligations, truth, note } = stage;
   const { cluster } = world.kafka;
@@ -64,7 +64,7 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
         if (action.do === 'kill') return process.kill();
         process.freeze();
         world.clock.after(action.forMs, () => {
-          if (process.state === 'frozen') note(`${process.name} goes on`);
+          if (process.state === 'frozen') note(`${process.name} resumes`);
           process.thaw();
         });
       });
@@ -90,7 +90,7 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
       return id !== undefined;
     }
     case 'compact': {
-      // Tombstones outlive every replay that is not thrown away: they may go when none is under way.
+      // A tombstone must outlast every claim that is reading the journal, so it is dropped only when none is.
       const replays = cast.alive.some(({ pipeline }) =>
         pipeline.view().shards.some(({ state }) => state === 'claiming'),
       );
@@ -175,7 +175,7 @@ function produce(
       world.clock.now(),
       transaction === undefined ? undefined : number,
     );
-    // A batch is one fact; a record beyond a limit is one by itself.
+    // An unreadable batch counts as one unit. A record beyond a limit counts alone.
     const isRead = damage === undefined || (unreadable !== 'unreadable_batch' && i % 2 === 1);
     if (!isRead)
       log.spoil(offset, offset + 1, unreadable === 'unreadable_batch' ? damage : { ...damage });
@@ -197,7 +197,10 @@ function produce(
   });
 }
 
-/** As people do it: everything is stopped, the group runs empty, the tool writes the offset, everything starts again. */
+/**
+ * Resets the group as an operator does: stops everything, waits until the group is empty, writes the offset with
+ * the tool, and starts everything again.
+ */
 async function reset(
   { world, cast, obligations, note }: Stage,
   action: Extract<Action, { do: 'reset' }>,

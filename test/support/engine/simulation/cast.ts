@@ -1,6 +1,6 @@
 /**
- * The instances of a history, and the machinery around them that any deployment has: processes that ended are started again,
- * and one whose liveness probe fails is killed first.
+ * The instances of a history, and the supervision of any deployment: a process that ended is started again, and one
+ * whose liveness probe fails is killed first.
  */
 import type { HealthReporter, Logger } from '../../../../src/core/ports/telemetry.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
@@ -12,7 +12,7 @@ import type { PlacedStrike } from './script.ts';
 const STUCK_AFTER_MS = 60_000;
 
 export class Cast {
-  /** Ends of processes by why they ended. */
+  /** Number of ended processes by reason. */
   readonly ends = new Map<string, number>();
   readonly #world: () => World;
   readonly #struck: readonly PlacedStrike[];
@@ -27,21 +27,21 @@ export class Cast {
     this.#note = note;
   }
 
-  /** Gives the instance that is being made the real health, beside the world's own recorder. */
+  /** Gives a new instance a real Health in addition to the world's recorder. */
   withHealth(ports: PipelinePorts): PipelinePorts {
     const real = new Health({ stuckAfterMs: STUCK_AFTER_MS, now: () => ports.clock.monotonic() });
     this.#healths.push(real);
     return { ...ports, health: real satisfies HealthReporter };
   }
 
-  /** Processes that run, frozen ones not among them. */
+  /** Instances whose process runs. Frozen ones are not included. */
   get running(): Instance[] {
     return this.#world().instances.filter(
       (instance) => instance.process.state === 'running' && !this.#stopped.has(instance),
     );
   }
 
-  /** Neither killed nor told to stop. */
+  /** Instances that were neither killed nor stopped. */
   get alive(): Instance[] {
     return this.#world().instances.filter(
       (instance) => instance.process.state !== 'killed' && !this.#stopped.has(instance),
@@ -57,10 +57,10 @@ export class Cast {
     this.#note(`${process.name} starts`);
   }
 
-  /** As SIGTERM, and SIGKILL some seconds later. */
+  /** Sends SIGTERM, and SIGKILL 30 seconds later. */
   stop(instance: Instance): void {
     this.#stopped.add(instance);
-    this.#note(`${instance.process.name} is told to stop`);
+    this.#note(`${instance.process.name} is stopping`);
     this.#stopping.push(instance.stop().catch(() => undefined));
     this.#world().clock.after(30_000, () => {
       if (instance.group.state !== 'stopped') instance.process.kill();
@@ -69,7 +69,7 @@ export class Cast {
 
   /**
    * Periodic duties of a deployment.
-   * @throws Violation when a process ended, or hangs, for no reason
+   * @throws Violation if a process ended or is stuck without a cause
    */
   keep(): void {
     for (const instance of this.alive) {
@@ -111,7 +111,7 @@ export class Cast {
     );
   }
 
-  /** True if a request of this instance was never answered: what it waits for it may hold. */
+  /** True if a request of this instance never got a response. It may then keep resources for that request. */
   hangs({ process }: Instance): boolean {
     return this.#hit(process.name, 'silent');
   }
@@ -130,7 +130,7 @@ export class Cast {
   }
 }
 
-/** Writes every line of a log that says something happened into the trace. */
+/** Copies every line of a log to the trace. */
 export function tracedLogger(name: string, real: Logger, note: (line: string) => void): Logger {
   const write = (level: 'info' | 'warn' | 'error') => (fields: object, message: string) => {
     real[level](fields, message);
@@ -145,18 +145,18 @@ export function tracedLogger(name: string, real: Logger, note: (line: string) =>
   };
 }
 
-/** Both gauges are of the same report. */
+/** Both gauges come from the same report. */
 function assertAgeTold(instance: Instance): void {
   const inFlight = instance.gauge('items_in_flight') ?? 0;
   const oldest = instance.gauge('oldest_unsettled_timestamp_seconds');
   if (inFlight > 0 !== (oldest !== undefined))
     throw new Violation(
       'age',
-      `${instance.process.name} has ${inFlight} records in flight, and tells ${oldest} as the oldest`,
+      `${instance.process.name} has ${inFlight} records in flight, but reports ${oldest} as the oldest`,
     );
 }
 
-/** Every record that came in was published, skipped or released, or is in flight. */
+/** Every consumed record must be published, skipped, released or in flight. */
 function assertBalanced(instance: Instance): void {
   const items = instance.gauge('balance_items') ?? 0;
   if (items !== 0)

@@ -1,6 +1,6 @@
 /**
- * Chance by name: what is drawn at a place depends on the seed, the place's name and how often it was asked before, and on
- * nothing else. Taking one fault out of a history leaves what the others draw as it was.
+ * Random draws by place. A draw depends only on the seed, the name of the place and the number of earlier draws
+ * there. So removing one fault from a history does not change the other draws.
  */
 import { SeededRandom, type VirtualClockOptions } from '../../memory/clock.ts';
 
@@ -11,7 +11,7 @@ export function hashOf(text: string, start = 0x811c9dc5): number {
   return hash >>> 0;
 }
 
-/** Spreads neighbouring numbers over 32 bits (murmur3's finaliser). */
+/** Spreads adjacent numbers over 32 bits (murmur3's finaliser). */
 function spread(number: number): number {
   let h = number;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -27,12 +27,12 @@ export class Chance {
     this.#seed = spread(seed + 0x9e3779b9);
   }
 
-  /** Random source of the `nth` question at `place`. */
+  /** Random source of draw number `nth` (from 0) at `place`. */
   of(place: string, nth = 0): SeededRandom {
     return new SeededRandom(spread((hashOf(place, this.#seed) + Math.imul(nth, 0x9e3779b9)) >>> 0));
   }
 
-  /** As `of`, for the next time that the place asks. */
+  /** Random source of the next draw at `place`. */
   next(place: string): SeededRandom {
     const nth = this.#asked.get(place) ?? 0;
     this.#asked.set(place, nth + 1);
@@ -40,7 +40,7 @@ export class Chance {
   }
 }
 
-/** The order of ready steps, and how long each takes: a stream per channel. */
+/** Schedule that draws the order of ready steps and their latency. Each channel has its own stream. */
 export function scheduleOf(seed: number, maxLatencyMs: number): VirtualClockOptions {
   const streams = new Map<string, { state: number }>();
   const draw = (channel: string): { state: number } => {

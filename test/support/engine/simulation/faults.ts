@@ -1,4 +1,4 @@
-/** Makes the cluster and the service of a world go wrong where strikes say so; the rest is drawn from the seed. */
+/** Injects faults into the cluster and the service of a world, as the strikes decide. The rest is drawn from the seed. */
 import type { SeededRandom } from '../../memory/clock.ts';
 import type { CommitFate, KafkaHooks } from '../../memory/kafka/kafka.ts';
 import type {
@@ -15,7 +15,7 @@ import { Chance } from './chance.ts';
 import type { Shape, Strike } from './script.ts';
 import type { Strikes } from './strikes.ts';
 
-/** A read of committed offsets can be one commit old for so long after it. */
+/** Time after a commit during which a read may still return the offsets of the previous commit. */
 const STALE_MS = 1_000;
 
 export function clusterFaults(
@@ -53,7 +53,7 @@ export function clusterFaults(
       const strike = strikes.at(`committed/${partition}`, 'stale offset', 0.3, () => ({
         kind: 'stale offset',
       }));
-      // Only the offsets of a transaction are applied late: what a tool writes is there at once.
+      // Only offsets of transactions become visible late. Offsets that a tool writes are visible at once.
       const isOfTransaction = cluster.committedOffset(group, topic, partition).metadata !== '';
       const atMs = cluster.committedAtMs(group, topic, partition) ?? 0;
       return strike !== undefined && isOfTransaction && clock.monotonic() - atMs < STALE_MS;
@@ -82,7 +82,7 @@ export function clusterFaults(
   };
 }
 
-/** Cleans the lower `share` of what is stable in a shard's journal. */
+/** Compacts the lower `share` of the stable part of a shard's journal. */
 export function compact(
   { kafka }: World,
   shard: number,
@@ -96,7 +96,7 @@ export function compact(
 function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: number): Strike {
   const roll = random.next();
   if (roll < 0.2) return { kind: 'killed in commit', steps: random.below(12) };
-  // Long enough, mostly, for the next owner to have the shard when this one goes on.
+  // Usually longer than the next owner needs to claim the shard before this one resumes.
   if (roll < 0.45) {
     return {
       kind: 'frozen in commit',
@@ -119,17 +119,17 @@ function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: n
     late,
   ];
   if (random.next() < 0.05) fates.push('silent', 'silent', 'silent', 'silent');
-  // Refused for good: in a claim (the first commit of a producer) that ends the process.
+  // Permanent refusal. In a claim (the first commit of a producer) it ends the process.
   if (number > 1 || random.next() < 0.2) fates.push('rejected', 'too-large');
   return { kind: 'commit', fate: fates[random.below(fates.length)] as CommitFate };
 }
 
-/** One history in so many has a storage that refuses nearly every upload. */
+/** In one of this many histories the storage refuses nearly every upload. */
 const REFUSING_EVERY = 20;
 
 export function serviceFaults(strikes: Strikes, seed: number, world: () => World): ServiceScript {
   const chance = new Chance(seed + 2);
-  // A storage that refuses nearly every upload: only many refusals of a type in a row end records.
+  // Only many refusals of a type in a row end its records, so the rate must be high.
   const refusing = seed % REFUSING_EVERY === 0;
   return {
     arrivalMs: (remoteId) => {
@@ -242,7 +242,7 @@ function planReview(
   }
 }
 
-/** Rows missing, doubled, shuffled, failed, unknown, malformed. */
+/** Drops, repeats, shuffles and breaks rows: failed, unknown or malformed. */
 function spoil(rows: readonly ServiceRow[], random: SeededRandom): ResultLine[] {
   const out: (readonly [order: number, line: ResultLine])[] = [];
   const add = (line: ResultLine) => out.push([random.next(), line]);

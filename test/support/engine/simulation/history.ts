@@ -1,6 +1,6 @@
 /**
- * One history of the real engine over a world in memory: faults for a while, as a script says, then none; after that
- * everything must settle, and nothing may be held any more. The same script gives the same history.
+ * One history of the real engine in a world in memory. First a script injects faults; then the faults stop, every
+ * record must settle, and every resource must be released. The same script gives the same history.
  */
 import { Decisions } from '../../memory/service/decision-service.ts';
 import { TOPICS, World, type WorldSettings } from '../world.ts';
@@ -20,38 +20,38 @@ import { type Action, kindOf, type PlacedStrike, type Script, type Shape } from 
 import { addTo, type Coverage, coverageOf } from './search/coverage.ts';
 import { Strikes } from './strikes.ts';
 
-/** Virtual ms within which everything is settled after the last fault: a transaction without an answer takes minutes. */
+/** Limit from the last fault until everything is settled, virtual ms. A transaction without a response takes minutes. */
 const SETTLES_MS = 1_800_000;
-/** For gauges to be reported, positions to be committed, and uploads of lost shards to be given up. */
+/** Wait for gauges to be reported, positions to be committed, and uploads of lost shards to be abandoned. */
 const REST_MS = 25_000;
-/** For transactions that were left open to time out. */
+/** Wait for open transactions to time out. */
 const ENDING_MS = 35_000;
 const STEP_MS = 1_000;
 
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
-  /** Wait of a client between the sends of a transaction and its commit. */
+  /** Delays the client between the sends of a transaction and its commit. */
   readonly beforeCommit?: (world: World) => Promise<void>;
 };
 
 export interface PlayOptions {
-  /** Ports with a rule taken away: a harness that is worth its name finds a violation then. */
+  /** Ports from which one rule is removed. The harness must then find a violation. */
   readonly weakened?: Weakened | undefined;
   readonly trace?: (line: string) => void;
 }
 
 export interface HistoryReport {
-  /** With every strike that happened: played again it gives the same history. */
+  /** Script with every strike that happened. Playing it gives the same history. */
   readonly script: Script;
   readonly violation: Violation | undefined;
-  /** Strikes and actions by kind, and what the connector counted. */
+  /** Numbers of strikes and actions by kind, and of events that the connector counted. */
   readonly faults: Coverage;
   readonly coverage: Coverage;
   readonly records: number;
-  /** Batches that were created at the service, and rows that it has received. */
+  /** Batches created at the service, and rows that it received. */
   readonly submitted: { readonly batches: number; readonly rows: number };
   /** Virtual ms from the last fault until everything was settled. */
   readonly settledMs: number;
-  /** Commits, submissions, everything that tells one history from another. */
+  /** Commits, submissions and everything else in which histories differ. */
   readonly fingerprint: string;
 }
 
@@ -133,7 +133,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   }
   const coverage = {
     ...coverageOf(world),
-    'resets taken up': obligations.resets,
+    'resets adopted': obligations.resets,
     'terminal records': obligations.terminals,
   };
   addTo(coverage, { [`histories of kind ${ofKind}`]: 1 });
@@ -162,7 +162,7 @@ function submittedTo({ service }: World): HistoryReport['submitted'] {
   };
 }
 
-/** The part of a history in which things go wrong. */
+/** Runs the part of a history in which faults happen. */
 async function trouble(
   stage: Stage,
   script: Script,
@@ -193,7 +193,7 @@ async function trouble(
   await passUntil(script.untilMs);
 }
 
-/** Further category of a production of records. */
+/** Returns the unusual features of a production, for the coverage. */
 function oddityOf({
   oddTimes = false,
   unreadable,
@@ -206,7 +206,7 @@ function oddityOf({
   ];
 }
 
-/** Nothing goes wrong any more. @returns virtual ms until everything was settled */
+/** Runs the history without faults. @returns virtual ms until everything was settled */
 async function peace(
   { world, cast, operator, obligations, note }: Stage,
   judge: Judge,
@@ -228,13 +228,13 @@ async function peace(
       const missing = obligations.missing();
       throw new Violation(
         'settles',
-        `${missing.length} records wait (${missing.slice(0, 5)}), live jobs ${obligations.liveJobs()}`,
+        `${missing.length} records are not settled (${missing.slice(0, 5)}), live jobs ${obligations.liveJobs()}`,
       );
     }
     await world.clock.advance(STEP_MS);
     judge.check();
     cast.keep();
-    // What was under review by a plan that never ends, and came in late.
+    // Finishes late uploads whose planned review would never end.
     if (settledMs % 60_000 === 0) finishAll();
   }
   note('everything is settled');
@@ -251,7 +251,7 @@ async function peace(
   return settledMs;
 }
 
-/** True if a record that decodes, and that the source still has, may end so. */
+/** True if a dead letter with this reason is expected for a record that decodes and is still in the source. */
 function isExplained(
   reason: string | undefined,
   shape: Shape,
@@ -262,10 +262,7 @@ function isExplained(
   return reason === 'too_large' && struckTooLarge(struck);
 }
 
-/**
- * True if Kafka refused records for their size: a letter that is refused alone goes again with its
- * coordinates only.
- */
+/** True if Kafka refused records for their size. A dead letter refused even alone is sent again with only its coordinates. */
 const struckTooLarge = (struck: readonly PlacedStrike[]): boolean =>
   struck.some(({ strike }) => strike.kind === 'commit' && strike.fate === 'too-large');
 

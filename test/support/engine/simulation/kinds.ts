@@ -1,4 +1,4 @@
-/** The kinds that a history may be of: how its records look, and what is true of their terminal records. */
+/** Kinds of pipelines for histories: values of their source records, and checks of their terminal records. */
 import type { SourceCoordinate } from '../../../../src/core/record.ts';
 import { importKind } from '../../../../src/kinds/import/index.ts';
 import { lookupKind } from '../../../../src/kinds/lookup/index.ts';
@@ -12,12 +12,12 @@ import type { MakeKind } from '../world.ts';
 import { Chance } from './chance.ts';
 
 export const SIMULATED_KINDS = ['review', 'import', 'lookup'] as const;
-/** A review is the scripted kind, which has all that can go wrong with result files; the others are the product's own. */
+/** Reviews use the scripted kind, which covers every failure of result files. The others use the product's kinds. */
 export type SimulatedKind = (typeof SIMULATED_KINDS)[number];
 
-/** Part of every content: logs must never show it (I6). */
+/** Part of all content. Logs must never contain it (I6). */
 export const CONTENT_MARK = 'classified';
-/** For how long an id may be unknown, or be refused. */
+/** Time during which the service may not know an id, or may refuse it, ms. */
 export const GRACE_MS = 15_000;
 
 /** State of the item at the service. */
@@ -33,9 +33,9 @@ export interface KindOfHistory {
   /** Value of the nth record. */
   value(n: number, type: string): string;
   readonly poison: string;
-  /** Key of its terminal record. */
+  /** Key of the terminal record of the nth record. */
   key(n: number, at: SourceCoordinate): string;
-  /** Whatever the service must have for the nth record, which is written now. */
+  /** Creates what the service needs for the nth record when it is written. */
   prepare(n: number, nowMs: number): void;
   /**
    * Returns a contradiction between the terminal record of the nth record and the service.
@@ -93,14 +93,14 @@ function imports(topic: string, remote: () => Remote): KindOfHistory {
     key: keyOf,
     prepare: () => {},
     untruth(n, { status, import_id: id, import_status: said, error }) {
-      if (status === 'ERROR') return error === null ? 'no error is told' : undefined;
+      if (status === 'ERROR') return error === null ? 'the error is missing' : undefined;
       const batch = remote().service.batches.get(String(id));
-      // It may have been forgotten since.
+      // The service may have forgotten the import since.
       const ended =
         batch?.expectedRows !== undefined &&
         (batch.state === 'finished' || batch.state === 'missing');
       if (!ended || said !== 'COMPLETE')
-        return `import ${id} is said to be ${said}, and is ${batch?.state}`;
+        return `import ${id} is reported as ${said}, but is ${batch?.state}`;
       const isIn = batch.rows?.some(
         ({ content }) => (JSON.parse(content) as { data: { n: number } }).data.n === n,
       );
@@ -172,7 +172,7 @@ function untruthOfLookup(
   }
   if (code === 'review_timeout') return undefined;
   if (code === 'decision_unreadable')
-    return decisions.wasUnreadable(id) ? undefined : `${code} without such an answer`;
+    return decisions.wasUnreadable(id) ? undefined : `${code} without an unreadable response`;
   if (made === undefined) return 'the service has no such decision';
   const { rawStatus, result: right, labelsJson, metadataJson } = made.decision;
   const said = JSON.stringify([status, result, labels, metadata]);
@@ -182,10 +182,10 @@ function untruthOfLookup(
     JSON.parse(labelsJson ?? '[]'),
     JSON.parse(metadataJson),
   ]);
-  return said === has ? undefined : `it says ${said}, and the service has ${has}`;
+  return said === has ? undefined : `it contains ${said}, but the service has ${has}`;
 }
 
-/** Ids unlike those of any other instance, as the port demands. */
+/** Ids that differ from those of all other instances, as the port requires. */
 function ids(name: string): () => string {
   const random = new SeededRandom(0, `lookup-${name}`);
   return () => random.id();

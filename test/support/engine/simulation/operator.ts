@@ -1,4 +1,4 @@
-/** Operator of a history: commands, each a process of its own that may be killed like any other. */
+/** Operator of a history. Each command runs in its own process, which may be killed. */
 import type { GivenCommand } from '../../../../src/core/journal/control.ts';
 import { InspectError } from '../../../../src/tools/inspect/context.ts';
 import { type ControlOutcome, giveCommand } from '../../../../src/tools/inspect/control.ts';
@@ -14,7 +14,7 @@ import type { Action } from './script.ts';
 const WAIT_MS = 60_000;
 
 export class Operator {
-  /** Commands by their outcome. */
+  /** Number of commands by outcome. */
   readonly outcomes = new Map<string, number>();
   readonly #world: () => World;
   readonly #kind: string;
@@ -39,7 +39,7 @@ export class Operator {
     this.#note = note;
   }
 
-  /** Starts a command. @returns false while there is no journal */
+  /** Starts a command. @returns false if there is no journal yet */
   gives(action: Extract<Action, { do: 'command' }>): boolean {
     const { command, waits, killedAfter } = action;
     const world = this.#world();
@@ -50,14 +50,14 @@ export class Operator {
     return true;
   }
 
-  /** Ends all pauses, with as many commands as it takes until every replica is live again. */
+  /** Repeats `resume` until every replica has obeyed it. */
   resume(): void {
     for (const process of this.#running) process.kill();
     if (this.#given > 0) void this.#resume();
     else this.#resumed = true;
   }
 
-  /** True once a last `resume` was obeyed. */
+  /** True after the last `resume` has taken effect. */
   get resumed(): boolean {
     return this.#resumed;
   }
@@ -68,7 +68,7 @@ export class Operator {
     do {
       const process = new VirtualProcess('operator', this.#world().clock);
       outcome = await this.#run(process, last, true);
-      // A killed command may have one more request on its way, which fences this one.
+      // A request of a killed command may still arrive and fence this one.
     } while (outcome === 'unfinished' || outcome === 'refused');
     this.#resumed = outcome === 'reached' || outcome === 'written';
     if (!this.#resumed) this.#accuse(new Violation('command', `resume: ${outcome}`));

@@ -1,10 +1,10 @@
-/** Draws a history from its seed: most are short, so that many can be played; each has its own mix of faults. */
+/** Draws a history from its seed. Most histories are short, so that many can be run. Each has its own mix of faults. */
 import type { SeededRandom } from '../../memory/clock.ts';
 import { Chance } from './chance.ts';
 import type { SimulatedKind } from './kinds.ts';
 import type { Action, Event, Script, Shape, Unreadable } from './script.ts';
 
-/** Number of times that each action happens, relative to the others. */
+/** Actions with their relative frequencies. */
 const WEIGHTS: readonly (readonly [
   weight: number,
   draw: (random: SeededRandom, shape: Shape) => Action,
@@ -65,14 +65,14 @@ const TOTAL_WEIGHT = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0);
 
 const UNREADABLE: readonly Unreadable[] = ['unreadable_batch', 'too_large', 'too_many_headers'];
 
-/** Half of all absences outlast the session, so that another instance takes over meanwhile. */
+/** Half of all absences are longer than the session timeout, so that another instance takes over. */
 function drawAbsence(random: SeededRandom, { sessionTimeoutMs }: Shape): number {
   return random.next() < 0.5
     ? random.below(sessionTimeoutMs)
     : sessionTimeoutMs + 2_000 + random.below(15_000);
 }
 
-/** @param kind in place of the one that the seed draws */
+/** @param kind replaces the kind that the seed draws */
 export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind'))): Script {
   const chance = new Chance(seed);
   const shape = { kind, ...drawShape(chance.of('shape')) };
@@ -99,7 +99,7 @@ export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind')
 const inOrder = (events: readonly Event[]): Event[] =>
   events.toSorted((one, other) => one.atMs - other.atMs);
 
-/** One history in three has an operator. */
+/** Draws an operator's commands for about one history in three. */
 function drawCommands(random: SeededRandom, untilMs: number): Event[] {
   if (random.next() > 0.35) return [];
   return Array.from({ length: 1 + random.below(5) }, () => ({
@@ -111,7 +111,7 @@ function drawCommands(random: SeededRandom, untilMs: number): Event[] {
   }));
 }
 
-/** One history in four has a wall clock that is corrected. */
+/** Draws corrections of the wall clock for one history in four. */
 function drawClockSteps(random: SeededRandom, untilMs: number): Event[] {
   if (random.next() > 0.25) return [];
   const hours = [-8, -1, 1, 8] as const;
@@ -132,7 +132,7 @@ function drawSpoilt(random: SeededRandom, untilMs: number): Event[] {
   }));
 }
 
-/** Every second history is of reviews: with their result files, most can go wrong there. */
+/** Draws the kind. Half of all histories are reviews, since result files have the most failures. */
 function drawKind(random: SeededRandom): SimulatedKind {
   return (['review', 'import', 'review', 'lookup'] as const)[random.below(4)] as SimulatedKind;
 }
@@ -175,7 +175,7 @@ function drawProduce(random: SeededRandom): Action {
   };
 }
 
-/** Most are larger than what a bitmap of offsets can span. */
+/** Draws a gap of offsets. Most gaps exceed the span of an offset bitmap. */
 function drawGap(random: SeededRandom): number {
   const sizes = [10, 100_000, 2 ** 28, 2 ** 28, 2 ** 31] as const;
   return (sizes[random.below(sizes.length)] as number) + random.below(300);

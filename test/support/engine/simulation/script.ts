@@ -1,15 +1,15 @@
 /**
- * A history, spelled out: the shape of the world, what people and machines do to it and when, and which calls go wrong. It is
- * plain data, so that it can be printed and played again.
+ * Script of a history: the shape of the world, the actions with their times, and the calls that fail. It is plain
+ * data, so it can be printed and played again.
  */
 import type { CommitFate } from '../../memory/kafka/kafka.ts';
 import type { Fault } from '../../memory/service/review-service.ts';
 import type { SimulatedKind } from './kinds.ts';
 
-/** Picks one of those that an action can hit, modulo their number. */
+/** Selects a target among those available, modulo their number. */
 export type Which = number;
 
-/** Reason for unreadable records. */
+/** Reason why records are unreadable. */
 export type Unreadable = 'unreadable_batch' | 'too_large' | 'too_many_headers';
 
 export type Action =
@@ -18,51 +18,51 @@ export type Action =
       readonly count: number;
       readonly types: number;
       readonly poisonEvery: number;
-      /** Timestamps that no clock would give. */
+      /** Timestamps that no real clock produces. */
       readonly oddTimes?: boolean;
-      /** Nothing can read them: all of them as one batch, or every second one by itself. */
+      /** Makes records unreadable: all as one batch, or every second one alone. */
       readonly unreadable?: Unreadable;
-      /** Offsets without a record before the first of them, in every partition, as compaction leaves them. */
+      /** Number of unused offsets before the first record in every partition, as after compaction. */
       readonly gap?: number;
-      /** Inside a producer's transaction: offsets then have gaps, and an aborted one leaves nothing. */
+      /** Outcome of the producer's transaction. Its markers leave gaps in the offsets; an abort leaves no records. */
       readonly transaction?: 'commit' | 'abort';
     }
   | { readonly do: 'start' }
-  /** SIGTERM, now or before the step after the next `steps`. */
+  /** SIGTERM, at once or before the step after the next `steps`. */
   | { readonly do: 'stop'; readonly which: Which; readonly steps?: number }
   /** SIGKILL before the step after the next `steps`. */
   | { readonly do: 'kill'; readonly which: Which; readonly steps: number }
   /** SIGSTOP, and SIGCONT `forMs` later. */
   | { readonly do: 'freeze'; readonly which: Which; readonly steps: number; readonly forMs: number }
-  /** Cut off from its group, while everything else reaches it. */
+  /** Cuts the instance off from its group only. */
   | { readonly do: 'isolate'; readonly which: Which; readonly forMs: number }
   | { readonly do: 'crash client'; readonly which: Which }
   | { readonly do: 'rebalance' }
-  /** Brokers abort the transaction in hand, as after its timeout. */
+  /** Brokers abort the open transaction, as after its timeout. */
   | { readonly do: 'expire transaction'; readonly which: Which }
   | { readonly do: 'compact'; readonly share: number; readonly dropTombstones: boolean }
   | { readonly do: 'add partition' }
-  /** The wall clock of everything but the service is set forward or back. */
+  /** Sets the wall clock of everything but the service forward or back. */
   | { readonly do: 'step clock'; readonly byMs: number }
-  /** A batch of `count` records from this share of the log on is damaged: what was read before cannot be read again. */
+  /** Damages a batch of `count` records from this share of the log on. They become unreadable, even if read before. */
   | {
       readonly do: 'damage';
       readonly partition: Which;
       readonly share: number;
       readonly count: number;
     }
-  /** Records below this share of the log are removed. */
+  /** Removes the records below this share of the log. */
   | { readonly do: 'retention'; readonly partition: Which; readonly share: number }
-  /** A command line of an operator; its process may be killed after some steps. */
+  /** Runs an operator's command line, whose process may be killed after some steps. */
   | {
       readonly do: 'command';
       readonly command: 'pause' | 'drain' | 'resume';
       readonly waits: boolean;
       readonly killedAfter?: number;
     }
-  /** Something else writes to a shard of the journal under the key of commands, and compaction leaves only that. */
+  /** Something else writes under the command key of a shard's journal, and compaction keeps only that record. */
   | { readonly do: 'spoil command'; readonly which: Which; readonly value: string | null }
-  /** By Kafka's own tool, which wants the group empty: everything is stopped before. */
+  /** Resets the group with Kafka's tool, which requires an empty group. So everything is stopped first. */
   | {
       readonly do: 'reset';
       readonly partition: Which;
@@ -75,7 +75,7 @@ export type Event = { readonly atMs: number } & Action;
 /** Fault of one call. */
 export type Strike =
   | { readonly kind: 'commit'; readonly fate: CommitFate }
-  /** The instance is killed, or frozen, after so many more steps: somewhere in its transaction. */
+  /** Kills or freezes the instance during its transaction, after `steps` more steps. */
   | { readonly kind: 'killed in commit'; readonly steps: number }
   | { readonly kind: 'frozen in commit'; readonly steps: number; readonly forMs: number }
   | { readonly kind: 'stale batch' }
@@ -85,14 +85,14 @@ export type Strike =
   | { readonly kind: 'admin failed' }
   | { readonly kind: 'late upload'; readonly ms: number | 'never' }
   | { readonly kind: 'service'; readonly fault: Fault }
-  /** A lookup is told this, whatever the decision's own status. */
+  /** Status that a lookup gets instead of the decision's own. */
   | { readonly kind: 'decision status'; readonly status: 'PENDING' | 'ON_HOLD' }
   | {
       readonly kind: 'review';
       readonly how: 'failed' | 'cancelled' | 'stuck' | 'unknown' | 'forgotten';
       readonly afterMs: number;
     }
-  /** Rows missing, doubled, shuffled, failed, unknown, malformed, as `seed` draws them. */
+  /** Drops, repeats, shuffles, fails and breaks rows, as `seed` draws. */
   | {
       readonly kind: 'spoiled results';
       readonly seed: number;
@@ -100,7 +100,7 @@ export type Strike =
       readonly told?: 'too many' | 'too few';
     };
 
-/** The `nth` call (from 0) at a place goes wrong so. */
+/** Fault of the `nth` call (from 0) at a place. */
 export interface PlacedStrike {
   readonly place: string;
   readonly nth: number;
@@ -121,29 +121,29 @@ export interface Shape {
   readonly budgetBytes: number;
   readonly sessionTimeoutMs: number;
   readonly latencyMs: number;
-  /** Records of a type that the service refuses become dead letters; otherwise they wait. */
+  /** True if records of a type that the service refuses become dead letters. Otherwise they wait. */
   readonly rejectedToDeadLetters: boolean;
-  /** Reviews that take longer end as ERROR decisions; unset: they are waited for. */
+  /** Limit after which reviews end as ERROR decisions. Unset: no limit. */
   readonly maxReviewTimeMs?: number;
-  /** Type a has a lane and limits of its own. */
+  /** True if type `a` has its own lane and limits. */
   readonly hasLane?: boolean;
-  /** Rows that the pipeline may submit in a minute; unset: no limit. */
+  /** Number of rows that the pipeline may submit per minute. Unset: no limit. */
   readonly quotaPerMinute?: number;
 }
 
 export interface Script {
-  /** Draws the schedule, and everything that is no fault. */
+  /** Seed of the schedule and of everything that is not a fault. */
   readonly seed: number;
   readonly shape: Shape;
-  /** By time. */
+  /** Sorted by time. */
   readonly events: readonly Event[];
-  /** Unset: drawn from the seed, while events last. */
+  /** Faults. Unset: drawn from the seed until `untilMs`. */
   readonly strikes?: readonly PlacedStrike[];
   /** Virtual time at which faults stop, in ms. */
   readonly untilMs: number;
 }
 
-/** Returns the category of a strike: its kind, and for a call to the service the call. */
+/** Returns the category of a strike: its kind, or the call and its failure for the service. */
 export function kindOf({ place, strike }: PlacedStrike): string {
   switch (strike.kind) {
     case 'commit':

@@ -1,17 +1,15 @@
-/** Which calls go wrong: drawn from the seed, each history with its own mix, or as a script lists them. */
+/** Decides which calls fail: as drawn from the seed, each history with its own mix, or as listed in a script. */
 import type { SeededRandom } from '../../memory/clock.ts';
 import { Chance } from './chance.ts';
 import type { PlacedStrike, Strike } from './script.ts';
 
-/**
- * Factors of frequency: a history has none, few, the usual number or many of each kind of strike.
- */
+/** Factors of the frequency of each kind of strike: none, few, the usual number or many. */
 const MIX = [0, 0.4, 1, 2.5];
 
 export class Strikes {
-  /** In the order in which they happened. */
+  /** Strikes that happened, in order. */
   readonly struck: PlacedStrike[] = [];
-  /** Off: everything works from now on. */
+  /** If false, no more faults happen. */
   on = true;
   readonly #chance: Chance;
   readonly #given: ReadonlyMap<string, Strike> | undefined;
@@ -30,7 +28,7 @@ export class Strikes {
       this.#given = new Map(given.map(({ place, nth, strike }) => [`${place}#${nth}`, strike]));
   }
 
-  /** Asked once per call at `place`: what goes wrong with it, if anything. */
+  /** Returns the fault of the next call at `place`, if any. Call it once per call. */
   at(
     place: string,
     group: string,

@@ -1,4 +1,4 @@
-/** Error codes of a broker, by Kafka's names. */
+/** Error codes of a broker, as Kafka names them. */
 export type BrokerErrorCode =
   | 'INVALID_PRODUCER_EPOCH'
   | 'INVALID_TXN_STATE'

@@ -1,4 +1,4 @@
-/** One instance's connections to a MemoryKafka: the ports, all bound to the process that hears the answers. */
+/** One instance's connections to a MemoryKafka: all ports, with responses delivered through the instance's process. */
 import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import type {
   ClusterAdmin,
@@ -14,17 +14,14 @@ import { MemoryShardGroup } from './shard-group.ts';
 import { MemoryShardProducer } from './shard-producer.ts';
 import { MemorySourceReader } from './source-reader.ts';
 
-/** The names that one pipeline uses in the cluster. */
+/** Names of a pipeline's group and topics. */
 export interface PipelineTopics {
   readonly group: string;
   readonly source: string;
   readonly journal: string;
 }
 
-/**
- * Environment of an instance: its own clock, and the scheduler that brings it answers (a
- * VirtualProcess is both).
- */
+/** Environment of an instance: its clock, and the scheduler that delivers responses. VirtualProcess implements both. */
 export type Home = Pick<Clock, 'now' | 'monotonic' | 'after'> & Scheduler;
 
 export class KafkaClient {
@@ -57,7 +54,7 @@ export class KafkaClient {
     return new MemoryShardProducer(this.#kafka, this.#home, this.name, topics, [], group);
   }
 
-  /** `member`: its id in the group; a member that comes back under its old id gets its old shards first. */
+  /** @param member id in the group. A member that returns with its old id gets its old shards first */
   group(member = this.name): MemoryShardGroup {
     return new MemoryShardGroup(this.#kafka, this.#home, member, this.#topics);
   }

@@ -1,4 +1,4 @@
-/** The state of the brokers: topics with their logs, and what groups have committed. Everything here is immediate. */
+/** State of the brokers: topics with their logs, and the committed offsets of groups. All calls take effect immediately. */
 import type { CommittedOffset, TopicDescription } from '../../../../src/core/ports/kafka.ts';
 import type { OutgoingRecord, SourceRecord } from '../../../../src/core/record.ts';
 import { BrokerError } from './broker-error.ts';
@@ -12,7 +12,7 @@ interface Topic {
 
 interface Commit {
   readonly now: CommittedOffset;
-  /** Offset visible to a read that is one commit late. */
+  /** Offset that a stale read returns. */
   readonly before: CommittedOffset;
   readonly atMs: number;
 }
@@ -35,7 +35,7 @@ export class Cluster {
     this.#nowMs = nowMs;
   }
 
-  /** Calls `changed` whenever a partition got entries, or a topic changed. Returns what ends it. */
+  /** Calls `changed` after every change of a partition or topic. @returns a function that ends the calls */
   watch(changed: (topic: string, partition: number) => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -52,11 +52,11 @@ export class Cluster {
     this.addPartitions(name, partitions);
   }
 
-  /** Grows a topic to `total` partitions. */
+  /** Increases the number of partitions to `total`. */
   addPartitions(name: string, total: number): void {
     const { logs } = this.#topic(name);
     if (total <= logs.length)
-      throw new BrokerError('INVALID_PARTITIONS', `${name} has ${logs.length} partitions already`);
+      throw new BrokerError('INVALID_PARTITIONS', `${name} already has ${logs.length} partitions`);
     while (logs.length < total) {
       const partition = logs.length;
       logs.push(new PartitionLog(partition, () => this.#notify(name, partition)));
@@ -64,7 +64,7 @@ export class Cluster {
     }
   }
 
-  /** Deletes the topic, and every group's offsets for it, as brokers do. */
+  /** Deletes the topic and every group's offsets for it, as brokers do. */
   deleteTopic(name: string): void {
     const { logs } = this.#topic(name);
     this.#topics.delete(name);
@@ -72,7 +72,7 @@ export class Cluster {
     for (const log of logs) this.#notify(name, log.partition);
   }
 
-  /** undefined when the topic does not exist. */
+  /** Returns undefined if the topic does not exist. */
   describe(name: string): TopicDescription | undefined {
     const topic = this.#topics.get(name);
     if (topic === undefined) return undefined;
@@ -95,7 +95,7 @@ export class Cluster {
     return this.#topics.get(topic)?.logs.length ?? 0;
   }
 
-  /** A plain produce, outside any transaction: how content gets into a source topic. Returns the first offset. */
+  /** Appends records without a transaction, as producers do to a source topic. @returns the first offset */
   produce(
     topic: string,
     partition: number,
@@ -104,7 +104,7 @@ export class Cluster {
     return this.log(topic, partition).append(records, this.#nowMs());
   }
 
-  /** Every committed record of every partition of a topic. */
+  /** Returns the committed records of all partitions of a topic. */
   committedRecords(topic: string): readonly SourceRecord[] {
     return this.#topic(topic).logs.flatMap((log) => log.committed());
   }
@@ -117,12 +117,12 @@ export class Cluster {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.now ?? NOTHING;
   }
 
-  /** As Kafka does a while after the last commit of a group without members. */
+  /** Deletes a group's offsets. Kafka does so some time after the last commit of a group without members. */
   deleteOffsets(group: string): void {
     this.#groups.delete(group);
   }
 
-  /** Returns the offset before the last commit. */
+  /** Returns the offset that was committed before the newest one. */
   previousCommittedOffset(group: string, topic: string, partition: number): CommittedOffset {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.before ?? NOTHING;
   }
@@ -132,7 +132,7 @@ export class Cluster {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.atMs;
   }
 
-  /** Commits without a transaction: Kafka's own tool does (and clears the metadata), and so does the end of a transaction. */
+  /** Commits an offset, as Kafka's tool (which clears the metadata) and the end of a transaction do. */
   commitOffset(
     group: string,
     topic: string,

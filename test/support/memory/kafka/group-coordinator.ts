@@ -1,6 +1,6 @@
 /**
- * The broker's side of one consumer group, as the classic protocol has it: sessions that expire, rebalances that stop the
- * world, generations. Everything here is immediate; members talk to it through the network.
+ * Broker's side of one consumer group in the classic protocol: session timeouts, stop-the-world rebalances and
+ * generations. All calls take effect immediately; members call it through the network.
  */
 import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import { BrokerError } from './broker-error.ts';
@@ -19,7 +19,7 @@ export interface Generation {
 }
 
 interface Member {
-  /** Callback for its JoinGroup; undefined if it has not joined the current rebalance. */
+  /** Callback of its JoinGroup, or undefined if it has not joined the current rebalance. */
   joining: ((generation: Generation) => void) | undefined;
   generation: number;
   cancelSession: () => void;
@@ -30,7 +30,7 @@ export class GroupCoordinator {
   readonly #settings: GroupSettings;
   readonly #shardCount: () => number;
   readonly #members = new Map<string, Member>();
-  /** shard → the member that has it, or had it last. */
+  /** Shard → its current or last member. */
   readonly #owners = new Map<number, string>();
   #generation = 0;
   #rebalancing = false;
@@ -51,12 +51,12 @@ export class GroupCoordinator {
     return [...this.#members.keys()];
   }
 
-  /** Shard → member, as the current generation has it. */
+  /** Shard → member in the current generation. */
   owners(): ReadonlyMap<number, string> {
     return this.#owners;
   }
 
-  /** JoinGroup and SyncGroup in one. `answer` is called when the rebalance is over. */
+  /** JoinGroup and SyncGroup in one. Calls `answer` when the rebalance is complete. */
   join(id: string, answer: (generation: Generation) => void): void {
     const member = this.#members.get(id) ?? {
       joining: undefined,
@@ -70,7 +70,7 @@ export class GroupCoordinator {
     this.#completeWhenAllJoined();
   }
 
-  /** @throws BrokerError UNKNOWN_MEMBER_ID when the session had expired */
+  /** @throws BrokerError UNKNOWN_MEMBER_ID if the session has expired */
   heartbeat(id: string, generation: number): 'ok' | 'rebalance' {
     const member = this.#members.get(id);
     if (member === undefined) throw new BrokerError('UNKNOWN_MEMBER_ID', id);
@@ -78,7 +78,7 @@ export class GroupCoordinator {
     return this.#rebalancing || member.generation !== generation ? 'rebalance' : 'ok';
   }
 
-  /** LeaveGroup, and what an expired session amounts to. */
+  /** LeaveGroup; also called when a session expires. */
   remove(id: string): void {
     const member = this.#members.get(id);
     if (member === undefined) return;
@@ -88,7 +88,7 @@ export class GroupCoordinator {
     this.#completeWhenAllJoined();
   }
 
-  /** Begins a rebalance; members learn of it with their next heartbeat. Nothing when one is under way. */
+  /** Starts a rebalance unless one is in progress. Members see it in the response to their next heartbeat. */
   rebalance(): void {
     if (this.#rebalancing || this.#members.size === 0) return;
     this.#rebalancing = true;

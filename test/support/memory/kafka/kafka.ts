@@ -1,4 +1,4 @@
-/** A Kafka cluster in memory. One per test; every simulated instance talks to it through a `KafkaClient` of its own. */
+/** Kafka cluster in memory. A test has one; every simulated instance connects to it with its own `KafkaClient`. */
 import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import type { JournalWrite, Stream, Transaction } from '../../../../src/core/ports/kafka.ts';
 import type { Scheduler } from '../scheduler.ts';
@@ -7,17 +7,19 @@ import { GroupCoordinator, type GroupSettings } from './group-coordinator.ts';
 import { TransactionCoordinator, type TransactionSettings } from './transaction-coordinator.ts';
 
 /**
- * Fate of one commit: - `commit`: as it should be. - `reply-lost`: committed, but the caller is
- * told `unknown`. - `lost`: the caller is told `unknown`; the commit never arrives, so the
- * transaction stays open until it is fenced or times out. - `late`: the caller is told `unknown`;
- * the commit is still in the network. It arrives `lateMs` later (unset: when the scheduler gets to
- * it), unless the transactional id was fenced first. - `fenced`: the broker timed the transaction
- * out; nothing is committed. - `committed-fenced`: committed, its reply lost, and the client's own
- * retry answered `fenced`. - `aborted`: the failure came after the sends and before the commit; the
- * transaction stays open. - `unsent`: no request reached the brokers, not even the one that fences;
- * the caller is told `aborted`. - `rejected`: the brokers refuse it and always will. - `too-large`:
- * the brokers refuse it for the size of a record. - `silent`: no answer ever comes, and nothing is
- * committed.
+ * Outcome of one commit:
+ * - `commit`: committed.
+ * - `reply-lost`: committed, but the caller gets `unknown`.
+ * - `lost`: the commit never arrives; the caller gets `unknown`. The transaction stays open until it is fenced or
+ *   times out.
+ * - `late`: the caller gets `unknown`; the commit arrives after `lateMs` (unset: when the scheduler runs it),
+ *   unless its id is fenced first.
+ * - `fenced`: the broker timed the transaction out; not committed.
+ * - `committed-fenced`: committed; the response is lost, and the client's own retry gets `fenced`.
+ * - `aborted`: failed after the sends and before the commit. The transaction stays open.
+ * - `unsent`: no request reached the brokers, not even the one that fences. The caller gets `aborted`.
+ * - `rejected`, `too-large`: the brokers refuse it permanently, the latter for the size of a record.
+ * - `silent`: no response ever, not committed.
  */
 export type CommitFate =
   | 'commit'
@@ -38,34 +40,34 @@ export interface CommitAttempt {
   readonly shard: number;
   /** 1 for the first commit of this producer. */
   readonly number: number;
-  /** Brokers' clock, ms: when the client began. */
+  /** Start of the client's attempt by the brokers' clock, ms. */
   readonly startedMs: number;
   readonly transaction: Omit<Transaction, 'journal'> & {
     readonly journal: readonly JournalWrite[];
   };
 }
 
-/** Scripts what the cluster does. All are evaluated each time; leave out what should simply work. */
+/** Scripted behaviour of the cluster. Hooks are called for every operation; those that are not set change nothing. */
 export interface KafkaHooks {
   commitFate?(attempt: CommitAttempt): CommitFate;
-  /** The transactional id was initialised: a producer with an older epoch is fenced. */
+  /** Called when the transactional id is initialised, which fences producers with an older epoch. */
   initialised?(transactionalId: string, epoch: number): void;
-  /** Wait of the client between the sends of a transaction and its commit. */
+  /** Delays the client between the sends of a transaction and its commit. */
   beforeCommit?(attempt: CommitAttempt): Promise<void> | undefined;
-  /** The commit of this transaction has just been applied. */
+  /** Called after a commit has been applied. */
   committed?(
     attempt: CommitAttempt,
     applied: { readonly epoch: number; readonly fate: CommitFate },
   ): void;
-  /** A read of committed offsets that is one commit old. */
+  /** True if a read of committed offsets returns the previous commit. */
   staleCommitted?(group: string, topic: string, partition: number): boolean;
-  /** A batch that was under way when its partition was sought or paused is delivered all the same. */
+  /** True if a batch in flight is delivered although its partition was sought or paused. */
   deliverStale?(member: string, stream: Stream, partition: number): boolean;
-  /** Most records of the next batch. */
+  /** Maximum number of records of the next batch. */
   batchRecords?(member: string, stream: Stream, partition: number): number;
-  /** Makes a question to the cluster, or a pass of a source reader, fail. */
+  /** Error of an admin request or of a pass of a source reader. */
   failure?(operation: string, topic: string): Error | undefined;
-  /** Error of one partition alone: of its fetches, reads or ranges. */
+  /** Error of one partition only, for fetches, reads or ranges. */
   partitionFailure?(
     operation: 'fetch' | 'read' | 'ranges',
     topic: string,
@@ -90,7 +92,7 @@ const DEFAULTS: KafkaSettings = {
 };
 
 export class MemoryKafka {
-  /** Topics, logs and committed offsets: immediate, for the test's own hands. */
+  /** Topics, logs and committed offsets. Tests use them directly, without network delays. */
   readonly cluster: Cluster;
   readonly transactions: TransactionCoordinator;
   readonly settings: KafkaSettings;
@@ -114,7 +116,7 @@ export class MemoryKafka {
     this.transactions = new TransactionCoordinator(this.cluster, clock, this.settings.transactions);
   }
 
-  /** The coordinator of a group whose shards are the partitions of `journal`; made on first use. */
+  /** Returns the coordinator of a group, whose shards are the partitions of `journal`. Creates it at the first call. */
   group(group: string, journal: string): GroupCoordinator {
     const known = this.#groups.get(group);
     if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 /**
- * Fetch loop of a group member for one partition: one fetch at a time, each a request and an answer
- * that other things get between.
+ * Fetch loop of a group member for one partition. It has one fetch in flight at a time; other steps may run between
+ * the request and its response.
  */
 import type { FetchedBatch, Stream, UnreadPartition } from '../../../../src/core/ports/kafka.ts';
 import type { Home, PipelineTopics } from './client.ts';
@@ -8,10 +8,7 @@ import type { MemoryKafka } from './kafka.ts';
 import { type LogRead, type PartitionLog, wireBytes } from './partition-log.ts';
 import { memoryBatch } from './pieces.ts';
 
-/**
- * Number of times that a position above the log's end is looked at again: only a seek, or a longer
- * log, can help it.
- */
+/** Interval between checks of a position above the log's end. Only a seek or a longer log can resolve it. */
 const OUTSIDE_RETRY_MS = 5_000;
 
 export interface FetchContext {
@@ -19,7 +16,7 @@ export interface FetchContext {
   readonly home: Home;
   readonly member: string;
   readonly topics: PipelineTopics;
-  /** True if the generation that the fetcher belongs to is still this member's. */
+  /** True if the fetcher's generation is still the member's current one. */
   readonly isLive: () => boolean;
   readonly isCut: () => boolean;
   readonly deliver: (batch: FetchedBatch) => void;
@@ -29,13 +26,13 @@ export class PartitionFetcher {
   readonly #context: FetchContext;
   readonly #stream: Stream;
   readonly #partition: number;
-  /** undefined: nothing is read before a seek. */
+  /** undefined until the first seek; nothing is read before it. */
   #position: number | undefined;
   #paused = true;
   #underWay = false;
-  /** Counts seeks: tells an answer to a fetch from before the last one. */
+  /** Number of seeks. It identifies responses to fetches from before the last seek. */
   #seeks = 0;
-  /** The position was above the end when last looked at, and it is not yet time to look again. */
+  /** True if the position was above the end at the last check, until the next check is due. */
   #outside = false;
   /** Error of the last fetch. */
   #error: string | undefined;
@@ -62,7 +59,7 @@ export class PartitionFetcher {
     this.fetchSoon();
   }
 
-  /** The position at which fetches fail. */
+  /** Position at which fetches fail, with the error. */
   get unread(): UnreadPartition | undefined {
     const [stream, partition, offset, error] = [
       this.#stream,
@@ -74,7 +71,7 @@ export class PartitionFetcher {
     return { stream, partition, offset, error };
   }
 
-  /** Asks for the next batch, unless there is nothing to read, or one is under way already. */
+  /** Requests the next batch, unless there is nothing to read or a fetch is in flight. */
   fetchSoon(): void {
     const { kafka, home, member, isLive, isCut } = this.#context;
     const from = this.#position;
@@ -112,7 +109,7 @@ export class PartitionFetcher {
     const sought = seeks !== this.#seeks;
     const stale = sought || this.#paused;
     if (!stale || kafka.hooks.deliverStale?.(member, this.#stream, this.#partition) === true) {
-      // A seek made meanwhile stands; one made by the listener wins over this batch.
+      // A seek during the fetch keeps its position. A seek by the listener overrides the position after this batch.
       if (!sought) this.#moveTo(read);
       deliver(this.#toBatch(read));
     }
@@ -147,14 +144,14 @@ export class PartitionFetcher {
     );
   }
 
-  /** A position out of range counts as something to read: the answer, an empty batch, says where the log is. */
+  /** A position out of range counts as something to read: the response is an empty batch with the range of the log. */
   #hasMore(from: number): boolean {
     const log = this.#log();
     if (log === undefined || this.#outside) return false;
     return from < log.stableEnd || log.isOutOfRange(from);
   }
 
-  /** undefined when the topic is gone. */
+  /** Returns undefined if the topic has been deleted. */
   #log(): PartitionLog | undefined {
     const { cluster } = this.#context.kafka;
     const topic = this.#context.topics[this.#stream];

@@ -1,4 +1,4 @@
-/** One partition: an append-only log with transactions, control records, retention and compaction, as Kafka keeps it. */
+/** One partition: an append-only log with transactions, control records, retention and compaction as in Kafka. */
 import type { RecordPiece, UnreadableRecords } from '../../../../src/core/ports/kafka.ts';
 import type {
   OutgoingRecord,
@@ -10,7 +10,7 @@ import type {
 interface Entry {
   readonly offset: number;
   readonly timestampMs: number;
-  /** The transaction it belongs to; undefined for a plain produce. */
+  /** Transaction that wrote it, or undefined if it was produced without one. */
   readonly transaction: number | undefined;
   readonly control: 'commit' | 'abort' | undefined;
   readonly key: Buffer | null;
@@ -22,14 +22,11 @@ interface Entry {
 
 export interface LogRead {
   readonly records: readonly SourceRecord[];
-  /** The same, with what cannot be read between them. */
+  /** The same records, with the unreadable ones between them. */
   readonly pieces: readonly RecordPiece[];
-  /**
-   * Offset at which the read began: the position asked for, or the log's start when that was below
-   * it.
-   */
+  /** Offset at which the read began: the requested one, or the log's start if that is higher. */
   readonly fetchOffset: number;
-  /** One past everything looked at: aborted data, control records and compacted gaps included. */
+  /** One past the last offset that was examined, including aborted data, control records and compacted gaps. */
   readonly nextOffset: number;
   /** Last stable offset. */
   readonly endOffset: number;
@@ -41,7 +38,7 @@ export class PartitionLog {
   #entries: Entry[] = [];
   #start = 0;
   #end = 0;
-  /** Open transactions and the first offset of each. */
+  /** Open transactions with the first offset of each. */
   readonly #open = new Map<number, number>();
   readonly #aborted = new Set<number>();
 
@@ -60,7 +57,7 @@ export class PartitionLog {
     return this.#end;
   }
 
-  /** Last stable offset: no transaction below it is undecided. */
+  /** Last stable offset. All transactions below it are decided. */
   get stableEnd(): number {
     return Math.min(this.#end, ...this.#open.values());
   }
@@ -90,13 +87,13 @@ export class PartitionLog {
     return first;
   }
 
-  /** Offsets that hold nothing: compaction has removed what was there. */
+  /** Skips offsets, as if compaction had removed their records. */
   leap(offsets: number): void {
     this.#end += offsets;
     this.#changed();
   }
 
-  /** Ends a transaction here: its marker takes an offset. Nothing when the transaction never wrote here. */
+  /** Ends a transaction. Its marker takes an offset. Does nothing if the transaction did not write to this partition. */
   finish(transaction: number, outcome: 'commit' | 'abort', nowMs: number): void {
     if (!this.#open.delete(transaction)) return;
     if (outcome === 'abort') this.#aborted.add(transaction);
@@ -113,7 +110,7 @@ export class PartitionLog {
     this.#changed();
   }
 
-  /** Reads committed records from `from`; at most `maxRecords` of them. Out of range it reads nothing: see `fetchOffset`. */
+  /** Reads at most `maxRecords` committed records from `from`. Out of range it reads none; see `fetchOffset`. */
   read(from: number, maxRecords: number): LogRead {
     const endOffset = this.stableEnd;
     const fetchOffset = Math.max(from, this.#start);
@@ -142,7 +139,7 @@ export class PartitionLog {
     };
   }
 
-  /** From now on no reader can make anything of what stands in [from, to): a batch that is damaged, or a record beyond a limit. undefined: it can be read again. */
+  /** Makes the entries in [from, to) unreadable, like a damaged batch or a record beyond a limit. `undefined` makes them readable. */
   spoil(from: number, to: number, poison: Poison | undefined): void {
     for (const entry of this.#entries)
       if (entry.offset >= from && entry.offset < to) entry.unreadable = poison;
@@ -153,7 +150,7 @@ export class PartitionLog {
     return offset < this.#start || offset > this.#end;
   }
 
-  /** Every record a read_committed consumer sees now; those that cannot be read too. */
+  /** Returns all records that a read_committed consumer currently sees, including unreadable ones. */
   committed(): readonly SourceRecord[] {
     const end = this.stableEnd;
     return this.#entries
@@ -161,7 +158,7 @@ export class PartitionLog {
       .map((entry) => this.#toRecord(entry));
   }
 
-  /** Every record whose transaction was committed, also where an open transaction still hides it from consumers. */
+  /** Returns all records of committed transactions, including those that an open transaction hides from consumers. */
   durable(): readonly SourceRecord[] {
     return this.#entries
       .filter(
@@ -172,15 +169,16 @@ export class PartitionLog {
       .map((entry) => this.#toRecord(entry));
   }
 
-  /** Retention, or DeleteRecords: forgets what is below `offset`. */
+  /** Removes the records below `offset`, as retention and DeleteRecords do. */
   deleteBefore(offset: number): void {
     this.#start = Math.min(Math.max(this.#start, offset), this.#end);
     this.#entries = this.#entries.slice(this.#indexOf(this.#start));
   }
 
   /**
-   * Log cleaning below `upTo` (at most the last stable offset): of each key the last committed record stays, aborted data
-   * goes. `dropTombstones`: delete.retention.ms has passed, so tombstones that are the last of their key and markers go too.
+   * Compacts the log below `upTo` (at most the last stable offset): keeps the last committed record of each key and
+   * drops aborted data. `dropTombstones` also drops markers and tombstones that are the last of their key, as after
+   * delete.retention.ms.
    */
   compact(options: { readonly dropTombstones?: boolean; readonly upTo?: number } = {}): void {
     const upTo = Math.min(options.upTo ?? this.#end, this.stableEnd);
@@ -246,7 +244,7 @@ export class PartitionLog {
 }
 
 function keyOf(entry: Entry): string {
-  // A compacted topic refuses records without a key; the broker's answer is INVALID_RECORD.
+  // A compacted topic refuses records without a key; a broker responds with INVALID_RECORD.
   if (entry.key === null)
     throw new Error(
       `a record without a key (offset ${entry.offset}) in a topic that is being compacted`,
@@ -254,7 +252,7 @@ function keyOf(entry: Entry): string {
   return entry.key.toString('latin1');
 }
 
-/** Copies: what a caller does to its buffers later must not reach the log. */
+/** Copies the value, since the caller may change its buffer later. */
 function toBuffer(value: Buffer | string | null): Buffer | null {
   return value === null ? null : Buffer.from(value);
 }
@@ -263,7 +261,7 @@ function copyHeaders(headers: RecordHeaders): RecordHeaders {
   return headers.map(([name, value]) => [name, toBuffer(value)]);
 }
 
-/** Roughly what a record takes on the wire, bytes. */
+/** Approximate size of a record on the wire, bytes. */
 export function wireBytes(record: OutgoingRecord | SourceRecord): number {
   let bytes = 70 + lengthOf(record.key) + lengthOf(record.value);
   for (const [name, value] of record.headers ?? []) bytes += name.length + lengthOf(value) + 2;

@@ -1,4 +1,4 @@
-/** Fetched batches whose records are at hand, so that a test may look at them, and change them, before the engine does. */
+/** Fetched batches with accessible records. Tests can inspect and change them before the engine does. */
 import type { FetchedBatch, RecordPiece } from '../../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../../src/core/record.ts';
 
@@ -32,7 +32,7 @@ export function memoryBatch(
           })),
         };
     },
-    // What is read after this shows.
+    // Overwrites the bytes, so that tests detect reads after the release.
     release() {
       for (const part of given) part.fill(0xdd);
     },
@@ -44,12 +44,12 @@ const heldIn = (batch: FetchedBatch): readonly RecordPiece[] => (batch as Memory
 export const recordsOf = (batch: FetchedBatch): readonly SourceRecord[] =>
   heldIn(batch).flatMap(({ records }) => records);
 
-/** The batch with these records instead of its own, and nothing that cannot be read. */
+/** Returns the batch with other records and no unreadable ones. */
 export function withRecords(batch: FetchedBatch, records: readonly SourceRecord[]): MemoryBatch {
   return memoryBatch(batch, [{ records, unreadable: undefined, nextOffset: batch.nextOffset }]);
 }
 
-/** The pieces below `until`. */
+/** Returns the pieces with only the records below `until`. */
 export function below(pieces: readonly RecordPiece[], until: number): RecordPiece[] {
   const kept: RecordPiece[] = [];
   for (const { records, unreadable, nextOffset } of pieces) {

@@ -1,7 +1,8 @@
 /**
- * Whole shards to members: everyone gets ⌊K/n⌋ or ⌈K/n⌉, and keeps what it had as far as that allows.
- * @param before shard → the member that had it last; members that are gone are ignored.
- * @returns for every member its shards, ascending.
+ * Assigns whole shards to members. Each member gets ⌊K/n⌋ or ⌈K/n⌉ shards and keeps as many of its old ones as
+ * possible.
+ * @param before shard → its last member; members that have left are ignored
+ * @returns the shards of every member, ascending
  */
 export function assignShards(
   shards: number,
@@ -11,7 +12,7 @@ export function assignShards(
   const kept = new Map<string, number[]>(members.map((member) => [member, []]));
   for (let shard = 0; shard < shards; shard++) kept.get(before.get(shard) ?? '')?.push(shard);
 
-  // Who had most may have one more than the others: that moves the fewest shards.
+  // Members with the most shards get the extra ones first. That moves the fewest shards.
   const order = [...members].sort((a, b) => count(kept, b) - count(kept, a) || (a < b ? -1 : 1));
   const floor = Math.floor(shards / Math.max(1, members.length));
   const extra = shards - floor * members.length;

@@ -1,4 +1,4 @@
-/** ShardGroup over MemoryKafka: one member of a consumer group, with the manners of the classic protocol. */
+/** ShardGroup over MemoryKafka: one member of a consumer group, with the behaviour of the classic protocol. */
 
 import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import type {
@@ -16,9 +16,9 @@ import type { Generation, GroupCoordinator } from './group-coordinator.ts';
 import type { MemoryKafka } from './kafka.ts';
 import { type FetchContext, PartitionFetcher } from './partition-fetcher.ts';
 
-/** Time to rebuild a crashed client. */
+/** Time to restart a crashed client, ms. */
 const REBUILD_MS = 1_000;
-/** Interval between confirmations of a membership. */
+/** Interval between attempts to confirm the membership, ms. */
 const CONFIRM_RETRY_MS = 250;
 
 export class MemoryShardGroup implements ShardGroup {
@@ -29,13 +29,13 @@ export class MemoryShardGroup implements ShardGroup {
   readonly #coordinator: GroupCoordinator;
   #listener: GroupListener | undefined;
   #state: 'idle' | 'joining' | 'stable' | 'stopped' = 'idle';
-  /** Cut off from the cluster: nothing of the group reaches it, and it reaches nothing of the group. */
+  /** True while the member is cut off from its group in both directions. */
   #cut = false;
   #generation = 0;
-  /** Counts joins; whatever belongs to an earlier one is stale. */
+  /** Number of joins. Responses to requests of an earlier join are stale. */
   #session = 0;
   #fetchers = new Map<string, PartitionFetcher>();
-  /** Source partitions when the assignment was made. */
+  /** Number of source partitions at the time of the assignment. */
   #knownSources = 0;
   #lastHeardMs = Number.NEGATIVE_INFINITY;
   readonly #ended = new AbortController();
@@ -104,7 +104,7 @@ export class MemoryShardGroup implements ShardGroup {
     return [...this.#fetchers.values()].flatMap((fetcher) => fetcher.unread ?? []);
   }
 
-  /** Asks by heartbeats of its own: an answer to an earlier one, read after a long pause, proves nothing. */
+  /** Sends a new heartbeat. The response to an earlier one, read after a long pause, would prove nothing. */
   async confirmMembership(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#ended.signal]);
     for (;;) {
@@ -115,20 +115,20 @@ export class MemoryShardGroup implements ShardGroup {
     }
   }
 
-  /** State of the member in its group, from its own view. */
+  /** State of the member in its group, as the member knows it. */
   get state(): 'idle' | 'joining' | 'stable' | 'stopped' {
     return this.#state;
   }
 
   /**
-   * Test control. Makes this member a zombie: its worker runs on, but no heartbeat leaves and no batch, answer or new generation
-   * arrives, until `heal`. Its session expires by the brokers' clock.
+   * Test control: makes this member a zombie until `heal`. Its worker continues, but it sends no heartbeat and gets
+   * no batch, response or new generation. Its session expires on the brokers' clock.
    */
   isolate(): void {
     this.#cut = true;
   }
 
-  /** Test control: the end of `isolate`. The member learns with its next heartbeat what it missed. */
+  /** Test control: ends `isolate`. The response to the next heartbeat shows what the member missed. */
   heal(): void {
     if (!this.#cut) return;
     this.#cut = false;
@@ -136,7 +136,7 @@ export class MemoryShardGroup implements ShardGroup {
     for (const fetcher of this.#fetchers.values()) fetcher.fetchSoon();
   }
 
-  /** Test control: the client dies of an error and is rebuilt a second later, as a member without memory. */
+  /** Test control: crashes the client. It restarts a second later, without the state of its old membership. */
   crash(reason: string): void {
     if (this.#state === 'stopped' || this.#state === 'idle') return;
     this.#forgetAssignment();
@@ -189,7 +189,7 @@ export class MemoryShardGroup implements ShardGroup {
     };
   }
 
-  /** Paused, and wherever it was sought before is forgotten. */
+  /** The partition starts paused, without its earlier position. */
   #assign(stream: Stream, partition: number): void {
     const fetcher = new PartitionFetcher(this.#fetchContext(), stream, partition);
     this.#fetchers.set(`${stream}-${partition}`, fetcher);
@@ -215,7 +215,7 @@ export class MemoryShardGroup implements ShardGroup {
     });
   }
 
-  /** True if the coordinator took it. When not, the member joins again. */
+  /** True if the coordinator accepted it. Otherwise the member joins again. */
   async #heartbeat(): Promise<boolean> {
     const session = this.#session;
     const sentMs = this.#home.monotonic();
@@ -231,7 +231,7 @@ export class MemoryShardGroup implements ShardGroup {
     return answer === 'ok';
   }
 
-  /** New data wakes the fetcher; a partition that is new to the group starts a rebalance. */
+  /** New records wake the fetcher. A new source partition starts a rebalance. */
   #changed(topic: string, partition: number): void {
     if (topic === this.#topics.journal) this.#fetchers.get(`journal-${partition}`)?.fetchSoon();
     if (topic !== this.#topics.source) return;

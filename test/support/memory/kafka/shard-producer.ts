@@ -1,4 +1,4 @@
-/** ShardProducer, ControlProducer and the producer of replays over MemoryKafka: the same requests a real client makes, each a step that others can get between. */
+/** ShardProducer, ControlProducer and ReplayProducer over MemoryKafka. Each request of a real client is a step of its own. */
 
 import { partitionOf } from '../../../../dev/kafka/partitioner.ts';
 import {
@@ -29,7 +29,7 @@ export class MemoryShardProducer implements ControlProducer {
   readonly #channel: string;
   #epoch: number | undefined;
   #commits = 0;
-  /** Records without a key rotate over the partitions, a transaction at a time. */
+  /** Partition for records without a key. Changes with every transaction. */
   #rotation = 0;
   #state: 'idle' | 'busy' | 'dead' | 'closed' = 'idle';
 
@@ -50,7 +50,7 @@ export class MemoryShardProducer implements ControlProducer {
     this.#channel = `producer/${client}/${this.#transactionalId}`;
   }
 
-  /** The transaction of a replay has no journal records. */
+  /** Commits a transaction. Transactions of replays have no journal records. */
   async commit(
     given: Omit<Transaction, 'journal'> & Partial<Pick<Transaction, 'journal'>>,
   ): Promise<{ readonly journalOffset: number }> {
@@ -144,7 +144,7 @@ export class MemoryShardProducer implements ControlProducer {
         throw this.#failed('unknown', 'the reply to the commit was lost');
       case 'committed-fenced':
         await this.#ask(commit);
-        throw this.#failed('fenced', 'INVALID_PRODUCER_EPOCH in answer to the retry of a commit');
+        throw this.#failed('fenced', 'INVALID_PRODUCER_EPOCH in response to the retry of a commit');
       case 'lost':
         throw await this.#heard('unknown', 'no reply to the commit');
       case 'fenced':
@@ -159,7 +159,7 @@ export class MemoryShardProducer implements ControlProducer {
     }
   }
 
-  /** Sends in order: journal first, then one per output partition. */
+  /** Returns the sends of a transaction in order: the journal first, then one for each output partition. */
   #sends(transaction: CommitAttempt['transaction']): readonly Send[] {
     const sends: Send[] = this.#shards.map((partition) => ({
       topic: this.#topics.journal,
@@ -189,7 +189,7 @@ export class MemoryShardProducer implements ControlProducer {
     return roundTrip(this.#kafka.network, this.#home, this.#channel, apply);
   }
 
-  /** A failure that the client notices later, by a timeout of its own. */
+  /** Failure that the client detects only later, by its own timeout. */
   async #heard(failure: TransactionFailure, why: string): Promise<TransactionError> {
     await this.#ask(() => {});
     return this.#failed(failure, why);
@@ -204,7 +204,7 @@ export class MemoryShardProducer implements ControlProducer {
   }
 }
 
-/** The sender's buffers are written again once its transaction is over. */
+/** Copies the record, since the sender reuses its buffers after the transaction. */
 function copyOf({ key, value, headers = [] }: OutgoingRecord): OutgoingRecord {
   const copy = <T>(part: T) => (Buffer.isBuffer(part) ? Buffer.from(part) : part);
   return {
@@ -214,7 +214,7 @@ function copyOf({ key, value, headers = [] }: OutgoingRecord): OutgoingRecord {
   };
 }
 
-/** A commit that arrives late finds its sender fenced, or the transaction over: then it is refused, and the refusal reaches no caller. */
+/** Ignores the refusal of a late commit, whose producer is fenced or whose transaction is over. No caller waits for it. */
 function ignoreRefusal(apply: () => void): void {
   try {
     apply();

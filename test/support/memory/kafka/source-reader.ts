@@ -12,7 +12,7 @@ import type { MemoryKafka } from './kafka.ts';
 import type { LogRead } from './partition-log.ts';
 import { below } from './pieces.ts';
 
-/** Time for which a log may end before the last requested offset. */
+/** Time that the log has to reach the last requested offset, ms. */
 const EARLY_END_MS = 2_000;
 
 export class MemorySourceReader implements SourceReader {
@@ -43,7 +43,7 @@ export class MemorySourceReader implements SourceReader {
         continue;
       }
       next = read.nextOffset;
-      // Below the start of the log there is nothing to read, but how far it was passed.
+      // Below the start of the log there are no records, only the next offset.
       const passed =
         read.pieces.length > 0
           ? read.pieces
@@ -71,7 +71,7 @@ export class MemorySourceReader implements SourceReader {
     });
   }
 
-  /** Resolves when something happens in the partition; rejects when it does not within two seconds, and nothing is undecided. */
+  /** Resolves when the partition changes. Rejects after two seconds if it does not change and has no open transaction. */
   #growth(partition: number, next: number, to: number): Promise<void> {
     const where = `${this.#topic}-${partition}`;
     return new Promise((resolve, reject) => {

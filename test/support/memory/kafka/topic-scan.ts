@@ -1,4 +1,4 @@
-/** TopicScan over MemoryKafka: every question is a request and an answer, with other things between them. */
+/** TopicScan over MemoryKafka. Every query is a request and a response, between which other steps may run. */
 import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import { DEAD_LETTER_HEADERS } from '../../../../src/core/outcome/dead-letter.ts';
 import type { PartitionBounds, RecordPiece, TopicScan } from '../../../../src/core/ports/kafka.ts';
@@ -10,14 +10,14 @@ import type { Home } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import { below } from './pieces.ts';
 
-/** Number of times that a log that ends before what is wanted is looked at again. */
+/** Interval between reads of a log that ends before the requested offset, ms. */
 const POLL_MS = 100;
 
 export class MemoryTopicScan implements TopicScan {
   readonly #kafka: MemoryKafka;
   readonly #home: Home;
   readonly #source: string;
-  /** Records of one fetch. */
+  /** Maximum number of records of one fetch. */
   readonly #fetchRecords: number;
 
   constructor(kafka: MemoryKafka, home: Home, source: string, fetchRecords: number) {
@@ -98,7 +98,7 @@ export class MemoryTopicScan implements TopicScan {
     return roundTrip(this.#kafka.network, this.#home, `scan/${channel}`, apply);
   }
 
-  /** The scripted kind's decisions say in their value what those of a review say in a header as well. */
+  /** Adds the header with the event id, which the scripted kind's decisions have only in their value. */
   #withEventId(record: SourceRecord): SourceRecord {
     if (
       lastHeader(record.headers, DEAD_LETTER_HEADERS.eventId) !== undefined ||

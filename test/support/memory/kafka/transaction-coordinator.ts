@@ -1,4 +1,4 @@
-/** Kafka's transactions: epochs that fence, markers, aborts by the next owner and by timeout. Everything here is immediate. */
+/** Kafka's transactions: fencing by epochs, markers, aborts by the next owner or by timeout. Calls take effect immediately. */
 import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import type { OffsetCommit } from '../../../../src/core/ports/kafka.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
@@ -9,7 +9,7 @@ import { type PartitionLog, wireBytes } from './partition-log.ts';
 /** Kafka's limit for the metadata of a committed offset. */
 const MAX_OFFSET_METADATA_BYTES = 4096;
 
-/** A transaction that has just been committed. */
+/** A committed transaction. */
 export interface CommittedTransaction {
   readonly transactionalId: string;
   readonly records: readonly {
@@ -65,13 +65,13 @@ export class TransactionCoordinator {
     this.#settings = settings;
   }
 
-  /** Calls `committed` after each transaction that is committed, at once. Returns what ends it. */
+  /** Calls `committed` directly after each commit. @returns a function that ends the calls */
   watch(committed: (transaction: CommittedTransaction) => void): () => void {
     this.#watchers.add(committed);
     return () => this.#watchers.delete(committed);
   }
 
-  /** InitProducerId: fences every earlier holder and aborts what it left open. Returns the new epoch. */
+  /** InitProducerId: fences all earlier producers and aborts their open transaction. @returns the new epoch */
   initialise(transactionalId: string): number {
     const state = this.#producers.get(transactionalId) ?? { epoch: -1, open: undefined };
     this.#producers.set(transactionalId, state);
@@ -79,7 +79,7 @@ export class TransactionCoordinator {
     return ++state.epoch;
   }
 
-  /** Appends to one partition inside the transaction, and begins it when none is open. Returns the first offset. */
+  /** Appends to one partition in the transaction, and begins a transaction if none is open. @returns the first offset */
   append(
     transactionalId: string,
     epoch: number,
@@ -109,7 +109,7 @@ export class TransactionCoordinator {
     return log.append(records, this.#clock.now(), open.number);
   }
 
-  /** Offsets that are committed with the transaction. As in Kafka, nothing here asks whether the sender is still in the group. */
+  /** Adds offsets to the transaction. As in Kafka, the sender need not be a member of the group. */
   addOffsets(
     transactionalId: string,
     epoch: number,
@@ -129,7 +129,7 @@ export class TransactionCoordinator {
     }
   }
 
-  /** EndTxn. Everything the transaction wrote becomes visible, or nothing. */
+  /** EndTxn: makes all or none of the transaction's records visible. */
   end(transactionalId: string, epoch: number, outcome: 'commit' | 'abort'): void {
     const state = this.#holder(transactionalId, epoch);
     if (state.open === undefined)
@@ -137,10 +137,7 @@ export class TransactionCoordinator {
     this.#finish(state, outcome);
   }
 
-  /**
-   * Aborts a transaction that timed out and fences its producer, as the broker does. Tests may do
-   * it early.
-   */
+  /** Aborts a transaction that timed out and fences its producer, as the broker does. Tests may call it early. */
   expire(transactionalId: string): void {
     const state = this.#producers.get(transactionalId);
     if (state === undefined) return;
@@ -148,7 +145,7 @@ export class TransactionCoordinator {
     state.epoch++;
   }
 
-  /** Transactional ids whose transaction is undecided. */
+  /** Returns the transactional ids with an open transaction. */
   openTransactions(): string[] {
     return [...this.#producers].filter(([, state]) => state.open !== undefined).map(([id]) => id);
   }
@@ -187,7 +184,7 @@ export class TransactionCoordinator {
     for (const log of open.logs) log.finish(open.number, outcome, this.#clock.now());
     if (outcome === 'abort') return;
     for (const { group, topic, commit } of open.offsets) {
-      // The topic may be gone by now; its offsets went with it.
+      // Offsets of a deleted topic are deleted with it.
       if (this.#cluster.partitions(topic) <= commit.partition) continue;
       this.#cluster.commitOffset(group, topic, commit.partition, commit.offset, commit.metadata);
     }

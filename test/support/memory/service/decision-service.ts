@@ -1,20 +1,20 @@
-/** Single decisions at the service in memory: made some time, or never heard of. */
+/** Decisions of lookups at the service in memory. */
 import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { FoundDecision, LookupService } from '../../../../src/kinds/service-ports.ts';
 import type { ServiceScript } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
-/** Failures that say nothing about a decision. */
+/** Failures that give no information about a decision. */
 const SENSELESS: ReadonlySet<string> = new Set(['protocol', 'too_large', 'expired']);
 
 interface Made {
   readonly decision: FoundDecision;
-  /** Wall clock, ms; until then it is pending. */
+  /** Wall clock time until which it is pending, ms. */
   dueMs: number;
 }
 
-/** All decisions, and what instances were told of them. */
+/** All decisions, with a record of the responses that instances got. */
 export class Decisions {
   readonly #made = new Map<string, Made>();
   readonly #longestWithoutMs = new Map<string, number>();
@@ -28,17 +28,17 @@ export class Decisions {
     return this.#made.get(id);
   }
 
-  /** Nothing is pending any more. */
+  /** Makes all pending decisions final. */
   finishAll(nowMs: number): void {
     for (const made of this.#made.values()) made.dueMs = Math.min(made.dueMs, nowMs);
   }
 
-  /** For how long one instance was told, without a break, that it is unknown or refused, ms; undefined: never. */
+  /** Longest time during which one instance got only `not_found` or `rejected` for it, ms; undefined if never. */
   withoutMs(id: string): number | undefined {
     return this.#longestWithoutMs.get(id);
   }
 
-  /** True if an instance got an answer about it that makes no sense. */
+  /** True if an instance got an unreadable response for it. */
   wasUnreadable(id: string): boolean {
     return this.#unreadable.has(id);
   }
@@ -52,13 +52,13 @@ export class Decisions {
   }
 }
 
-/** One per instance. */
+/** Lookup service of one instance. */
 export class MemoryDecisions implements LookupService {
   readonly #decisions: Decisions;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #calls: ServiceCalls;
   readonly #script: ServiceScript;
-  /** First time of an unknown or refused answer since the decision was present. */
+  /** Time of the first `not_found` or `rejected` since the decision was last found. */
   readonly #withoutSinceMs = new Map<string, number>();
 
   constructor(

@@ -1,4 +1,4 @@
-/** Imports at the service in memory: batches without results to download. One per instance. */
+/** Imports at the service in memory: batches without result files. Each instance has its own. */
 
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { RemoteState } from '../../../../src/core/outcome/follow-policy.ts';
@@ -48,7 +48,7 @@ export class MemoryImports implements ImportService {
     });
   }
 
-  /** Counts invalid lines of an import too (a test may upload anything). */
+  /** Stores an import. Its invalid lines count too, since a test may upload anything. */
   upload(url: string, body: Buffer, { signal }: Options): Promise<void> {
     const importId = /^memory:\/\/upload\/([^?]+)/.exec(url)?.[1] ?? '';
     const lines = body.toString().split('\n').slice(0, -1);

@@ -1,4 +1,4 @@
-/** Slices of results whose memory is lent: once a slice is released, its columns say nothing true, and its bytes are gone. */
+/** Slices of results with borrowed memory. After a slice is released, its columns are invalid and its bytes overwritten. */
 import {
   type ReadRow,
   type ResultColumns,
@@ -7,9 +7,9 @@ import {
 import { columnsOfRows } from '../../records/slices.ts';
 
 export class LentSlices {
-  /** Slices made so far. */
+  /** Number of slices made. */
   made = 0;
-  /** Slices that were not released yet, now and at most. */
+  /** Number of slices that are not released, now and at most. */
   lent = 0;
   mostLent = 0;
 

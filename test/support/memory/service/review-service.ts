@@ -1,4 +1,4 @@
-/** The remote service of the scripted kind, in memory: batches and their states, and the test's hands on them. */
+/** Remote service of the scripted kind, in memory: batches with their states, and controls for tests. */
 import type { Clock } from '../../../../packages/client/src/base/clock.ts';
 import {
   ServiceError,
@@ -9,11 +9,11 @@ import type { SourceCoordinate } from '../../../../src/core/record.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { LentSlices } from './lent-slices.ts';
 
-/** A row as it is uploaded and comes back. */
+/** Row as uploaded and as returned in results. */
 export interface ServiceRow extends SourceCoordinate {
   readonly content: string;
   readonly status: 'success' | 'error';
-  /** As in the item, when above 0: travels with the row, as the reference column of a CSV does. */
+  /** Same as in the item, unless 0. It stays with the row like the reference column of a CSV file. */
   readonly replay?: number;
 }
 
@@ -25,21 +25,21 @@ export interface RemoteBatch {
   readonly type: string;
   readonly createdMs: number;
   state: RemoteState;
-  /** The uploaded items; undefined until the upload arrived at the service. */
+  /** Uploaded items; undefined until the service has processed the upload event. */
   rows: readonly ServiceRow[] | undefined;
-  /** The result file, when finished. */
+  /** Result file of a finished batch. */
   results: readonly ResultLine[];
-  /** As the service counts; undefined when it does not tell. */
+  /** Number of rows that the service reports; undefined if it does not report it. */
   expectedRows: number | undefined;
 }
 
-/** `decision`: one of a lookup. */
+/** `decision` is the call of a lookup. */
 export type Operation = 'create' | 'upload' | 'status' | 'results' | 'decision';
 
 /**
- * Fault of one call: - an error, `before` its effect (default) or `after` it ("done, reply lost");
- * for results also `afterRows` of them were given; - `hangMs`: no answer until the client gives up
- * after this time (`unavailable`) or the caller aborts; the effect happens when `after` is set.
+ * Fault of one call. `failure` is an error before the effect (default) or, with `after`, after it ("done, response
+ * lost"); results fail after `afterRows` rows. With `hangMs` there is no response until the client gives up after
+ * this time (`unavailable`) or the caller aborts; the effect happens only with `after`.
  */
 export interface Fault {
   readonly failure?: ServiceFailure;
@@ -49,12 +49,9 @@ export interface Fault {
   readonly hangMs?: number;
 }
 
-/**
- * Course of a review, decided when its upload arrives. Unset fields: at once, finished, every row
- * once in order.
- */
+/** Course of a review, decided when its upload arrives. Default: it finishes at once, with every row once and in order. */
 export interface ReviewPlan {
-  /** Unset: only `finish` and `fail` end it. */
+  /** Duration of the review. Default: 0. With `never` only `finish` and `end` complete it. */
   readonly afterMs?: number | 'never';
   readonly state?: 'finished' | 'failed' | 'cancelled' | 'unknown';
   readonly results?: (rows: readonly ServiceRow[]) => readonly ResultLine[];
@@ -62,29 +59,26 @@ export interface ReviewPlan {
 }
 
 export interface ServiceScript {
-  /** A fault for this call, or undefined. Asked once per call, when it reaches the service. */
+  /** Returns the fault of this call, or undefined. Called once per call, when it reaches the service. */
   fault?(
     operation: Operation,
     remoteId: string | undefined,
     type: string | undefined,
   ): Fault | undefined;
-  /**
-   * Delay between the PUT and the service's notice of it (storage events are late), in ms; `never`:
-   * only `arrive` makes it known.
-   */
+  /** Delay from the PUT to the processing of its storage event, in ms. With `never` only `arrive` processes it. */
   arrivalMs?(remoteId: string): number | 'never';
   review?(batch: RemoteBatch): ReviewPlan;
-  /** In place of the status of a decision, for this answer. */
+  /** Replaces the status of a decision in this response. */
   decisionStatus?(id: string): string | undefined;
-  /** Rows that come at a time. Default 100. */
+  /** Number of rows per slice. Default: 100. */
   readonly rowsPerSlice?: number;
-  /** Called when a body reaches the storage: the moment that I4 speaks of. */
+  /** Called when a body reaches the storage, to check I4. */
   onUpload?(remoteId: string): void;
 }
 
 export class ReviewService {
   readonly batches = new Map<string, RemoteBatch>();
-  /** Number of times that each operation was called. */
+  /** Number of calls by operation. */
   readonly calls: Record<Operation, number> = {
     create: 0,
     upload: 0,
@@ -92,14 +86,14 @@ export class ReviewService {
     results: 0,
     decision: 0,
   };
-  /** Times at which bodies were stored, monotonic, ms, and their rows. */
+  /** Stored bodies: monotonic time in ms, and number of rows. */
   readonly uploads: { readonly atMs: number; readonly rows: number }[] = [];
-  /** Slices that the result files are read into. */
+  /** Slices of the result files. */
   readonly slices = new LentSlices();
   script: ServiceScript;
   readonly #clock: Pick<Clock, 'monotonic' | 'after'>;
   readonly network: Scheduler;
-  /** `<partition>:<offset>` → how often it was submitted for review. */
+  /** `<partition>:<offset>` → number of submissions for review. */
   readonly #submissions = new Map<string, number>();
   readonly #stored = new Map<string, readonly ServiceRow[]>();
 
@@ -113,10 +107,7 @@ export class ReviewService {
     this.script = script;
   }
 
-  /**
-   * Number of times that this record's content came in for review: at least once each; more is a
-   * second submission.
-   */
+  /** Number of times that this record's content was submitted for review. More than one is a repeated submission. */
   submissions(partition: number, offset: number): number {
     return this.#submissions.get(`${partition}:${offset}`) ?? 0;
   }
@@ -137,7 +128,7 @@ export class ReviewService {
     return batch;
   }
 
-  /** The body is stored; the service learns of it `arrivalMs` later. */
+  /** Stores the body. The service processes its upload event `arrivalMs` later. */
   put(id: string, rows: readonly ServiceRow[]): void {
     const batch = this.batch(id);
     this.script.onUpload?.(id);
@@ -150,7 +141,7 @@ export class ReviewService {
     else if (lateMs !== 'never') this.#clock.after(lateMs, () => this.arrive(id));
   }
 
-  /** The service learns that the batch was uploaded, and starts to review it. Nothing when it knew. */
+  /** Processes the upload event and starts the review. Does nothing if it was processed before. */
   arrive(id: string): void {
     const batch = this.batch(id);
     const rows = this.#stored.get(id);
@@ -167,18 +158,18 @@ export class ReviewService {
     else this.#clock.after(plan.afterMs, () => this.#review(batch, plan));
   }
 
-  /** Ends a review with results: `results` of its rows, or all of them. */
+  /** Finishes a review with results: `results` of its rows, or all of them. */
   finish(id: string, results?: (rows: readonly ServiceRow[]) => readonly ResultLine[]): void {
     this.#review(this.batch(id), results === undefined ? {} : { results });
   }
 
-  /** Reviews what was uploaded and is still under review, however long its plan would have taken. */
+  /** Finishes all reviews in progress, regardless of their plans. */
   finishAll(): void {
     for (const { id, state } of this.batches.values())
       if (state === 'pending' || state === 'unknown') this.finish(id);
   }
 
-  /** Ends a batch without results; `missing`: the service forgets it. */
+  /** Ends a batch without results. After `missing`, the service does not know it any more. */
   end(id: string, state: 'failed' | 'cancelled' | 'missing'): void {
     this.batch(id).state = state;
   }

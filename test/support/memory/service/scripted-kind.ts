@@ -1,4 +1,4 @@
-/** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
+/** PipelineKind over ReviewService: a minimal kind, whose terminal records a checker can read. Each instance has its own. */
 import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.ts';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
@@ -27,11 +27,11 @@ import type { Fault, ResultLine, ReviewService, ServiceRow } from './review-serv
 import { ScriptedRows } from './scripted-rows.ts';
 import { errorOf, ServiceCalls } from './service-calls.ts';
 
-/** The value of a source record that decodes: `sourceValue` builds it. */
+/** Value of a source record that decodes; `sourceValue` encodes it. */
 export interface ScriptedContent {
   readonly type: string;
   readonly content: string;
-  /** Skipped by a filter. */
+  /** True if a filter skips it. */
   readonly skip?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface ScriptedDecision extends SourceCoordinate {
   readonly remote: string;
   readonly type: string;
   readonly attempt: number;
-  /** Number of times that the group had been reset before; absent when never. */
+  /** Number of earlier resets of the group; absent if 0. */
   readonly replay?: number;
   readonly error?: { readonly code: string; readonly message: string };
 }
@@ -59,7 +59,7 @@ export class ScriptedKind implements ResultFileKind {
   readonly service: ReviewService;
   readonly #calls: ServiceCalls;
 
-  /** `home` brings the answers of the service to this instance; `client` names it. */
+  /** @param home delivers the responses of the service to this instance @param client name of the instance */
   constructor(service: ReviewService, home: Home, client: string) {
     this.service = service;
     this.#calls = new ServiceCalls(service, home, client);
@@ -88,7 +88,7 @@ export class ScriptedKind implements ResultFileKind {
       key,
       headers,
       type,
-      // The lanes of tests are named by the types that they are for.
+      // Lanes in tests have the name of their type.
       lane: type,
       content: jsonTextOf(content),
       replay,

@@ -1,4 +1,4 @@
-/** The upload of the scripted kind: JSON, in buffers of the pool, so that a world can tell whether each came back. */
+/** Upload of the scripted kind: JSON in buffers of the pool, so that a world can check that each buffer is returned. */
 import { textOfString } from '../../../../packages/client/src/base/json/json-text.ts';
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { EncodedBody, RowSink } from '../../../../src/core/bytes/row-sink.ts';
@@ -20,7 +20,7 @@ export class ScriptedRows implements RowSink {
     this.#slabs.room(1);
   }
 
-  /** Bytes of the rows, without their slab: small worlds have budgets of a few thousand bytes. */
+  /** Bytes of the rows without their slab, since small worlds have budgets of a few thousand bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }

@@ -1,4 +1,4 @@
-/** Calls of one instance to the service in memory: request, effect, answer, each in its turn; faults as scripted. */
+/** Calls of one instance to the service in memory. Request, effect and response are separate steps; faults are scripted. */
 import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { sleepOn } from '../clock.ts';
@@ -10,17 +10,17 @@ export class ServiceCalls {
   readonly #service: ReviewService;
   readonly #home: Home;
   readonly #client: string;
-  /** Calls race with each other, so each has a channel of its own. */
+  /** Number of calls. Each call gets its own channel, since calls are concurrent. */
   #calls = 0;
 
-  /** `home` brings the answers of the service to this instance; `client` names it. */
+  /** @param home delivers the responses of the service to this instance @param client name of the instance */
   constructor(service: ReviewService, home: Home, client: string) {
     this.#service = service;
     this.#home = home;
     this.#client = client;
   }
 
-  /** One call; ends at once when aborted. */
+  /** Makes one call. It ends at once when aborted. */
   async call<T>(
     operation: Operation,
     signal: AbortSignal,
@@ -50,7 +50,7 @@ export class ServiceCalls {
     }
   }
 
-  /** Lets others run between two slices. */
+  /** Yields to other steps between two slices. */
   turn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       this.#home.defer(`service/${this.#client}/slice`, resolve);

@@ -1,4 +1,4 @@
-/** A PerItemKind over the scripted service: its jobs finish as batches do, and a script says what became of each item. */
+/** PerItemKind over the scripted service. Its jobs finish like batches, and a script sets the outcome of each item. */
 import type { ItemRow } from '../../../../src/core/bytes/result-slice.ts';
 import type {
   JobContext,
@@ -14,9 +14,9 @@ export interface SourceKindScript {
     item: ContentItem,
     last: boolean,
   ) => 'success' | 'error' | 'letter' | 'overdue' | undefined;
-  /** Outcomes given at a time. */
+  /** Number of outcomes per slice. */
   readonly slice?: number;
-  /** The value of a terminal record. */
+  /** Value of a terminal record. */
   readonly value?: (at: SourceCoordinate) => string | undefined;
 }
 

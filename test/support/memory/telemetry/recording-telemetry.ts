@@ -1,4 +1,4 @@
-/** Telemetry that remembers, for assertions. */
+/** Telemetry that records calls for assertions. */
 
 import type {
   HealthReporter,
@@ -25,7 +25,7 @@ export class RecordingMetrics implements Metrics {
   readonly #kinds = new Map<string, string>();
 
   count(name: string, labels: Labels, by = 1): void {
-    if (!(by >= 0)) throw new RangeError(`counter ${name} cannot go by ${by}`);
+    if (!(by >= 0)) throw new RangeError(`counter ${name} cannot increase by ${by}`);
     const key = this.#as('counter', name, labels);
     this.counters.set(key, (this.counters.get(key) ?? 0) + by);
   }
@@ -43,19 +43,19 @@ export class RecordingMetrics implements Metrics {
     this.observations.set(key, seen);
   }
 
-  /** The sum of a counter over every series whose labels include `labels`. 0 when it never counted. */
+  /** Sum of a counter over all series whose labels include `labels`. 0 if it was never incremented. */
   counter(name: string, labels: Labels = {}): number {
     let sum = 0;
     for (const [key, value] of this.counters) if (matches(key, name, labels)) sum += value;
     return sum;
   }
 
-  /** The one gauge with exactly these labels; undefined when never set or taken away. */
+  /** Gauge with exactly these labels; undefined if never set, or removed. */
   gauge(name: string, labels: Labels = {}): number | undefined {
     return this.gauges.get(series(name, labels));
   }
 
-  /** A name is one kind of metric for good: prom-client would throw at a mix. */
+  /** A name always has the same kind of metric. prom-client would throw otherwise. */
   #as(kind: string, name: string, labels: Labels): string {
     const known = this.#kinds.get(name);
     if (known !== undefined && known !== kind)
@@ -81,7 +81,7 @@ export interface LogLine {
 }
 
 export class RecordingLogger implements Logger {
-  /** Shared with every child. */
+  /** Shared with all child loggers. */
   readonly lines: LogLine[];
   readonly #bound: object;
 
@@ -110,7 +110,7 @@ export class RecordingLogger implements Logger {
     return new RecordingLogger(this.lines, { ...this.#bound, ...fields });
   }
 
-  /** Everything logged, as text: what a test of I6 searches for content and secrets. */
+  /** Everything logged, as text. Tests of I6 search it for content and secrets. */
   text(): string {
     return this.lines
       .map((line) => `${line.level} ${line.message} ${JSON.stringify(line.fields, errorsAsText)}`)
@@ -122,11 +122,11 @@ export class RecordingLogger implements Logger {
   }
 }
 
-/** Loops and conditions as they are now. */
+/** Current state of loops and conditions. */
 export class RecordingHealth implements HealthReporter {
-  /** Loop → what it does: `beat`, or the reason it waits. */
+  /** Loop → its last report: `beat`, or its wait reason. */
   readonly loops = new Map<string, string>();
-  /** Condition → why it does not hold; undefined when it does. */
+  /** Condition → reason why it does not hold, or undefined if it holds. */
   readonly conditions = new Map<string, string | undefined>();
 
   beat(name: string): void {
@@ -149,7 +149,7 @@ export class RecordingHealth implements HealthReporter {
     this.conditions.set(name, reason);
   }
 
-  /** Reasons for not being ready. */
+  /** Reasons why the instance is not ready. */
   get complaints(): string[] {
     return [...this.conditions].flatMap(([name, reason]) =>
       reason === undefined ? [] : [`${name}: ${reason}`],
@@ -157,7 +157,7 @@ export class RecordingHealth implements HealthReporter {
   }
 }
 
-/** Errors have no enumerable fields: without this a leak inside one would go unseen. */
+/** Errors have no enumerable fields, so JSON would omit them and hide a leak. */
 function errorsAsText(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (!(value instanceof Error)) return value;

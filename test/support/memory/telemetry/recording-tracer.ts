@@ -1,4 +1,4 @@
-/** A tracer that remembers its spans, for assertions. */
+/** Tracer that records its spans for assertions. */
 import type {
   Span,
   SpanAttributes,
@@ -16,7 +16,7 @@ export class RecordedSpan implements Span {
   readonly attributes: Record<string, string | number | boolean>;
   readonly events: { readonly name: string; readonly attributes: SpanAttributes }[] = [];
   readonly steps: RecordedSpan[] = [];
-  /** End of the span: `ok` or its error; undefined while it is open. */
+  /** `ok` or the error; undefined while the span is open. */
   ended: string | undefined;
 
   constructor(
@@ -72,7 +72,7 @@ export class RecordingTracer implements Tracer {
     return span;
   }
 
-  /** Everything that was told, as text. */
+  /** Everything recorded, as text. */
   text(): string {
     const lines = (span: RecordedSpan): string[] => [
       JSON.stringify([span.name, span.attributes, span.events, span.links, span.ended]),

@@ -74,10 +74,8 @@ test('decisions that are pending, sparse or of unknown status are read', async (
   const { client } = clientFor(t, server.url);
   const sparse = {
     decisionId: 'd-1',
-    metadata: {},
     metadataJson: '{}',
     result: null,
-    labels: null,
     labelsJson: null,
   };
   assert.deepEqual(await client.getDecision('d-1', NEVER), {

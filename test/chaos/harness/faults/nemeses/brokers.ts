@@ -1,7 +1,7 @@
-/** Faults of the brokers themselves. */
+/** Faults of brokers. */
 import type { Nemesis } from '../nemesis.ts';
 
-/** kill -9 of a broker with its connections; started again on its data a moment later. */
+/** SIGKILL of a broker, which closes its connections. It is restarted with its data shortly after. */
 export const brokerKill: Nemesis = async (world, random) => {
   const { cluster, fleet } = world;
   await fleet.someBusy(random);
@@ -16,7 +16,7 @@ export const brokerKill: Nemesis = async (world, random) => {
   return { hit, note: `broker ${index + 1}` };
 };
 
-/** SIGSTOP: it is there, and does not answer. */
+/** SIGSTOP of a broker: connections stay open, but it does not respond. */
 export const brokerFreeze: Nemesis = async (world, random) => {
   const { cluster, fleet } = world;
   await fleet.someBusy(random);

@@ -1,4 +1,4 @@
-/** Commands of an operator, by command lines as people run them, with crashes around them. */
+/** Commands of an operator, run by the real command line, with crashes of replicas around them. */
 import { fileURLToPath } from 'node:url';
 import { spawnKept } from '../../../../../dev/process/kept.ts';
 import type { Command } from '../../../../../src/core/journal/control.ts';
@@ -10,22 +10,22 @@ import type { World } from '../../world.ts';
 import type { Nemesis } from '../nemesis.ts';
 
 const CLI = fileURLToPath(new URL('../../../../../src/cli/main.ts', import.meta.url));
-/** Longest wait of a command, s: longer than the longest stall that is allowed, which is judged by itself. */
+/** Timeout of a command, s. Longer than the longest permitted stall, which is checked separately. */
 const TIMEOUT_S = STALL_BOUND_MS / 1_000 + 30;
-/** From the start of a command to the crash, ms at most. */
+/** Maximum time from the start of a command to the crash, ms. */
 const CRASH_MS = 1_500;
-/** Time for a pipeline that is held to do what it must not. */
+/** Maximum time for which a held pipeline is watched for violations, ms. */
 const HELD_MS = 1_500;
 
 /**
- * Holds one pipeline, kills a replica meanwhile and another one behind the acknowledgement, and
- * resumes. Between exit code 0 and the resume no job begins, and what is drained has none.
+ * Pauses or drains one pipeline, kills a replica meanwhile and perhaps another after the acknowledgement, and
+ * resumes. No job may begin between exit code 0 and the resume, and a drained pipeline may have no live job.
  */
 export const held =
   (command: 'pause' | 'drain'): Nemesis =>
   async (world, random) => {
     const { fleet, pipelines } = world;
-    // The first one more often: with reviews most can go wrong.
+    // Prefers the first pipeline, since reviews have the most failures.
     const run = pipelines[Math.max(0, random.below(pipelines.length + 2) - 2)] as PipelineRun;
     await world.atLeast(2);
     await fleet.someBusy(random);
@@ -35,12 +35,12 @@ export const held =
       const sinceMs = Date.now();
       const before = await liveJobs(world, run);
       if (command === 'drain' && before.length > 0)
-        throw new Error(`drained, and live in the journal: ${before.join(' ')}`);
+        throw new Error(`drained, but live in the journal: ${before.join(' ')}`);
       if (random.below(2) === 0) await crash(world, random);
       await world.sleep(random.below(HELD_MS));
       const begun = (await liveJobs(world, run)).filter((key) => !before.includes(key));
       begun.push(...(await submittedSince(world, run, sinceMs)));
-      if (begun.length > 0) throw new Error(`begun behind a ${command}: ${begun.join(' ')}`);
+      if (begun.length > 0) throw new Error(`begun after a ${command}: ${begun.join(' ')}`);
     } finally {
       world.signal.throwIfAborted();
       await give(world, 'resume', run);
@@ -48,7 +48,7 @@ export const held =
     return { hit, note: run.kind };
   };
 
-/** SIGKILL to a replica, whatever it does; another one is started. */
+/** Sends SIGKILL to a random replica and starts another one. */
 async function crash(world: World, random: SeededRandom): Promise<void> {
   const { fleet } = world;
   await world.sleep(random.below(CRASH_MS));
@@ -57,7 +57,7 @@ async function crash(world: World, random: SeededRandom): Promise<void> {
   await fleet.joined(await fleet.start());
 }
 
-/** @throws Error when the command line does not end with exit code 0 */
+/** Runs a command line. @throws Error if its exit code is not 0 */
 async function give(world: World, command: Command, { pipeline }: PipelineRun): Promise<void> {
   const lines: string[] = [];
   const { configFile } = world.stack;
@@ -79,7 +79,7 @@ async function give(world: World, command: Command, { pipeline }: PipelineRun): 
 const liveJobs = async ({ kafka }: World, { pipeline }: PipelineRun): Promise<string[]> =>
   liveJobKeys(await kafka.readAll(pipeline.topics.journal));
 
-/** Batches and imports that were created since, and have content: an empty one has no effect. */
+/** Returns the batches and imports created since and uploaded. Empty ones have no effect. */
 async function submittedSince(
   { sandbox }: World,
   { kind }: PipelineRun,

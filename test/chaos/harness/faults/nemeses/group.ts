@@ -1,4 +1,4 @@
-/** Nemeses that act as operators on source topics and groups. */
+/** Changes that operators make to source topics and groups. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '../../../../support/eventually.ts';
@@ -11,17 +11,17 @@ import { shuffled } from '../shuffled.ts';
 
 const RESET_TOOL = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand';
 const EMPTY_MS = 60_000;
-/** Largest move of a position, in records. */
+/** Maximum change of a position, in records. */
 const BACK = 400;
 const FORTH = 40;
 const MOVED_PARTITIONS = 3;
 
-/** One more partition in the source of a pipeline; written to at once. */
+/** Adds a partition to the source of a pipeline and writes to it at once. */
 export const addPartition: Nemesis = async (world, random) => {
   const { kafka, pipelines, fleet } = world;
   const wide = pipelines.filter(({ canWiden }) => canWiden);
   const run = wide[random.below(Math.max(1, wide.length))];
-  if (run === undefined) return { hit: true, note: 'there are enough already' };
+  if (run === undefined) return { hit: true, note: 'no more partitions are allowed' };
   await fleet.someBusy(random);
   const hit = world.inFlight;
   const { producer, ledger, pipeline, kind } = run;
@@ -45,7 +45,7 @@ export const addPartition: Nemesis = async (world, random) => {
   return { hit, note: `${kind}: ${partition + 1} partitions` };
 };
 
-/** All replicas stop; Kafka's own tool sets each group back in some partitions and forth in one; they start again. */
+/** Stops all replicas, changes each group's offsets with Kafka's tool (back in some partitions, forward in one), and restarts. */
 export const resetGroup: Nemesis = async (world, random) => {
   const { fleet, pipelines } = world;
   const before = fleet.running.length;
@@ -69,11 +69,11 @@ export const resetGroup: Nemesis = async (world, random) => {
   await world.atLeast(before);
   return {
     hit: due > 0 && again > 0,
-    note: `${again} records again, up to ${aside} passed over, ${due} were in flight`,
+    note: `${again} records again, up to ${aside} skipped, ${due} were in flight`,
   };
 };
 
-/** Target offsets of a pipeline's group, by partition. */
+/** New offsets of a pipeline's group, by partition. */
 interface Move {
   readonly run: PipelineRun;
   readonly to: ReadonlyMap<number, number>;
@@ -93,16 +93,16 @@ async function drawMoves(world: World, run: PipelineRun, random: SeededRandom): 
   const to = new Map<number, number>();
   for (const { partition, committed, end } of await positionsOf(world, run)) {
     const step = by.get(partition);
-    // Where the group has no position yet there is nothing to move.
+    // A partition without a committed offset is not changed.
     if (step !== undefined && committed >= 0)
       to.set(partition, Math.min(Math.max(0, committed + step), end));
   }
   return { run, to };
 }
 
-/** Brokers that were just killed, or frozen, may answer a moment later. */
+/** Retries, since brokers that were just killed or frozen may need a moment. */
 async function positionsOf({ kafka }: World, { pipeline }: PipelineRun): Promise<GroupPosition[]> {
-  return await eventually('the group tells its positions', () => groupPositions(kafka, pipeline), {
+  return await eventually('the group has positions', () => groupPositions(kafka, pipeline), {
     deadlineMs: EMPTY_MS,
   });
 }
@@ -111,7 +111,7 @@ async function moveGroups({ cluster, directory }: World, moves: readonly Move[])
   const one = moves.length === 1;
   const lines = moves.flatMap(({ run, to }) => {
     const { group, topics } = run.pipeline;
-    // The tool wants a column for the group when it is given several.
+    // With several groups, the tool expects a column with the group.
     return [...to].map(
       ([partition, offset]) => `${one ? '' : `${group},`}${topics.source},${partition},${offset}\n`,
     );
@@ -120,7 +120,7 @@ async function moveGroups({ cluster, directory }: World, moves: readonly Move[])
   writeFileSync(file, lines.join(''));
   const groups = moves.flatMap(({ run }) => ['--group', run.pipeline.group]);
   const bootstrap = ['--bootstrap-server', cluster.brokers.join(',')];
-  if (cluster.tool === undefined) throw new Error('only brokers on Java have tools');
+  if (cluster.tool === undefined) throw new Error('only local Java brokers have Kafka’s tools');
   await cluster.tool(RESET_TOOL, [
     ...bootstrap,
     ...groups,
@@ -131,7 +131,7 @@ async function moveGroups({ cluster, directory }: World, moves: readonly Move[])
   ]);
 }
 
-/** Kafka's tool refuses a group with members; those that were killed last until their session ends. */
+/** Waits until the group has no members, as Kafka's tool requires. Killed members stay until their sessions expire. */
 async function untilEmpty({ kafka }: World, { pipeline }: PipelineRun): Promise<void> {
   const admin = await kafka.admin();
   const empty = async () => {

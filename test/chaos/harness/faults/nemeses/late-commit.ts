@@ -1,6 +1,6 @@
 /**
- * A request of a transaction stays in the network while its shard gets a new owner, and arrives then: a commit of the dead, or
- * of a sleeper who wakes. Kafka must refuse it; if it is applied, records are lost or come twice.
+ * Delays a request of a transaction in the network until its shard has a new owner. The sender is dead or frozen
+ * meanwhile. Kafka must refuse the request; otherwise records would be lost or duplicated.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShardName } from '../../../../support/stack/stack-control.ts';
@@ -12,7 +12,7 @@ import { lineCounts, takenOver } from './replicas.ts';
 
 const HELD_MS = 30_000;
 
-/** @param api the request that is held back; `frozen` or dead is its sender meanwhile. */
+/** @param api the request to hold back */
 export const lateCommit =
   (api: ApiName): Nemesis =>
   async (world, random) => {
@@ -20,7 +20,7 @@ export const lateCommit =
     await world.atLeast(2);
     await fleet.someBusy(random, 2);
     const held = await holdNext(world, API[api]);
-    if (held === undefined) return { hit: false, note: 'no such request came' };
+    if (held === undefined) return { hit: false, note: 'no such request was sent' };
     const shard = shardOf(world, held.head.transactionalId ?? '');
     const victim = fleet.byClient(held.head.clientId);
     if (victim === undefined || shard === undefined) {
@@ -41,17 +41,17 @@ export const lateCommit =
       else fleet.thaw(victim);
     }
     if (api === 'EndTxn' && answer === 0)
-      throw new Error(`Kafka took a commit of shard ${shard} after the shard had a new owner`);
+      throw new Error(`Kafka accepted a commit of shard ${shard} after the shard had a new owner`);
     const said =
       api !== 'EndTxn'
         ? ''
         : answer === undefined
-          ? ', no answer'
+          ? ', no response'
           : `, refused with error ${answer}`;
-    return { hit: true, note: `${api} of a ${dies ? 'dead' : 'sleeping'} owner${said}` };
+    return { hit: true, note: `${api} of a ${dies ? 'dead' : 'frozen'} owner${said}` };
   };
 
-/** The transactional id of a shard is that of its journal and its number. */
+/** Returns the shard of a transactional id, which consists of the journal's name and the shard's number. */
 function shardOf({ stack }: World, transactionalId: string): ShardName | undefined {
   for (const { name, topics } of stack.pipelines) {
     const number = transactionalId.startsWith(`${topics.journal}-`)

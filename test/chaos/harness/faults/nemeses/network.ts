@@ -1,4 +1,4 @@
-/** Faults of the network: between the connector and Kafka, and between the connector and the service. */
+/** Network faults between the connector and Kafka, and between the connector and the service. */
 
 import type { SeededRandom } from '../../../../support/memory/clock.ts';
 import { SESSION_MS, type World } from '../../world.ts';
@@ -7,10 +7,10 @@ import type { TcpProxy } from '../proxy.ts';
 import { lineCounts, MOST_REPLICAS, takenOver } from './replicas.ts';
 
 const all = () => true;
-/** A request to Kafka times out after 10 s, one that follows it may have to on another connection, and the group waits for its members. */
+/** Time for a replica to return, ms. Two requests may time out after 10 s each, and the group waits for its members. */
 const BACK_MS = 120_000;
 
-/** Both ways are slow and uneven. */
+/** Delays both directions by random amounts. */
 const latency =
   (proxies: (world: World) => readonly TcpProxy[], mostMs: number): Nemesis =>
   async (world, random) => {
@@ -24,7 +24,7 @@ const latency =
     return { hit, note: `up to ${most} ms each way` };
   };
 
-/** Every connection is reset, a few times. */
+/** Resets every connection, three times. */
 const reset =
   (proxies: (world: World) => readonly TcpProxy[]): Nemesis =>
   async (world, random) => {
@@ -42,7 +42,7 @@ export const kafkaReset = reset(({ brokers }) => brokers);
 export const serviceLatency = latency(({ service }) => [service], 600);
 export const serviceReset = reset(({ service }) => [service]);
 
-/** The service answers nothing for a while; then what was sent arrives, or the connections are reset. */
+/** The service stops responding for a while. Then the delayed data arrives, or the connections are reset. */
 export const serviceSilence: Nemesis = async (world, random) => {
   const { service, fleet } = world;
   await fleet.someBusy(random);
@@ -55,7 +55,7 @@ export const serviceSilence: Nemesis = async (world, random) => {
   return { hit, note: `${silenced} connections` };
 };
 
-/** One replica loses Kafka, and Kafka it, beyond its session; when another has its shards, everything held arrives. */
+/** Cuts a replica off from Kafka for longer than its session. When another replica has its shards, the delayed data arrives. */
 export const cutOff: Nemesis = async (world, random) => {
   const { taken, jobs, heal } = await isolate(world, random, (proxy, whose) =>
     proxy.silence(whose),
@@ -64,10 +64,7 @@ export const cutOff: Nemesis = async (world, random) => {
   return { hit: jobs > 0 };
 };
 
-/**
- * One replica's connections to Kafka lose their other end silently: others take its shards, it finds out by its own
- * timeouts, and comes back.
- */
+/** Leaves a replica with half-open connections to Kafka. It loses its shards, detects this by timeouts, and joins again. */
 export const halfOpen: Nemesis = async (world, random) => {
   const { victim, from, taken, jobs, links } = await isolate(world, random, (proxy, whose) =>
     proxy.orphan(whose),

@@ -1,14 +1,14 @@
-/** Faults of the connector's processes. */
+/** Faults of replicas. */
 import type { LogLine, Replica } from '../../../../support/stack/stack.ts';
 import { type ShardName, shardsIn } from '../../../../support/stack/stack-control.ts';
 import { SESSION_MS, type World } from '../../world.ts';
 import type { Nemesis } from '../nemesis.ts';
 
-/** From a replica's being at work to the signal, ms at most. */
+/** Maximum time from finding a busy replica to the signal, ms. */
 const STRIKE_MS = 800;
 export const MOST_REPLICAS = 3;
 
-/** SIGKILL to a replica with live jobs; another one is started. */
+/** Kills a replica with live jobs and starts another one. */
 export const kill: Nemesis = async (world, random) => {
   const { fleet } = world;
   await fleet.someBusy(random);
@@ -16,13 +16,13 @@ export const kill: Nemesis = async (world, random) => {
   const victim = await fleet.someBusy(random);
   await fleet.kill(victim);
   const sessionEndsMs = performance.now() + SESSION_MS;
-  // By its log to the end: what it had in hand when it died.
+  // From its complete log: the live jobs at the time of its death.
   const jobs = fleet.liveJobs(victim);
   await fleet.joined(await fleet.start());
   return { hit: jobs > 0, sessionEndsMs };
 };
 
-/** SIGKILL to all replicas at once. */
+/** Kills all replicas at once. */
 export const killAll: Nemesis = async (world, random) => {
   const { fleet } = world;
   await fleet.someBusy(random, 2);
@@ -34,7 +34,10 @@ export const killAll: Nemesis = async (world, random) => {
   return { hit };
 };
 
-/** SIGSTOP beyond the session timeout; SIGCONT when, or shortly after, another replica has claimed one of its shards. */
+/**
+ * Freezes a replica for longer than its session. Resumes it when another replica has claimed one of its shards, or
+ * soon after.
+ */
 export const zombie: Nemesis = async (world, random) => {
   const { fleet } = world;
   await world.atLeast(2);
@@ -47,16 +50,16 @@ export const zombie: Nemesis = async (world, random) => {
     const sign = random.below(2) === 0 ? 'owns the shard' : 'joined the group';
     await takenOver(world, victim, from, owned, sign);
     await world.sleep(random.below(700));
-    return { hit: jobs > 0, note: `woken after "${sign}"` };
+    return { hit: jobs > 0, note: `resumed after "${sign}"` };
   } finally {
     fleet.thaw(victim);
   }
 };
 
-/** Hours by which a wall clock is set back or ahead. */
+/** Hours by which a wall clock is set forward or back. */
 const CLOCK_STEPS = [-8, -1, 1, 8] as const;
 
-/** The wall clock of a replica is wrong for longer than a session, and then corrected. */
+/** Sets the wall clock of a replica wrong for longer than a session, then corrects it. */
 export const clockStep: Nemesis = async (world, random) => {
   const { fleet } = world;
   const victim = await fleet.someBusy(random);
@@ -71,7 +74,7 @@ export const clockStep: Nemesis = async (world, random) => {
   return { hit: jobs > 0, note: `by ${hours} h` };
 };
 
-/** SIGTERM to one replica after the other, each replaced at once. */
+/** Stops the replicas with SIGTERM one after the other, and replaces each at once. */
 export const rollingRestart: Nemesis = async (world, random) => {
   const { fleet } = world;
   await world.atLeast(2);
@@ -85,7 +88,7 @@ export const rollingRestart: Nemesis = async (world, random) => {
   return { hit: busy > 0 };
 };
 
-/** To another number of replicas, and to another one again; two at least in the end. */
+/** Changes the number of replicas twice. At least two run at the end. */
 export const scale: Nemesis = async (world, random) => {
   const { fleet } = world;
   const before = fleet.running.length;
@@ -113,7 +116,7 @@ export function lineCounts(replicas: readonly Replica[]): ReadonlyMap<Replica, n
   return new Map(replicas.map((replica) => [replica, replica.lines.length]));
 }
 
-/** Resolves with the replica that first logs `sign` of one of these shards, other than `victim`. */
+/** Resolves with the first replica other than `victim` that logs `sign` for one of these shards. */
 export async function takenOver(
   world: World,
   victim: Replica,
@@ -125,7 +128,7 @@ export async function takenOver(
   const late = new AbortController();
   const deadline = world.sleep(20 * SESSION_MS).then(() => {
     if (!late.signal.aborted)
-      throw new Error(`no other replica logged "${sign}" of shards ${[...shards].join()}`);
+      throw new Error(`no other replica logged "${sign}" for shards ${[...shards].join()}`);
   });
   try {
     return (await Promise.race([

@@ -1,7 +1,7 @@
 /** Outage of the service. */
 import type { Nemesis } from '../nemesis.ts';
 
-/** Connections end while reviews are pending, and new ones are refused; the service keeps its state. */
+/** Closes connections while reviews are pending, and refuses new ones for a while. The service keeps its state. */
 export const serviceDown: Nemesis = async (world, random) => {
   const { sandbox, service, fleet } = world;
   await fleet.someBusy(random);

@@ -1,4 +1,4 @@
-/** Watches a world while it runs, and remembers the first thing that must not be. */
+/** Watches a world while it runs, and keeps the first violation. */
 import type { KafkaHooks } from '../../../memory/kafka/kafka.ts';
 import { TOPICS, type World } from '../../world.ts';
 import { CONTENT_MARK } from '../kinds.ts';
@@ -26,7 +26,8 @@ export class Judge {
     this.#obligations = obligations;
     this.#truth = truth;
     this.#promises = promises;
-    // A transaction is some ten requests and answers. A remote call that goes wrong takes longer.
+    // A transaction takes about ten requests and responses. One that waits for a failing remote call would take
+    // longer.
     this.#longestMs = 1_000 + 30 * shape.latencyMs;
   }
 
@@ -39,7 +40,7 @@ export class Judge {
     if (this.violation !== undefined) throw this.violation;
   }
 
-  /** I1, I2, truth and commands: after every committed transaction. */
+  /** Checks I1, I2, truth and commands after every committed transaction. */
   watch({ kafka }: World): void {
     kafka.transactions.watch((transaction) => {
       if (this.violation !== undefined) return;
@@ -56,7 +57,7 @@ export class Judge {
           if (metadata !== '' && offset !== null && offset > watermark)
             throw new Violation(
               'I1',
-              `offset ${offset} of partition ${partition} is committed, and progress is at ${watermark}`,
+              `offset ${offset} of partition ${partition} is committed, but the watermark is ${watermark}`,
             );
         }
         this.#truth.committed(transaction);
@@ -68,7 +69,7 @@ export class Judge {
     });
   }
 
-  /** I3: no commit of a fenced owner. I5: no transaction waits for anything but Kafka. */
+  /** Checks I3 (no commit of a fenced owner) and I5 (transactions wait only for Kafka). */
   hooks(world: () => World): Pick<KafkaHooks, 'initialised' | 'committed'> {
     return {
       initialised: (id, epoch) => this.#epochs.set(id, epoch),
@@ -96,7 +97,7 @@ export class Judge {
     };
   }
 
-  /** I4: a body reaches the storage. */
+  /** Checks I4 when a body reaches the storage. */
   uploaded(remoteId: string): void {
     if (!this.#obligations.isRecorded(remoteId))
       this.accuse(
@@ -104,7 +105,7 @@ export class Judge {
       );
   }
 
-  /** In no minute does the service receive more rows than the quota, and one batch per shard. */
+  /** Checks that no minute has more rows than the quota plus one batch per shard. */
   checkQuota({ service: { uploads } }: World, { quotaPerMinute, shards }: Shape): void {
     if (quotaPerMinute === undefined) return;
     const largest = Math.max(0, ...uploads.map(({ rows }) => rows));
@@ -116,12 +117,12 @@ export class Judge {
     }
   }
 
-  /** I6: nothing that was logged shows content, or the query of a signed address. */
+  /** Checks I6: no log contains content or the query of a signed address. */
   checkSilence({ instances }: World): void {
     for (const { logger, process } of instances) {
       const text = logger.text();
       if (text.includes(CONTENT_MARK) || text.includes('signature='))
-        throw new Violation('I6', `the log of ${process.name} shows what it must not`);
+        throw new Violation('I6', `the log of ${process.name} contains content or a signature`);
     }
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Terminal records that the connector owes, derived from the committed transactions one by one: the
- * judge of I1 and I2. It depends on the journal's format only. After a reset of the group, records
- * from its offset on are owed again as a new generation; those that a live job still names stay
- * owed as before.
+ * Judge of I1 and I2. It derives the terminal records that the connector owes from the committed transactions, one
+ * by one, and depends only on the journal's format. After a reset of the group, records from its offset on are owed
+ * again in a new generation, except those that a live job still contains.
  */
 import type { CoordinateSet, JobRecord } from '../../../../../src/core/journal/job.ts';
 import {
@@ -17,33 +16,33 @@ import { Violation } from './violation.ts';
 
 interface Owed {
   readonly offset: number;
-  /** It does not decode, or cannot be read: it must become a dead letter with this reason. */
+  /** Reason of the dead letter that it must become, if it cannot be decoded or read. */
   readonly reason: string | undefined;
-  /** It could be read at first. */
+  /** True if it was readable at first and is not any more. */
   damaged: boolean;
-  /** Number of times that the group had been reset when it was last asked for. */
+  /** Number of resets of the group when it last became due. */
   generation: number;
   settled: boolean;
-  /** Generations that it has a terminal record of. */
+  /** Generations for which it has a terminal record. */
   readonly terminal: Set<number>;
-  /** Live jobs that name it. */
+  /** Live jobs that contain it. */
   readonly jobs: Set<string>;
-  /** Nothing more is owed: passed over by a reset forward, or removed from the topic before a job named it. */
+  /** Reason why no terminal record is owed any more: skipped by a reset forward, or removed from the topic before a job contained it. */
   excuse: 'skipped' | 'removed' | undefined;
 }
 
 interface Partition {
   readonly records: Map<number, Owed>;
   progress: PartitionProgress | undefined;
-  /** Offsets that Kafka's tool has set, and no owner has taken up yet. */
+  /** Offsets that Kafka's tool has set and no owner has adopted yet. */
   resets: number[];
   logStart: number;
 }
 
 export class Obligations {
-  /** Resets that an owner took up. */
+  /** Number of resets that an owner has adopted. */
   resets = 0;
-  /** Terminal records seen. */
+  /** Number of terminal records seen. */
   terminals = 0;
   readonly #topics: PipelineTopics;
   readonly #outputs: readonly string[];
@@ -54,7 +53,8 @@ export class Obligations {
   readonly #mayBe: (reason: string | undefined) => boolean;
 
   /**
-   * @param mayBe whether a record that decodes and is there may end as a dead letter of this reason; undefined: as a decision
+   * @param mayBe true if a record that decodes and is in the source may end as a dead letter with this reason, or
+   * as a decision if undefined
    */
   constructor(
     topics: PipelineTopics,
@@ -66,7 +66,7 @@ export class Obligations {
     this.#mayBe = mayBe;
   }
 
-  /** @param reason of the dead letter that it must become; undefined: it decodes */
+  /** @param reason of the dead letter that it must become, or undefined if it decodes */
   produced(partition: number, offset: number, reason: string | undefined): void {
     const { records, progress } = this.#partition(partition);
     records.set(offset, {
@@ -81,7 +81,7 @@ export class Obligations {
     });
   }
 
-  /** Records below `start` are gone from the source. What no job named yet may still be in progress. */
+  /** Excuses unsettled records below `start` that are in no job, since they are no longer in the source. */
   removed(partition: number, start: number): void {
     const state = this.#partition(partition);
     state.logStart = Math.max(state.logStart, start);
@@ -89,7 +89,7 @@ export class Obligations {
       if (owed.offset < start && !owed.settled && owed.jobs.size === 0) owed.excuse ??= 'removed';
   }
 
-  /** Records in [from, to) cannot be read any more. @returns how many are owed a terminal record still */
+  /** Makes records in [from, to) unreadable. @returns the number of them that still need a terminal record */
   damaged(partition: number, from: number, to: number): number {
     let owing = 0;
     for (const owed of this.#partition(partition).records.values()) {
@@ -104,22 +104,22 @@ export class Obligations {
     this.#partition(partition).resets.push(offset);
   }
 
-  /** True if the journal has ever named this remote id. */
+  /** True if the journal has ever contained this remote id. */
   isRecorded(remoteId: string): boolean {
     return this.#recorded.has(remoteId);
   }
 
-  /** W of a partition, in the journal. */
+  /** Watermark of a partition in the journal. */
   watermark(partition: number): number {
     return this.#partition(partition).progress?.watermark ?? 0;
   }
 
-  /** Nothing is owed any more. */
+  /** True if no terminal record is owed. */
   get settled(): boolean {
     return this.#jobs.size === 0 && this.missing().length === 0;
   }
 
-  /** Records without their terminal record. */
+  /** Returns the coordinates of records without their terminal record. */
   missing(): string[] {
     return [...this.#partitions].flatMap(([partition, { records }]) =>
       [...records.values()]
@@ -145,15 +145,16 @@ export class Obligations {
       if (progress?.watermark !== commit.offset || commit.metadata !== `v1:${progress.seq}`) {
         throw new Violation(
           'I1',
-          `offset ${commit.offset} committed for partition ${commit.partition} is not what progress says`,
+          `offset ${commit.offset} committed for partition ${commit.partition} differs from the progress in the journal`,
         );
       }
     }
     for (const id of this.#jobs.keys())
-      if (!this.#left.has(id)) throw new Violation('I1', `nothing says what is left of job ${id}`);
+      if (!this.#left.has(id))
+        throw new Violation('I1', `job ${id} is live, but has no remaining records`);
     for (const id of this.#left.keys())
       if (!this.#jobs.has(id))
-        throw new Violation('I1', `something is left of job ${id}, which is gone`);
+        throw new Violation('I1', `job ${id} has remaining records, but is not live`);
     for (const partition of touched) this.#check(partition);
   }
 
@@ -191,7 +192,7 @@ export class Obligations {
       if (!explained)
         throw new Violation(
           'I1',
-          `partition ${partition} begins at ${next.watermark}: nobody said so`,
+          `partition ${partition} begins at ${next.watermark} above the start of the log, without a reset`,
         );
       for (const owed of state.records.values())
         if (owed.offset < next.watermark) owed.excuse ??= 'skipped';
@@ -200,7 +201,7 @@ export class Obligations {
     else if (next.watermark < before.watermark)
       throw new Violation(
         'I1',
-        `the watermark of partition ${partition} fell from ${before.watermark} to ${next.watermark}`,
+        `the watermark of partition ${partition} went back from ${before.watermark} to ${next.watermark}`,
       );
   }
 
@@ -213,8 +214,8 @@ export class Obligations {
       while (live.has(at)) at++;
       return at;
     };
-    // Records may have been removed before the owner looked, and more of them since. Beyond the end of the log a reset goes
-    // to the end.
+    // More records may have been removed since the owner read the range. A reset beyond the end of the log goes to
+    // the end.
     const asked = state.resets.findLast(
       (offset) =>
         offset > next.watermark ||
@@ -224,7 +225,7 @@ export class Obligations {
     if (asked === undefined || next.replay !== before + 1)
       throw new Violation(
         'I1',
-        `partition ${partition} was reset to ${next.watermark}, which nobody asked for`,
+        `partition ${partition} was reset to ${next.watermark}, which no tool requested`,
       );
     this.resets++;
     state.resets = [];
@@ -252,7 +253,7 @@ export class Obligations {
     if (generation !== owed.generation) {
       throw new Violation(
         'I2',
-        `${name} got a terminal record of generation ${generation}, and ${owed.generation} is owed`,
+        `${name} got a terminal record of generation ${generation}, but generation ${owed.generation} is owed`,
       );
     }
     const { logStart } = this.#partition(partition);
@@ -262,33 +263,36 @@ export class Obligations {
       (owed.reason === undefined &&
         (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason)));
     if (!explained)
-      throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'}: without cause`);
+      throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'} without a cause`);
     if (owed.excuse === 'skipped')
       throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
     owed.terminal.add(generation);
     owed.settled = true;
   }
 
-  /** I1, for every record of the partition. */
+  /** Checks I1 for every record of the partition. */
   #check(partition: number): void {
     const { progress, records } = this.#partition(partition);
     for (const { offset, settled, jobs, excuse } of records.values()) {
       const name = `record ${partition}:${offset}`;
       if (jobs.size > 1)
-        throw new Violation('I1', `${name} is in two live jobs: ${[...jobs].join(' ')}`);
+        throw new Violation('I1', `${name} is in several live jobs: ${[...jobs].join(' ')}`);
       if (jobs.size > 0 && settled)
-        throw new Violation('I1', `${name} is settled, and in live job ${[...jobs].join(' ')}`);
+        throw new Violation(
+          'I1',
+          `${name} is settled, but also in live job ${[...jobs].join(' ')}`,
+        );
       const isClaimed =
         progress !== undefined && (offset < progress.watermark || progress.claimed.has(offset));
       if (isClaimed && !settled && jobs.size === 0 && excuse === undefined)
         throw new Violation(
           'I1',
-          `${name} is lost: claimed, and neither settled nor in a live job`,
+          `${name} is lost: claimed, but neither settled nor in a live job`,
         );
       if (!isClaimed && (settled || jobs.size > 0))
         throw new Violation(
           'I1',
-          `${name} is ${settled ? 'settled' : 'in a live job'}, and not claimed: it would be reviewed again`,
+          `${name} is ${settled ? 'settled' : 'in a live job'}, but not claimed, so it would be reviewed again`,
         );
     }
   }

@@ -1,7 +1,6 @@
 /**
- * Promises of owners about commands of an operator, derived from the committed transactions: behind
- * an acknowledgement of the newest pause no job begins, and when a drain is acknowledged no job is
- * live, and none begins.
+ * Judge of commands: checks by the committed transactions that owners keep their acknowledgements. After that of
+ * the newest pause, no job begins. When a drain is acknowledged as ended, no job is live either.
  */
 import type { Acknowledgement, Control } from '../../../../../src/core/journal/control.ts';
 import { NO_CONTROL } from '../../../../../src/core/journal/control.ts';
@@ -17,7 +16,7 @@ interface Shard {
 }
 
 export class Promises {
-  /** Acknowledgements seen: of any command, and of drains that have ended. */
+  /** Number of acknowledgements seen, and of those that report an ended drain. */
   readonly seen = { acknowledged: 0, drained: 0 };
   readonly #journal: string;
   readonly #shards = new Map<number, Shard>();
@@ -35,12 +34,12 @@ export class Promises {
     }
   }
 
-  /** A command line has reported that the pipeline is drained. @throws Violation */
+  /** Checks the journal when a command line reports that the pipeline is drained. @throws Violation */
   reported(revision: number): void {
     for (const [shard, { control, acknowledged, jobs }] of this.#shards) {
       if (control.revision !== revision || control.hold === undefined) return;
       if (acknowledged?.revision !== revision || !acknowledged.drained || jobs.size > 0)
-        throw new Violation('command', `shard ${shard} is reported to be drained, and is not`);
+        throw new Violation('command', `shard ${shard} is reported as drained, but is not`);
     }
   }
 
@@ -64,7 +63,7 @@ export class Promises {
     if (answer.drained) this.seen.drained++;
     for (const { id } of shard.jobs.values())
       if (answer.drained)
-        throw new Violation('command', `a drain is acknowledged while job ${id} is live`);
+        throw new Violation('command', `a drain is acknowledged as ended while job ${id} is live`);
   }
 
   #shard(partition: number): Shard {
@@ -82,6 +81,6 @@ function assertMayBegin({ control, acknowledged }: Shard, { id }: JobRecord): vo
   if (control.hold?.state === 'paused' || acknowledged.drained)
     throw new Violation(
       'command',
-      `job ${id} begins behind the acknowledgement of revision ${control.revision}, which holds it`,
+      `job ${id} begins after the acknowledgement of revision ${control.revision}, which holds its shard`,
     );
 }

@@ -1,12 +1,12 @@
-/** The end of a history: everything is settled, so nothing may be held any more. */
+/** Checks at the end of a history: everything is settled, so every resource must be released. */
 import { type Instance, TOPICS, type World } from '../../world.ts';
 import type { Cast } from '../cast.ts';
 import { Violation } from './violation.ts';
 
-/** Gauges that are 0 when there is nothing to do. */
+/** Gauges that are 0 when there is no work. */
 const IDLE = ['items_in_flight', 'items_buffered', 'consumer_lag', 'shards_paused', 'batches'];
 
-/** @throws Violation that says what is still held, and by whom */
+/** @throws Violation that lists what is still held, and by which instance */
 export function assertAtRest(world: World, cast: Cast): void {
   const held = cast.running.flatMap((instance) =>
     cast.hangs(instance) ? [] : heldBy(instance, cast),
@@ -16,9 +16,9 @@ export function assertAtRest(world: World, cast: Cast): void {
     const { end } = cluster.log(TOPICS.source, partition);
     const { offset } = world.committed(partition);
     if (offset !== end)
-      held.push(`partition ${partition}: ${offset} is committed, and the log ends at ${end}`);
+      held.push(`partition ${partition}: ${offset} is committed, but the log ends at ${end}`);
   }
-  // By the logs, after all compaction: what a restart would find.
+  // Reads the logs after all compaction, as a restart would.
   for (const { record } of world.liveJobs()) held.push(`live job ${record.id}`);
   if (held.length > 0) throw new Violation('rest', held.join('; '));
 }
@@ -37,13 +37,13 @@ function heldBy(instance: Instance, cast: Cast): string[] {
   return held.map((one) => `${process.name} keeps ${one}`);
 }
 
-/** @throws Violation when stopped instances left a timer, a buffer or a transaction behind */
+/** @throws Violation if stopped instances left a timer, a buffer or a transaction open */
 export function assertNothingLeft({ instances, kafka, service }: World, cast: Cast): void {
   const [open] = kafka.transactions.openTransactions();
-  if (open !== undefined) throw new Violation('rest', `a transaction of ${open} stays open`);
+  if (open !== undefined) throw new Violation('rest', `a transaction of ${open} is still open`);
   const ended = instances.filter((instance) => !cast.hangs(instance));
   const left = ended.filter(({ process }) => process.state !== 'killed').flatMap(leftBy);
-  // A process that was killed, or hangs, returns nothing.
+  // A process that was killed or hangs returns nothing.
   const { lent } = service.slices;
   if (lent > 0 && instances.every((one) => one.process.state !== 'killed' && !cast.hangs(one)))
     left.push(`${lent} slice(s) of result files are lent`);

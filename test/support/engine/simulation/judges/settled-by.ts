@@ -1,4 +1,4 @@
-/** Self-description of a terminal record. */
+/** Source record and generation that a terminal record names. */
 import { DEAD_LETTER_HEADERS } from '../../../../../src/core/outcome/dead-letter.ts';
 import {
   lastHeader,
@@ -13,7 +13,7 @@ interface Said extends SourceCoordinate {
   readonly source?: SourceCoordinate;
 }
 
-/** Which record, asked for the how manieth time, a terminal record settles; a dead letter says why. */
+/** Returns a terminal record's source record and generation (number of resets), and the reason of a dead letter. */
 export function settledBy({ headers = [], value }: OutgoingRecord): {
   partition: number;
   offset: number;
@@ -28,7 +28,7 @@ export function settledBy({ headers = [], value }: OutgoingRecord): {
     return { partition, offset: Number(header(DEAD_LETTER_HEADERS.offset)), generation, reason };
   }
   const { partition, offset, replay = 0, source, id } = JSON.parse(String(value)) as Said;
-  // The scripted kind says it in its own way.
+  // The scripted kind has its own format.
   if (source === undefined) return { partition, offset, generation: replay };
   return {
     partition: source.partition,

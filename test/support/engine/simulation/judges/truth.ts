@@ -1,7 +1,4 @@
-/**
- * True if terminal records agree with the service, and if they carry the keys of
- * their records.
- */
+/** Checks that terminal records agree with the service and have the keys of their source records. */
 import type { OutgoingRecord, SourceCoordinate } from '../../../../../src/core/record.ts';
 import type { CommittedTransaction } from '../../../memory/kafka/transaction-coordinator.ts';
 import type { KindOfHistory } from '../kinds.ts';
@@ -9,15 +6,15 @@ import { settledBy } from './settled-by.ts';
 import { Violation } from './violation.ts';
 
 export class Truth {
-  /** Terminal records of the output topic, by what they say. */
+  /** Number of terminal records on the output topic by status or error code. */
   readonly said: Record<string, number> = {};
   readonly #kind: KindOfHistory;
   readonly #output: string;
   /** Numbers of the written records by `<partition>:<offset>`. */
   readonly #written = new Map<string, number>();
-  /** By partition: where its log begins. */
+  /** Returns the first offset of the log of a partition. */
   readonly #startOf: (partition: number) => number;
-  /** Places of records that can no longer be read. */
+  /** Coordinates of records that can no longer be read. */
   readonly #damaged = new Set<string>();
 
   constructor(kind: KindOfHistory, output: string, startOf: (partition: number) => number) {
@@ -26,7 +23,7 @@ export class Truth {
     this.#startOf = startOf;
   }
 
-  /** Records in [from, to) cannot be read any more. */
+  /** Makes records in [from, to) unreadable. */
   damaged(partition: number, from: number, to: number): void {
     for (let offset = from; offset < to; offset++) this.#damaged.add(`${partition}:${offset}`);
   }
@@ -55,7 +52,7 @@ export class Truth {
     this.said[code] = (this.said[code] ?? 0) + 1;
   }
 
-  /** A key that is gone with its record cannot come back. */
+  /** The key of an unreadable or removed record cannot be recovered. */
   #isGone({ key }: OutgoingRecord, { partition, offset }: SourceCoordinate): boolean {
     return (
       key === null &&

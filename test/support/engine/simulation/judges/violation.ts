@@ -7,25 +7,25 @@ export type Rule =
   | 'I4'
   | 'I5'
   | 'I6'
-  /** A dead letter whose reason nothing explains. */
+  /** A dead letter has a reason that nothing in the history caused. */
   | 'reason'
   /** A terminal record contradicts the service. */
   | 'truth'
-  /** An acknowledged pause or drain does not hold. */
+  /** An owner violated its acknowledgement of a pause or drain. */
   | 'command'
-  /** Faults have stopped, and still something is not settled. */
+  /** A record is not settled after the faults have stopped. */
   | 'settles'
-  /** All is settled, and still something is held: memory, a wait reason, a timer, an open transaction. */
+  /** Everything is settled, but memory, a wait reason, a timer or a transaction remains. */
   | 'rest'
-  /** The oldest event that waits is told while none does, or not told while one does. */
+  /** The oldest waiting event is reported although none waits, or not reported although one waits. */
   | 'age'
-  /** An instance does not account for each record that it has taken. */
+  /** An instance does not account for every record that it consumed. */
   | 'balance'
   /** The service received more rows than the quota allows. */
   | 'quota'
-  /** A connector refused to run on a journal and a source with which nothing is wrong. */
+  /** A connector refused to run with a valid journal and source. */
   | 'refused'
-  /** A loop neither made progress nor said why it waits, though everything that it asked was answered. */
+  /** A loop neither progressed nor reported a wait reason, although all of its requests got responses. */
   | 'stuck'
   /** An unexpected error. */
   | 'error';

@@ -1,12 +1,9 @@
-/**
- * Counts of the events in histories: a simulation proves nothing about an event that it never
- * meets.
- */
+/** Counts of events in histories. A simulation proves nothing about an event that never happened in it. */
 import type { World } from '../../world.ts';
 
 export type Coverage = Readonly<Record<string, number>>;
 
-/** Counters of the connector that tell of something that went another way than usual; with a label, by its values. */
+/** Counters of the connector for unusual events, with the label by whose values they are split. */
 const COUNTERS: readonly (readonly [metric: string, label?: string])[] = [
   ['transactions_total', 'outcome'],
   ['claims_total', 'outcome'],

@@ -1,4 +1,4 @@
-/** One thread of the pool: plays slices of seeds until it is terminated. */
+/** Worker thread of the pool. It plays slices of seeds until it is terminated. */
 import { parentPort } from 'node:worker_threads';
 import { play } from '../history.ts';
 import { planOf } from '../plan.ts';

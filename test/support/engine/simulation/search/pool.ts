@@ -1,9 +1,9 @@
-/** Plays the histories of many seeds on several threads. */
+/** Plays histories for a range of seeds on several threads. */
 import { Worker } from 'node:worker_threads';
 import type { SimulatedKind } from '../kinds.ts';
 import { addTo, type Coverage } from './coverage.ts';
 
-/** Seeds that a thread is given at a time. */
+/** Number of seeds in one message to a thread. */
 const SLICE = 20;
 
 export interface Found {
@@ -31,11 +31,11 @@ export interface Slice {
 export interface Tally {
   histories: number;
   records: number;
-  /** The longest time from the last fault until everything was settled, virtual ms. */
+  /** Longest time from the last fault until everything was settled, virtual ms. */
   settledMs: number;
   readonly faults: Record<string, number>;
   readonly coverage: Record<string, number>;
-  /** By seed. */
+  /** Violations, sorted by seed. */
   readonly found: Found[];
 }
 
@@ -43,11 +43,11 @@ export interface PoolOptions {
   readonly from: number;
   readonly seeds: number;
   readonly jobs: number;
-  /** A rule of `WEAKENED` to take away. */
+  /** Name of a rule in `WEAKENED` to remove. */
   readonly weaken?: string | undefined;
-  /** Kind of all histories; default: drawn by each seed. */
+  /** Kind of all histories. Default: each seed draws one. */
   readonly kind?: SimulatedKind | undefined;
-  /** Ends the search early. */
+  /** Number of violations that ends the search early. */
   readonly maxFound?: number;
   readonly onProgress?: (tally: Tally) => void;
 }
@@ -64,7 +64,7 @@ export async function playAll(options: PoolOptions): Promise<Tally> {
   };
   let next = from;
   const oneThread = async () => {
-    // Not with this process's own arguments: what guards a test file is not for its threads.
+    // Without this process's arguments: the file guard is only for test files, not for their threads.
     const worker = new Worker(new URL('./pool-worker.ts', import.meta.url), { execArgv: [] });
     try {
       while (next < from + seeds && tally.found.length < maxFound) {
@@ -90,7 +90,7 @@ export async function playAll(options: PoolOptions): Promise<Tally> {
 function ask(worker: Worker, slice: Slice): Promise<SliceResult> {
   const { promise, resolve, reject } = Promise.withResolvers<SliceResult>();
   const ended = (code: number) =>
-    reject(new Error(`a thread ended with code ${code} in seeds ${slice.from} and on`));
+    reject(new Error(`a thread ended with code ${code} while playing seeds from ${slice.from}`));
   worker.once('message', resolve);
   worker.once('error', reject);
   worker.once('exit', ended);

@@ -1,4 +1,4 @@
-/** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
+/** Worlds in which one rule of the protocol is missing. The simulation must find the violation. */
 
 import { CoordinateSet } from '../../../../../src/core/journal/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../../src/core/ports/kafka.ts';
@@ -14,7 +14,7 @@ import { changed, fetchedThrough, withFiles } from '../../changed.ts';
 import type { WrapPorts } from '../../world.ts';
 import type { Weakened } from '../history.ts';
 
-/** No producer is fenced: one with an old epoch is taken for the newest. */
+/** Fences no producer: an old epoch is accepted like the newest. */
 class Unfenced extends TransactionCoordinator {
   readonly #newest = new Map<string, number>();
   override initialise(transactionalId: string): number {
@@ -53,7 +53,7 @@ class UnfencedKafka extends MemoryKafka {
   );
 }
 
-/** Each transaction goes through `commit`, which has the real producer's and may do other things. */
+/** Passes each transaction to `commit`, together with the real producer's commit. */
 const withCommits =
   (
     commit: (
@@ -78,9 +78,7 @@ const kind =
   (change: (ports: PipelinePorts) => Partial<PipelinePorts['kind']>): WrapPorts =>
   (ports) => ({ ...ports, kind: changed(ports.kind, change(ports)) });
 
-/**
- * Passes outcomes of kinds without result files through `change`; other histories stay unchanged.
- */
+/** Passes the outcomes of kinds without result files through `change`. Other kinds stay unchanged. */
 const outcomes =
   (change: (real: PerItemKind) => PerItemKind['outcomes']): WrapPorts =>
   (ports) => ({
@@ -136,7 +134,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       return real(rest);
     }),
   },
-  'what is left of a job is not written': {
+  'the remaining records of a job are not written': {
     wrap: withCommits((transaction, real) => {
       const [head, ...tail] = transaction.journal.filter(
         ({ key, value }) =>
@@ -145,7 +143,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       return real({ ...transaction, journal: [head ?? OWNER, ...tail] });
     }),
   },
-  'claimed offsets are not written, the watermark alone is': {
+  'progress has the watermark, but not the claimed offsets': {
     wrap: withCommits((transaction, real) => {
       const [head, ...tail] = transaction.journal.map(({ key, value }) =>
         key.startsWith('progress/') && value !== null
@@ -164,7 +162,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       give(withRecords(batch, kept));
     }),
   },
-  'a committed offset of somebody else is believed at once': {
+  'a committed offset of another writer is trusted at once': {
     wrap: (ports) => ({
       ...ports,
       admin: changed(ports.admin, {
@@ -192,7 +190,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       await clock.sleep(15_000);
     },
   },
-  'a row may come twice, and the engine is told another offset the second time': {
+  'the terminal record of a row names another offset': {
     wrap: kind(({ kind: real }) => ({
       results: async function* (status, job, signal) {
         for await (const slice of withFiles(real).results(status, job, signal)) {
@@ -210,13 +208,13 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       },
     })),
   },
-  'a receipt names an import that its record was not in': {
+  'a receipt names an import that does not contain its record': {
     wrap: outcomes((real) => (items, status, job, signal, last) => {
       const other = { ...job(), remoteId: 'batch-1' };
       return real.outcomes(items, status, () => other, signal, last);
     }),
   },
-  'a decision that is pending is taken for the final one': {
+  'a pending decision is treated as final': {
     wrap: outcomes(
       (real) =>
         async function* (items, status, job, signal, last) {
@@ -245,7 +243,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
         },
     ),
   },
-  'the records of a job that were read again are not those of the job': {
+  'items have the keys of other items of their job': {
     wrap: outcomes((real) => (items, status, job, signal, last) => {
       const shifted = items.map((item, index) => ({
         ...item,
@@ -254,7 +252,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       return real.outcomes(shifted, status, job, signal, last);
     }),
   },
-  'a rewind passes over records that are there': {
+  'a rewind skips existing records': {
     wrap: (ports) => ({
       ...ports,
       reader: changed(ports.reader, {
