@@ -1,4 +1,4 @@
-/** Every format, with the schema registry. */
+/** All formats, with the schema registry. */
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
@@ -15,17 +15,18 @@ import { schemaRegistry } from './schema-registry.ts';
 import { refuseUnreadableSources } from './source-schema.ts';
 
 export interface Formats {
-  /** Reader of the values of a source. */
+  /** Returns the reader of a source's values. */
   of(name: EventFormatName): EventFormat;
-  /** The kind, publishing in the output format of the pipeline. Call it before `start`. */
+  /** Returns the kind, changed to publish in the pipeline's output format. Call it before `start`. */
   wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind;
   /**
    * Looks up the schemas of outputs, and checks whether the sources can be read.
-   * @throws RefusedError when an output's schema is missing or incompatible, or the registry refuses it, or a source's newest
-   * schema cannot be read; RegistryUnavailable when outputs need it and it does not answer for half a minute; the signal's reason
+   * @throws RefusedError if an output's schema is missing or incompatible, the registry rejects the request, or a source's
+   * newest schema cannot be read; RegistryUnavailable if outputs need it and it does not respond for half a minute; the
+   * signal's reason
    */
   start(signal: AbortSignal): Promise<void>;
-  /** Repeatable. */
+  /** Can be called repeatedly. */
   close(): Promise<void>;
 }
 
@@ -40,7 +41,7 @@ export function allFormats(
   { metrics, health, logger }: FormatParts,
 ): Formats {
   const { urls } = config.schemaRegistry;
-  // While a pipeline waits for the registry the connector is not ready.
+  // The connector is not ready while a pipeline waits for the registry.
   const registry = schemaRegistry(config, {
     request: (operation, code) =>
       metrics.count('schema_registry_requests_total', { operation, code }),

@@ -1,10 +1,10 @@
-/** Connection to the brokers, from a configuration: the same for the connector and for the tools. */
+/** Connection to the brokers from a configuration, for the connector and for the tools. */
 import type { Config } from '../config/schema.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 import { type ConnectOptions, type SaslOptions, Security } from '../kafka/index.ts';
 import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
 
-/** @param use `tools` only read, which error messages about missing rights take into account */
+/** @param use `tools` only read. Error messages about missing permissions depend on it */
 export function kafkaConnection(
   config: Pick<Config, 'kafka' | 'service' | 'pipelines'>,
   use: 'connector' | 'tools',
@@ -34,9 +34,9 @@ export function kafkaConnection(
   };
 }
 
-/** Login to the brokers; undefined for none. */
+/** Returns the login to the brokers; undefined if none is configured. */
 export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
-  // The configuration's checks guarantee the options that the mechanism requires.
+  // The checks of the configuration guarantee the options that the mechanism requires.
   const { mechanism, username = '', password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;
   if (mechanism !== 'oauthbearer')
@@ -56,7 +56,7 @@ export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOpti
   };
 }
 
-/** Operations per topic, in the terms of Kafka's ACLs; a topic may have several roles. */
+/** Returns the operations per topic, in the terms of Kafka's ACLs. A topic may have several roles. */
 function topicUses(
   { pipelines }: Pick<Config, 'pipelines'>,
   use: 'connector' | 'tools',

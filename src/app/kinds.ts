@@ -1,4 +1,4 @@
-/** Pipeline kind by configuration: the only place that lists all of them. */
+/** Creation of a pipeline's kind from its configuration. No other place lists all kinds. */
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
@@ -14,7 +14,7 @@ import { NOTICES } from '../kinds/review/results/row-decisions.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
 import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 
-/** Calls of the service that the kinds use. `packages/client/src/client.ts` satisfies it. */
+/** Calls to the service that the kinds use. `packages/client/src/client.ts` satisfies it. */
 export type KindServices = ReviewService & ImportService & LookupService;
 
 /**
@@ -50,7 +50,7 @@ export function kindOf(
           ...batch,
           ...common,
           maxMetadataBytes: MAX_METADATA_BYTES,
-          // The spans of batches link to the spans of their events.
+          // The headers link the spans of batches to the spans of their events.
           headers: [...new Set([...output.headers, ...TRACE_HEADERS])],
           withheldHeaders: TRACE_HEADERS.filter((name) => !output.headers.includes(name)),
           expected: mapping.expectedResult,

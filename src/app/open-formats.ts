@@ -5,8 +5,8 @@ import { PLAIN_FORMATS } from '../events/formats/index.ts';
 import type { FormatParts, Formats } from './all-formats.ts';
 
 /**
- * Loads schema parsers and the registry's client only when a pipeline needs them: they cost 15 MB
- * and a quarter of a second of processor time. @throws Error when the installation lacks the contracts
+ * Opens the formats. Schema parsers and the registry's client are loaded only if a pipeline needs them: they take 15 MB
+ * and a quarter of a second of processor time. @throws Error if the installation lacks the contracts
  */
 export async function openFormats(
   config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,

@@ -1,4 +1,4 @@
-/** Formats of the pipelines' outputs; their schemas are looked up once, at the start. */
+/** Formats of the pipelines' outputs. Their schemas are looked up once, at the start. */
 import { retryWaitMs } from '../../packages/client/src/base/backoff.ts';
 import type { Clock, Random } from '../../packages/client/src/base/clock.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
@@ -15,14 +15,14 @@ import { RefusedError } from '../pipeline/context/errors.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { registryProblem, schemaRegistry } from './schema-registry.ts';
 
-/** Longest wait for the registry at the start, the same as for Kafka. */
+/** Longest wait for the registry at the start; the same as for Kafka. */
 const PATIENCE_MS = 30_000;
 const BACKOFF = { baseMs: 250, capMs: 5_000 };
-/** Time for replicas of the registry to show a schema that `schemas register` has just registered. */
+/** Time that replicas of the registry may need to show a schema that `schemas register` has just registered. */
 const LAG_MS = 5_000;
 const LOOK_AGAIN_MS = 500;
 
-/** Returns undefined for JSON, which the kinds render. @throws Error when the installation lacks the contracts */
+/** Returns undefined for JSON, which the kinds write themselves. @throws Error if the installation lacks the contracts */
 export function outputFormatOf({
   kind,
   output,
@@ -33,7 +33,7 @@ export function outputFormatOf({
 
 interface StartParts {
   readonly registry: SchemaRegistry;
-  /** Its addresses, for messages. */
+  /** The registry's addresses, for messages. */
   readonly urls: readonly string[];
   readonly clock: Clock;
   readonly random: Pick<Random, 'next'>;
@@ -45,7 +45,7 @@ interface StartParts {
 export class OutputFormats {
   readonly #registered: { readonly pipeline: string; readonly format: RegisteredFormat }[] = [];
 
-  /** Returns the kind with its output encoded; with format json the same one. */
+  /** Returns the kind with its output encoded. With format json it is returned unchanged. */
   wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind {
     const format = outputFormatOf(pipeline);
     if (format === undefined) return kind;
@@ -54,10 +54,10 @@ export class OutputFormats {
   }
 
   /**
-   * Looks up the schema of each output. Nothing is registered: a restart must not change what the
-   * consumers have to read (ADR 0017).
-   * @throws RefusedError when one is missing or incompatible, or the registry refuses; RegistryUnavailable when it does not
-   * answer for half a minute; the signal's reason
+   * Looks up the schema of each output. Nothing is registered: a restart must not change what consumers have to read
+   * (ADR 0017).
+   * @throws RefusedError if one is missing or incompatible, or the registry rejects the request; RegistryUnavailable if it does
+   * not respond for half a minute; the signal's reason
    */
   async prepare(parts: StartParts): Promise<void> {
     const untilMs = parts.clock.monotonic() + PATIENCE_MS;
@@ -77,7 +77,7 @@ export class OutputFormats {
     }
   }
 
-  /** Waits while the registry is unavailable, and while a schema is missing that its replicas may not have yet. */
+  /** Waits while the registry is unavailable, and for a missing schema that its replicas may not have yet. */
   async #state(
     pipeline: string,
     { subject, codec }: RegisteredFormat,
@@ -114,14 +114,15 @@ export class OutputFormats {
   }
 }
 
-/** Problem of an output whose schema is not registered, and its remedy. */
+/** Returns the problem of an output whose schema is not registered, and its remedy. */
 export function outputProblem(
   state: Exclude<SchemaState, { state: 'registered' }>,
   { subject, codec }: RegisteredFormat,
 ): readonly [problem: string, remedy: string] {
   const file = `contracts/${codec.file}`;
   if (state.state !== 'incompatible') {
-    const has = state.state === 'new' ? 'has no schema' : `has ${state.latest} as latest version`;
+    const has =
+      state.state === 'new' ? 'has no schema' : `has ${state.latest} as its latest version`;
     return [
       `${file} is not registered under subject ${subject}, which ${has}`,
       'run "content-review-connector schemas register"',
@@ -134,29 +135,29 @@ export function outputProblem(
   ];
 }
 
-/** Schemas of the pipelines' outputs in the registry: checked and registered at deploy time, never by a running connector. */
+/** State of an output's schema in the registry. Schemas are registered at deploy time, never by a running connector. */
 export interface SchemaReport {
   readonly pipeline: string;
   readonly format: string;
   readonly subject: string;
   /** The schema's file. */
   readonly file: string;
-  /** `registered` by this command: before it was `new` or `compatible`. */
+  /** `registered` also if this command has just registered it. */
   readonly state: SchemaState['state'];
   readonly registeredNow: boolean;
-  /** null when it is not registered, or the registry does not return it yet. */
+  /** null if it is not registered, or the registry does not return it yet. */
   readonly version: number | null;
   readonly id: number | null;
-  /** Latest version of the subject; null when it has none. */
+  /** Latest version of the subject; null if it has none. */
   readonly latest: number | null;
   /** Reasons for an incompatibility, in the registry's words. */
   readonly messages: readonly string[];
 }
 
 /**
- * One report per output with a schema in the registry, in the order of the configuration.
- * @param register whether to register schemas that are missing and compatible
- * @throws InspectError when the registry cannot be reached, or refuses
+ * Returns one report per output with a schema in the registry, in the order of the configuration.
+ * @param register whether to register missing compatible schemas
+ * @throws InspectError if the registry cannot be reached, or rejects the request
  */
 export async function schemaReports(
   config: Config,
@@ -179,7 +180,7 @@ export async function schemaReports(
   }
 }
 
-/** @throws InspectError when the registry cannot be reached, or refuses */
+/** @throws InspectError if the registry cannot be reached, or rejects the request */
 async function schemaReport(
   pipeline: string,
   format: RegisteredFormat,

@@ -1,14 +1,14 @@
-/** Options of the engine and of its source reader, from the configuration of a pipeline. */
+/** Options of the engine and of its source reader, from a pipeline's configuration. */
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ReadLimits } from '../kafka/index.ts';
 import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options.ts';
 
-/** Largest record, in multiples of content and metadata: escapes make JSON longer, and an event has other members. */
+/** Largest record as a multiple of content and metadata: escapes make JSON longer, and an event has other members. */
 const LARGEST_RECORD = 4;
 const MAX_HEADERS = 1_000;
-/** Largest decompressed record batch: Kafka's largest batch grows to this by a hostile producer alone. */
+/** Largest decompressed record batch. Only a hostile producer can make a batch grow to this size. */
 const MAX_BATCH_UNPACKED_BYTES = 1024 ** 3;
-/** Largest metadata, as JSON: a decision repeats it, and Kafka refuses records over 1 MiB by default. */
+/** Largest metadata, as JSON. A decision repeats them, and Kafka rejects records above 1 MiB by default. */
 export const MAX_METADATA_BYTES = 1024 ** 2;
 
 /** Limits on source records, applied before their contents are decoded. */
@@ -20,7 +20,7 @@ export function readLimits({ maxContentBytes }: PipelineConfig['source']): ReadL
   };
 }
 
-/** Limits for a topic that a pipeline reads; undefined for any other topic. */
+/** Returns the limits for a topic that a pipeline reads; undefined for any other topic. */
 export function sourceLimits({ pipelines }: Config): (topic: string) => ReadLimits | undefined {
   return (topic) => {
     const read = pipelines.find(({ source }) => source.topic === topic);
@@ -28,7 +28,7 @@ export function sourceLimits({ pipelines }: Config): (topic: string) => ReadLimi
   };
 }
 
-/** Options of the engine for one pipeline. */
+/** Returns the engine's options for one pipeline. */
 export function enginePipeline(
   { service }: Pick<Config, 'service'>,
   pipeline: PipelineConfig,

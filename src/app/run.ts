@@ -1,4 +1,4 @@
-/** The connector as a process: the pipelines of a configuration, their telemetry, and the shutdown. */
+/** The connector process: runs the pipelines of a configuration with their telemetry, and shuts them down. */
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
@@ -30,26 +30,26 @@ import { enginePipeline, readLimits } from './pipeline-options.ts';
 import { serviceClient, toolService } from './service-client.ts';
 import { requestUnknown, ServiceProbe } from './service-probe.ts';
 
-/** Result of a run; the CLI turns it into an exit code. */
+/** Result of a run, which the CLI turns into an exit code. */
 type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
-/** V8 would let garbage grow to several times the live heap; the memory budget covers the whole process (docs/adr/0026). */
+/** Without it, garbage could grow to several times the live heap, but the memory budget covers the whole process (ADR 0026). */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
-/** Heartbeats in a session timeout: several may be lost before the group gives the shards away. */
+/** Number of heartbeats per session timeout: several may be lost before the group reassigns the shards. */
 const HEARTBEATS = 10;
-/** Longest time between heartbeats: members learn of a rebalance by them, and have a minute to join. */
+/** Longest time between heartbeats. Members notice a rebalance only by them, and then have a minute to join. */
 const MAX_HEARTBEAT_MS = 3_000;
-/** Partitions that share a fetch: while memory is short each shard holds one such part (docs/operating.md, Memory). */
+/** Number of parts of a fetch. When memory is short, each shard holds one part (docs/operating.md, Memory). */
 const FETCH_PARTS = 8;
-/** Part of the shutdown timeout reserved for the end of the process, after the open transactions. */
+/** Part of the shutdown timeout that is reserved for closing, after the open transactions. */
 const CLOSING_MS = 750;
-/** Longest time for sending the last traces: a collector that does not answer must not delay a restart. */
+/** Longest time for sending the last traces: a collector that does not respond must not delay a restart. */
 const TRACES_MS = 5_000;
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Runs until `interrupted` resolves, or until a pipeline must not go on; then everything is closed. */
+/** Runs until `interrupted` resolves, or until a pipeline must stop. Then closes everything. */
 export async function runConnector(
   config: Config,
   interrupted: Promise<unknown>,
@@ -101,13 +101,13 @@ export async function runConnector(
     service.probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);
-      // One refusal for all: each pipeline would name its own missing topics only.
+      // Reports all missing topics at once. Each pipeline would only report its own.
       if (pipelines.length > 1) await describeTopics(opened.kafka.admin, config.pipelines);
       await service.probe.untilAccepted(starting.signal);
       await Promise.all(pipelines.map((pipeline) => pipeline.start()));
     };
     const started = start();
-    // A start that fails after the signal no longer matters.
+    // A failure of the start no longer matters after the signal.
     started.catch(() => undefined);
     const stopped = interrupted.then(() => 'stop' as const);
     const first = await Promise.race([started, stopped, refused.promise]);
@@ -149,7 +149,7 @@ async function open(
   }
   const tracer = registeredTracer(VERSION);
   if (tracer.enabled) logger.info({}, 'traces go to the registered OpenTelemetry SDK');
-  // The port is bound before a group is joined: no other living process on this host has the name.
+  // The port is bound before a group is joined, so that no other living process on this host has the same name.
   const { port } = config.http;
   return {
     memberName: port !== 0 ? `${hostname()}-${port}` : undefined,
@@ -179,7 +179,7 @@ function connectorService(
   logger: Logger,
 ): ProbedService {
   const { service, pipelines } = config;
-  // With a client of its own: probes do not wait for connections, and have short timeouts.
+  // Has its own client: probes must not wait for connections, and need short timeouts.
   const prober = toolService(config);
   const kind = pipelines[0]?.kind ?? 'review';
   const probe = new ServiceProbe({
@@ -253,7 +253,7 @@ function enginePorts(
   };
 }
 
-/** Stops the pipelines and closes what they share, within the shutdown timeout. */
+/** Stops the pipelines and closes the parts that they share, within the shutdown timeout. */
 async function stop(
   { shutdown: { timeoutMs } }: Config,
   pipelines: readonly Pipeline[],

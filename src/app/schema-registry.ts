@@ -1,4 +1,4 @@
-/** Client of the schema registry, from a configuration, and its refusals in words. */
+/** Client of the schema registry from a configuration, and texts for its errors. */
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { Config } from '../config/schema.ts';
 import {
@@ -12,7 +12,7 @@ import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
 
 const CONNECTIONS = 8;
 
-/** Returns undefined when no registry is configured. */
+/** Returns undefined if no registry is configured. */
 export function schemaRegistry(
   config: Pick<Config, 'schemaRegistry' | 'service'>,
   observer?: RegistrySettings['observer'],
@@ -34,7 +34,7 @@ export function schemaRegistry(
   });
 }
 
-/** Reasons and remedies by the error codes of Confluent's API. */
+/** Texts with reason and remedy, by the error codes of Confluent's API. */
 const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
   409: (message) => `the schema is incompatible (${message})`,
   42201: (message) =>
@@ -44,8 +44,8 @@ const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
 };
 
 /**
- * Returns the problem of a registry call in words, not a refusal when the registry was not reached;
- * undefined for an error of another kind.
+ * Returns the problem of a registry call in words. It is not a refusal if the registry was not reached.
+ * Returns undefined for any other kind of error.
  */
 export function registryProblem(error: unknown, access: 'read' | 'write') {
   if (error instanceof RegistryUnavailable) {
@@ -61,6 +61,6 @@ export function registryProblem(error: unknown, access: 'read' | 'write') {
   const why = REFUSALS[errorCode ?? 0]?.(message);
   return {
     isRefusal: true,
-    why: why ?? `the registry refuses (error code ${errorCode}): ${message}`,
+    why: why ?? `the registry rejects the request (error code ${errorCode}): ${message}`,
   };
 }

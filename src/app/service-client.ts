@@ -1,4 +1,4 @@
-/** Client of the Content Review Service, and HTTP by the same proxy, from a configuration. */
+/** Client of the Content Review Service, and HTTP through the same proxy, from a configuration. */
 import { ContentReviewClient } from '../../packages/client/src/client.ts';
 import { HttpPool } from '../../packages/client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../packages/client/src/http/proxy.ts';
@@ -10,16 +10,16 @@ import type { HttpExchange } from '../core/ports/http.ts';
 
 type ServiceConfig = Config['service'];
 
-/** A connection that takes longer will not come. */
+/** Longest time to connect: after it, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Some four seconds of tries; a longer outage is met by pauses of the pipeline. */
+/** Retries for about four seconds. Through a longer outage, the pipeline pauses. */
 const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };
-/** Timeout of a tool's request: a person waits for it. */
+/** Timeout of a tool's request, short because a person waits. */
 const TOOL_TIMEOUT_MS = 5_000;
-/** Timeout of a request to the schema registry or the token endpoint, which answer from memory. */
+/** Timeout of a request to the schema registry or the token endpoint, which respond from memory. */
 export const OUTBOUND_TIMEOUT_MS = 10_000;
 
-/** A storage may pause within a file for longer than an answer of the service takes. */
+/** A storage may pause within a file for longer than the service takes to respond. */
 const timeouts = (timeoutMs: number) => ({
   connectTimeoutMs: Math.min(timeoutMs, CONNECT_TIMEOUT_MS),
   headersTimeoutMs: timeoutMs,
@@ -31,7 +31,7 @@ const currentValues = (headers: Readonly<Record<string, Secret>>) =>
     Object.entries(headers).map(([name, secret]) => [name, () => secret.current()]),
   );
 
-/** @throws TypeError for what only shows here: a broken certificate, an unusable proxy in the environment */
+/** @throws TypeError for problems that only appear here: a broken certificate, an unusable proxy in the environment */
 export function serviceClient(
   service: ServiceConfig,
   own: Partial<ContentReviewClientOptions>,
@@ -54,7 +54,7 @@ export function serviceClient(
   });
 }
 
-/** Client for tools, with short timeouts. @throws as `serviceClient` */
+/** Returns a client with short timeouts, for tools. @throws as `serviceClient` */
 export function toolService({ service }: Pick<Config, 'service'>): ContentReviewClient {
   return serviceClient(service, {
     ...timeouts(Math.min(service.timeoutMs, TOOL_TIMEOUT_MS)),
@@ -70,8 +70,8 @@ interface OutboundOptions {
 }
 
 /**
- * HTTP to the schema registry and to the token endpoint for Kafka, by the proxy of the environment.
- * @throws TypeError for an unusable proxy in the environment, or file; it states which
+ * Returns HTTP to the schema registry and to Kafka's token endpoint, through the proxy of the environment.
+ * @throws TypeError that names an unusable proxy in the environment, or file
  */
 export function outboundHttp(
   { service }: Pick<Config, 'service'>,
@@ -79,7 +79,7 @@ export function outboundHttp(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): HttpExchange {
   const rules = proxyFromEnvironment(env);
-  // Broken files of the service must not stop a login to Kafka unless it needs them.
+  // Broken files of the service must not prevent a login to Kafka that does not use them.
   const usesTlsProxy = [rules.https, rules.http].some(
     (server) => server?.url.protocol === 'https:',
   );

@@ -1,7 +1,7 @@
 /**
- * Readiness of the service: the conditions `service` (it answers) and `api_key` (it accepts the
- * key). A request for an unknown object tries both at the start, and again after each failed call
- * until one succeeds, so that they are right also while no pipeline has work (docs/endpoints.md).
+ * Readiness of the service: the conditions `service` (it responds) and `api_key` (it accepts the key).
+ * A request for an unknown object tests both at the start, and after each failed call until one
+ * succeeds, so that both are correct even while no pipeline has work (docs/endpoints.md).
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../packages/client/src/base/clock.ts';
@@ -9,19 +9,19 @@ import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
 
-/** Waits between probes: from the first failure on, doubled up to the last. */
+/** Waits between probes: the first after a failure, doubled up to the last. */
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 10_000;
-/** Calls to baseUrl; transfers go to other hosts. */
+/** Calls to baseUrl. Transfers go to other hosts. */
 const OF_THE_API = /^(create|get)_/;
-/** Time after which shards are taken although the service has not been reached. */
+/** Time after which shards are taken even if the service has not been reached. */
 const OUTAGE_MS = 10_000;
 
 const SERVICE_CONDITION = 'service';
 const KEY_CONDITION = 'api_key';
 
 interface ServiceProbeDeps {
-  /** Rejects unless the service answers and accepts the key; see `requestUnknown`. */
+  /** Rejects unless the service responds and accepts the key; see `requestUnknown`. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly health: HealthReporter;
   readonly logger: Logger;
@@ -43,10 +43,10 @@ export async function requestUnknown(
 export class ServiceProbe {
   readonly #deps: ServiceProbeDeps;
   readonly #closing = new AbortController();
-  /** Ends the probing in progress; undefined while the service is known to be well. */
+  /** Ends the current probing; undefined while the service is well. */
   #probing: AbortController | undefined;
   readonly #accepted = Promise.withResolvers<void>();
-  /** True from a refused probe until the service accepts the key. */
+  /** True from a probe with a refused key until the service accepts the key. */
   #isRefused = false;
   #takesShards = false;
 
@@ -54,7 +54,7 @@ export class ServiceProbe {
     this.#deps = deps;
   }
 
-  /** Not ready until the first probe, or a call of a pipeline, succeeds. */
+  /** Sets both conditions to not ready until the first probe or call of a pipeline succeeds. */
   start(): void {
     const { health } = this.#deps;
     health.notReady(SERVICE_CONDITION, 'not reached yet');
@@ -64,7 +64,7 @@ export class ServiceProbe {
 
   /**
    * Resolves when shards may be taken: the service has accepted the key, or was not reached for a
-   * while. A replica with a refused key stays out, so that others keep their shards.
+   * while. A replica with a refused key stays out of the group, so that others keep their shards.
    * @throws the signal's reason
    */
   async untilAccepted(signal: AbortSignal): Promise<void> {
@@ -91,19 +91,19 @@ export class ServiceProbe {
   }
 
   /**
-   * Takes note of a call of a pipeline.
+   * Updates the conditions after a call of a pipeline.
    * @param code HTTP status, or the reason why there is none, as in `ServiceObserver`
    */
   called(operation: string, code: string): void {
     if (!OF_THE_API.test(operation) || code === 'aborted' || code === 'blocked') return;
-    // A missing object is no answer to a creation.
+    // For a create, a missing object is not a valid response.
     const isAnswer = /^(404|410)$/.test(code) && !operation.startsWith('create_');
     if (/^40[13]$/.test(code)) this.#begin(0);
     else if (/^2..$/.test(code) || isAnswer) this.#well();
     else if (!/^[34]..$/.test(code)) this.#begin(FIRST_WAIT_MS);
   }
 
-  /** Consequence of a refused key for the shards. */
+  /** Returns what a refused key means for the shards. */
   get #consequence(): string {
     return this.#takesShards
       ? 'this replica keeps its shards, and their records wait until the key is accepted'
@@ -123,12 +123,12 @@ export class ServiceProbe {
     this.#deps.health.ready(KEY_CONDITION);
   }
 
-  /** Probes until the service is well, unless it is being probed already. */
+  /** Probes until the service is well. Does nothing if a probing is in progress. */
   #begin(afterMs: number): void {
     if (this.#probing !== undefined || this.#closing.signal.aborted) return;
     this.#probing = new AbortController();
     const signal = AbortSignal.any([this.#probing.signal, this.#closing.signal]);
-    // It ends with a service that is well, or by its signal.
+    // Ends when the service is well, or by its signal.
     this.#probeUntilWell(afterMs, signal).catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-/** Check of the newest schema of a source, before a record written with it arrives. */
+/** Check of a source's newest schema, before a record with that schema arrives. */
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -18,7 +18,7 @@ export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =
   TYPES[source.format] !== undefined;
 
 export interface SourceSchema {
-  /** With `unreadable` all records become dead letters. */
+  /** If `unreadable`, all records become dead letters. */
   readonly state: 'absent' | 'readable' | 'unreadable';
   /** `version 3 of subject events-value`, or only the subject. */
   readonly which: string;
@@ -36,7 +36,7 @@ export async function sourceSchema(
   formatOf: () => EventFormat,
   signal: AbortSignal,
 ): Promise<SourceSchema> {
-  // By TopicNameStrategy, the default of serializers.
+  // Named by TopicNameStrategy, the default of serializers.
   const subject = `${source.topic}-value`;
   const latest = await registry.version(subject, 'latest', signal);
   if (latest === undefined) return { state: 'absent', which: `subject ${subject}` };
@@ -54,7 +54,7 @@ export async function sourceSchema(
     : { state: 'unreadable', which, problem, remedy: 'correct the schema, or source.format' };
 }
 
-/** Longest wait for the registry; records wait for it anyway. */
+/** Longest wait for the registry. Without it, the records have to wait anyway. */
 const LOOK_MS = 30_000;
 
 export interface Look {
@@ -65,8 +65,8 @@ export interface Look {
 }
 
 /**
- * Checks the newest schema of each source once; without an answer the records decide.
- * @throws RefusedError for a schema with which no record can be read; the signal's reason
+ * Checks the newest schema of each source once. If the registry does not respond, the schemas of the records decide.
+ * @throws RefusedError for a schema by which no record can be read; the signal's reason
  */
 export async function refuseUnreadableSources(
   pipelines: readonly Pick<PipelineConfig, 'name' | 'source'>[],
@@ -79,7 +79,7 @@ export async function refuseUnreadableSources(
       const { state, which, problem, remedy } = found;
       if (state === 'unreadable')
         throw new RefusedError(
-          `pipeline ${name}: the newest schema of its source (${which}) cannot be read, its records would become dead letters: ${problem}: ${remedy}`,
+          `pipeline ${name}: the newest schema of its source (${which}) cannot be read, so its records would become dead letters: ${problem}: ${remedy}`,
         );
       logger.info({ pipeline: name, ...found }, 'source schema checked');
     } catch (error) {

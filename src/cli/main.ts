@@ -1,16 +1,13 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=8
-/** The entry point. Nothing modern may be imported before Node's version is known: its own error would be unreadable. */
+/** Entry point. Imports no modern code before the version of Node is checked, because an old Node's own error is unreadable. */
 import { nodeVersionProblem } from './node-version.ts';
 
-/**
- * Time after the last command after which the process exits even if something holds it open: a part
- * of run.ts's CLOSING_MS.
- */
+/** Time in ms from the end of the command to a forced exit. It must fit into run.ts's CLOSING_MS. */
 const LINGER_MS = 250;
 
-// A diagnostic report (--report-uncaught-exception and its like) would have the keys that came by the environment (I6).
+// A diagnostic report (--report-uncaught-exception and similar) would contain keys from environment variables (I6).
 process.report.excludeEnv = true;
-// Without a listener the signal opens Node's inspector, and with it the process, to this machine.
+// Without a listener, the signal would open Node's inspector, which gives local users control of the process.
 process.on('SIGUSR1', () => {});
 process.on('SIGUSR2', () => {});
 

@@ -1,12 +1,9 @@
-/** Must run on any Node: no imports, nothing new. */
+/** Must run on any version of Node, so it has no imports and no modern syntax. */
 
-/** The oldest Node that the connector and its libraries run on (package.json, engines). */
+/** Oldest version of Node that the connector and its libraries support (package.json, engines). */
 const OLDEST = [24, 0] as const;
 
-/**
- * Returns the message for a Node that is too old, or undefined. `version` as in
- * `process.versions.node`.
- */
+/** Returns an error message if Node is too old. @param version as in `process.versions.node` */
 export function nodeVersionProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return undefined;

@@ -26,8 +26,8 @@ import { schemasCommand } from './commands/schemas.ts';
 import { topicsCommand } from './commands/topics.ts';
 
 /**
- * Hides the TimeoutNegativeWarning of Node about kafkajs: some of its timers are slightly negative and fire at once, which
- * is harmless. Every other warning, and this one from other code, still appears.
+ * Hides Node's TimeoutNegativeWarning if kafkajs caused it: some of its timers are slightly negative and fire at once, which
+ * is harmless. All other warnings, and this one from other code, still appear.
  */
 export function quietKafkajs(): void {
   for (const print of process.listeners('warning'))
@@ -39,10 +39,10 @@ export function quietKafkajs(): void {
 
 const MAX_CAUSES = 5;
 
-/** Runs the command line `args` (without node and script). @returns the exit code. Never throws. */
+/** Runs the command line `args` (without node and script). Returns the exit code, and never throws. */
 export async function runCli(args: readonly string[], outlet: Outlet): Promise<number> {
   let code: ExitCode = EXIT.ok;
-  // A command does not wait for a slow reader; its end does.
+  // Commands write without waiting for a slow reader. Only the end of the program waits for the output.
   let written: Promise<Error | undefined> = Promise.resolve(undefined);
   const write = (where: string, work: void | Promise<void>) => {
     const before = written;
@@ -78,7 +78,7 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
   return EXIT.failure;
 }
 
-/** Returns the command line with every command and option. */
+/** Returns the command line parser with all commands and options. */
 export function createProgram(io: Io): Command {
   const program = new Command(PROGRAM)
     .description(
@@ -114,7 +114,7 @@ ${exitCodeTable()}`,
 
 /** Prints an error. @returns the exit code. */
 function failed(error: unknown, io: Io): ExitCode {
-  // Commander has printed its message already; help and version are no failures.
+  // Commander has already printed its message. Help and version are not failures.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (error instanceof InspectError) {
     io.err(`${sentence(error.message)}\n`);
@@ -128,7 +128,7 @@ function failed(error: unknown, io: Io): ExitCode {
   return EXIT.failure;
 }
 
-/** The message and its causes, without secrets (I6). Errors of other classes than Error are unexpected, so their stack is shown. */
+/** Returns the message and its causes, without secrets (I6). An error of a subclass is unexpected, so its stack is shown. */
 function described(error: unknown): string {
   if (!(error instanceof Error)) return redactText(String(error));
   const lines = [error.name === 'Error' ? error.message : (error.stack ?? String(error))];

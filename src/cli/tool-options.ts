@@ -1,4 +1,4 @@
-/** Options and values that the commands for pipelines have in common. */
+/** Options and values that are common to the commands for pipelines. */
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   CommandFailed,
@@ -39,14 +39,14 @@ export const toolOptions = (
     .option('-p, --pipeline <name>', pipeline)
     .option('--json', `print a JSON document (${page})`);
 
-/** Prints the answer of a command. */
+/** Prints the result of a command. */
 export function printAnswer(io: Io, isJson: true | undefined, json: string, text: string): void {
   io.out(isJson === true ? `${printableJson(json)}\n` : printableLines(text));
 }
 
 /**
- * Runs a tool. Its answer goes to standard output, as text or JSON; its notices go to standard error.
- * @param codeOf returns the exit code of an answer; by default 0.
+ * Runs a tool. The result goes to standard output, as text or JSON; notices go to standard error.
+ * @param codeOf returns the exit code for a result; default 0
  * @throws ConfigError; InspectError
  */
 export async function runTool<T extends object>(
@@ -58,7 +58,7 @@ export async function runTool<T extends object>(
 ): Promise<void> {
   const { pipeline } = flags;
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
-  // Loaded late: a wrong configuration is reported before anything heavy starts.
+  // Loaded late, so that an invalid configuration is reported without loading the heavy modules.
   const { withPipeline } = await import('../app/tools/inspect.ts');
   const progress = new CommandProgress(io);
   const notice = (text: string) => progress.note(sentence(text));
@@ -73,8 +73,8 @@ export async function runTool<T extends object>(
 }
 
 /**
- * Loads a configuration, and runs `work` on the pipeline of that name, or on all, until a signal. It
- * imports what is heavy itself: a wrong configuration is reported before that.
+ * Loads a configuration, and runs `work` on the named pipeline, or on all, until a signal. `work` must import heavy modules
+ * itself, so that an invalid configuration is reported first.
  * @throws ConfigError; CommandFailed
  */
 export async function onPipelines(
@@ -92,7 +92,7 @@ export async function onPipelines(
   await interruptible(async (signal) => io.finish(await work(config, pipelines, signal)));
 }
 
-/** Returns the pipeline of that name, or the only one. @throws CommandFailed */
+/** Returns the named pipeline, or the only one. @throws CommandFailed */
 export function pipelineNamed(config: Config, name: string | undefined): PipelineConfig {
   const chosen = choosePipeline(config, name);
   if (!chosen.ok) throw new CommandFailed(chosen.error);
@@ -103,7 +103,7 @@ export function pipelineNamed(config: Config, name: string | undefined): Pipelin
 export function coordinate(text: string): SourceCoordinate {
   const match = /^(\d{1,10}):(\d{1,15})$/.exec(text);
   if (match === null)
-    throw new InvalidArgumentError('A record is named PARTITION:OFFSET, such as 2:1371.');
+    throw new InvalidArgumentError('Name a record as PARTITION:OFFSET, such as 2:1371.');
   return { partition: Number(match[1]), offset: Number(match[2]) };
 }
 
@@ -147,9 +147,9 @@ export function pointInTime(text: string): number {
   return ms;
 }
 
-/** Parses a length of time, to ms. */
+/** Parses a duration to ms. */
 export function duration(text: string): number {
   const ms = durationOf(text) ?? 0;
-  if (ms === 0) throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
+  if (ms === 0) throw new InvalidArgumentError('A duration needs a unit: 30s, 15m, 2h.');
   return ms;
 }

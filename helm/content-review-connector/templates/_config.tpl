@@ -51,7 +51,7 @@ Configuration of the connector: `values.config`, with defaults that only the cha
 {{- addf 200.0 (mulf 1.5 (default "0" $budget | float64)) | ceil | int64 -}}
 {{- end -}}
 
-{{/* The same with items of up to 2 MB, without the largest records of the shards. */}}
+{{/* Minimum memory in MiB with items of up to 2 MB, without the largest records of the shards. */}}
 {{- define "crc.neededMebibytesLarge" -}}
 {{- $budget := include "crc.mebibytes" (dig "memory" "budget" "64MiB" .Values.config) -}}
 {{- addf 200.0 (mulf 3.0 (default "0" $budget | float64)) | ceil | int64 -}}
@@ -78,7 +78,7 @@ Configuration of the connector: `values.config`, with defaults that only the cha
 {{- if kindIs "slice" $brokers -}}{{- join "," $brokers -}}{{- else -}}{{- $brokers -}}{{- end -}}
 {{- end -}}
 
-{{/* Addresses of the registry, separated by commas; empty if there is none. The next two are alike. */}}
+{{/* Addresses of the registry, separated by commas; empty if there are none. The next two templates work in the same way. */}}
 {{- define "crc.schemaRegistryAddresses" -}}
 {{- $urls := dig "schemaRegistry" "urls" "" .Values.config -}}
 {{- if kindIs "slice" $urls -}}{{- join "," $urls -}}{{- else -}}{{- $urls -}}{{- end -}}
@@ -94,7 +94,7 @@ Configuration of the connector: `values.config`, with defaults that only the cha
 {{- $addresses := list -}}
 {{- range tpl (toYaml .Values.env) . | fromYamlArray -}}
 {{- if has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") -}}
-{{- /* Values from other sources are as unknown here as variables. */ -}}
+{{- /* Values from other sources are unknown here, like variables. */ -}}
 {{- $addresses = append $addresses (default (ternary "${}" "" (hasKey . "valueFrom")) .value) -}}
 {{- end -}}
 {{- end -}}

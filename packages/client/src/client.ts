@@ -36,11 +36,11 @@ const BATCH_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELL
 const IMPORT_ENDS: ReadonlySet<string | undefined> = new Set(['COMPLETE', 'FAILED']);
 const DECISION_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'ERROR']);
 
-/** Created batches and imports that are remembered. */
+/** Maximum number of created batches and imports whose creation times are kept. */
 const MAX_CREATED = 1_000;
 
 /**
- * Client of a Content Review Service, of the connector's pipelines and of other programs.
+ * Client of a Content Review Service, used by the connector's pipelines and by other programs.
  *
  * Transient failures (429, 5xx, timeouts, resets) are retried with backoff. Every method throws a ServiceError for a failure
  * of the service or the network, and the signal's reason as soon as it is aborted.
@@ -56,13 +56,13 @@ const MAX_CREATED = 1_000;
  */
 export class ContentReviewClient {
   readonly #context: ServiceContext;
-  /** For baseUrl, and for transfers, whose connections are all checked by address. */
+  /** Pools for baseUrl and for transfers. Transfers check the address of every connection. */
   readonly #pools: readonly HttpPool[];
   readonly #api: Api;
   readonly #transfer: Transfer;
   readonly #importPath: string;
   readonly #closing = new AbortController();
-  /** Monotonic times by id, the oldest first. */
+  /** Monotonic creation times by id, the oldest first. */
   readonly #createdMs = new Map<string, number>();
 
   /** @throws TypeError for an invalid option, or an invalid proxy in the environment. */
@@ -78,7 +78,7 @@ export class ContentReviewClient {
     const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
     const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
     const ownTls = tlsContext(tls);
-    // The client certificate is for the service, not for the hosts that it names.
+    // The client certificate is for the service, not for the storage hosts that its responses name.
     const storageTls = tlsContext(tls?.ca && { ca: tls.ca });
     const network = {
       proxyFor: proxyChooser(options.proxy ?? proxyFromEnvironment(process.env)),
@@ -153,7 +153,7 @@ export class ContentReviewClient {
 
   /**
    * Uploads a file to a presigned address.
-   * @throws also TypeError for an unusable source; the system's error for a file that cannot be read.
+   * @throws also TypeError for an unusable source; the system's error if the file cannot be read.
    */
   async upload(
     uploadUrl: string,
@@ -170,8 +170,8 @@ export class ContentReviewClient {
   }
 
   /**
-   * Creates a batch and uploads its CSV file: a header row, a column `Content`; every other column is metadata. Nothing is
-   * created for a source that cannot be read.
+   * Creates a batch and uploads its CSV file, which has a header row and a column `Content`. All other columns are metadata.
+   * If the source cannot be read, nothing is created.
    * @returns the batch's id.
    * @throws as `upload`.
    */
@@ -187,8 +187,8 @@ export class ContentReviewClient {
   }
 
   /**
-   * Creates an import and uploads its JSON Lines file: each line an object with exactly `type` (a string) and `data` (an
-   * object). Nothing is created for a source that cannot be read.
+   * Creates an import and uploads its JSON Lines file. Each line is an object with exactly `type` (a string) and `data` (an
+   * object). If the source cannot be read, nothing is created.
    * @returns the import's id.
    * @throws as `upload`.
    */
@@ -200,8 +200,8 @@ export class ContentReviewClient {
   }
 
   /**
-   * Waits for SUCCESS with results, CANCELLED or ERROR. Continues at an unknown status, and for a minute at a 404 if this client
-   * created the batch.
+   * Waits for SUCCESS with results, CANCELLED or ERROR. Keeps waiting on an unknown status, and for a minute on a 404 if this
+   * client created the batch.
    */
   waitForBatch(batchId: string, options: WaitOptions<BatchView> = {}): Promise<BatchView> {
     const isOver = ({ status, downloadUrl }: BatchView) =>
@@ -209,19 +209,19 @@ export class ContentReviewClient {
     return this.#wait(batchId, options, (call) => this.getBatch(batchId, call), isOver);
   }
 
-  /** Waits for COMPLETE or FAILED. Continues as `waitForBatch`. */
+  /** Waits for COMPLETE or FAILED. Keeps waiting in the same cases as `waitForBatch`. */
   waitForImport(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
     const isOver = ({ status }: ImportView) => IMPORT_ENDS.has(status);
     return this.#wait(importId, options, (call) => this.getImport(importId, call), isOver);
   }
 
-  /** Waits for SUCCESS or ERROR. Continues at an unknown status. */
+  /** Waits for SUCCESS or ERROR. Keeps waiting on an unknown status. */
   waitForDecision(id: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
     const isOver = ({ status }: DecisionView) => DECISION_ENDS.has(status);
     return this.#wait(id, options, (call) => this.getDecision(id, call), isOver);
   }
 
-  /** Aborts all calls, waits included, with an AbortError, and closes the connections. Repeatable. */
+  /** Aborts all calls and waits with an AbortError, and closes the connections. Can be called repeatedly. */
   async close(): Promise<void> {
     this.#closing.abort(new DOMException('The client was closed', 'AbortError'));
     await Promise.all(this.#pools.map((pool) => pool.close()));
@@ -231,7 +231,7 @@ export class ContentReviewClient {
     return this.close();
   }
 
-  /** Returns a signal that aborts with the caller's, and when the client is closed. */
+  /** Returns a signal that aborts with the caller's signal, and when the client is closed. */
   #signal({ signal }: CallOptions = {}): AbortSignal {
     const { signal: closed } = this.#closing;
     return signal === undefined ? closed : AbortSignal.any([signal, closed]);

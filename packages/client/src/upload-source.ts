@@ -4,31 +4,29 @@ import type { StreamBody, UploadBody } from './http/upload-body.ts';
 
 export type { StreamBody, UploadBody };
 
-/** Source of an upload: bytes, a file, or a stream of known length. Files and streams are read again for each retry. */
+/** Source of an upload: bytes, a file, or a stream of known length. Each retry reads files and streams again. */
 export type UploadSource = Uint8Array | { readonly path: string } | StreamBody;
 
 /**
  * Returns the body of a source.
- * @throws the system's error for a file that cannot be read; TypeError for anything but a regular file, bytes or a stream, and when it is empty.
+ * @throws the system's error if a file cannot be read; TypeError for an empty or unsupported source.
  */
 export async function uploadBodyOf(source: UploadSource): Promise<UploadBody> {
   const body = await bodyOf(source);
-  if (body.length === 0) throw new TypeError('what is uploaded is empty');
+  if (body.length === 0) throw new TypeError('the upload is empty');
   return body;
 }
 
 async function bodyOf(source: UploadSource): Promise<UploadBody> {
   if (source instanceof Uint8Array)
     return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
-  // JavaScript callers may pass anything, and the engine's own TypeError would quote it.
+  // JavaScript callers may pass any value, and the engine's own TypeError would quote it.
   const given: Partial<StreamBody & { path: string }> = Object(source);
   if (typeof given.open === 'function' && typeof given.length === 'number')
     return source as StreamBody;
   const { path } = given;
   if (typeof path !== 'string')
-    throw new TypeError(
-      'what is uploaded must be a Uint8Array, { path } of a file, or { length, open }',
-    );
+    throw new TypeError('the upload must be a Uint8Array, { path } of a file, or { length, open }');
   const file = await stat(path);
   if (!file.isFile()) throw new TypeError('the path of an upload must lead to a regular file');
   return { length: file.size, open: () => createReadStream(path) };

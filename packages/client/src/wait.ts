@@ -1,13 +1,13 @@
 import { ServiceError } from './base/service-error.ts';
 import type { CallOptions, ServiceContext, WaitOptions } from './service/options.ts';
 
-/** Time in which the service may not know yet what it has created: its reads may lag behind its writes. */
+/** Time after a creation in which a 404 is expected, because the service's reads may lag behind its writes. */
 const NEW_MS = 60_000;
 
 /**
- * Polls until `isOver`, ever less often and with jitter. Continues through outages of the service once it has responded, and
+ * Polls until `isOver`, with growing delays and jitter. Once the service has responded, polls on through its outages, and
  * through a 404 for a minute after the creation.
- * @param createdMs monotonic time at which this client created the polled resource; undefined: it has not.
+ * @param createdMs monotonic time at which this client created the resource; undefined if it did not.
  * @throws ServiceError; the signal's reason
  */
 export async function waitUntil<View>(

@@ -10,7 +10,7 @@ type Connected = Pick<
 >;
 
 /**
- * Refuses options that send a secret unencrypted to another machine, as the connector does.
+ * Rejects options that would send a secret unencrypted to another machine, as the connector does.
  * @throws TypeError that names the option
  */
 export function assertSecrecy({
@@ -61,7 +61,7 @@ const passwordOf =
   async () =>
     typeof password === 'string' ? password : await password();
 
-/** Returns a logger that hands everything to one function. A function that fails is reported once. */
+/** Returns a logger that passes every line to one function. If the function fails, that is reported once. */
 export function loggerOf(log: ConsumerLog, bound: object = {}, failed = reportOnce()): Logger {
   const at = (level: Parameters<ConsumerLog>[0]) => (fields: object, message: string) => {
     const call = async () => await log(level, message, { ...bound, ...fields });

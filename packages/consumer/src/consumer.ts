@@ -1,7 +1,7 @@
 /**
- * Consumer of decisions and dead letters. It is a member of a consumer group as the connector's
- * pipelines are (src/kafka/consumer), with the decisions in place of the journal and the dead
- * letters in place of the source: dead-letter partition p goes with decision partition p mod K.
+ * Consumer of decisions and dead letters. Its group works like that of a pipeline (src/kafka/consumer),
+ * with the decisions in the role of the journal and the dead letters in the role of the source: the owner
+ * of decision partition p also owns the dead-letter partitions d with d mod K = p.
  */
 
 import type { Decision } from '../../../src/contracts/index.ts';
@@ -23,18 +23,18 @@ import { receivedRecords } from './received-records.ts';
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 
 export interface DecisionConsumer extends AsyncDisposable {
-  /** Waits for the running `process`, commits, and leaves the group. Repeatable. */
+  /** Waits for the running `process`, commits, and leaves the group. Can be called repeatedly. */
   stop(): Promise<void>;
 }
 
 /**
  * Reads decisions and dead letters with isolation level read_committed, until it is stopped.
- * Failures of brokers, of the registry and of `process` are logged and retried; no record on the
- * topics can stop it.
+ * Failures of brokers, of the registry and of `process` are logged and retried. No record can stop
+ * the consumer.
  *
  * @returns once the consumer has joined its group
- * @throws TypeError for invalid options; Error when brokers or topics cannot be reached, or the
- * group id is in use by another kind of consumer
+ * @throws TypeError for invalid options; Error if brokers or topics cannot be reached, or another
+ * kind of consumer uses the group id
  *
  * @example
  * const consumer = await consumeDecisions({
@@ -85,7 +85,7 @@ interface OwnedPartition {
   readonly stream: Stream;
   readonly partition: number;
   readonly generation: number;
-  /** `to` of the last batch that was processed. */
+  /** `to` of the last processed batch. */
   processed: number;
   /** Consecutive rejections of `process`. */
   failures: number;
@@ -99,7 +99,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
   readonly #group: ReturnType<KafkaConnection['group']>;
   readonly #topics: Readonly<Record<Stream, string>>;
   readonly #stopping = new AbortController();
-  /** Everything that reads positions or processes records runs here, one after the other. */
+  /** Queue of all work that reads positions or processes records, one task at a time. */
   #work: Promise<void> = Promise.resolve();
   #generation = 0;
   #lost = new AbortController();
@@ -121,7 +121,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
       groupId: group,
       sourceTopic: deadLetters,
       journalTopic: decisions,
-      // Members with other topics, and the connector itself, are refused by the broker.
+      // The broker rejects members with other topics, and members of the connector itself.
       protocol: `content-review-consumer ${decisions} ${deadLetters}`,
     });
   }
@@ -198,7 +198,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     this.#work = this.#work.then(run);
   }
 
-  /** Reads the positions of partitions, until that succeeds, and starts them there. */
+  /** Reads the positions of partitions until that succeeds, and then starts the partitions there. */
   #begin(partitions: readonly OwnedPartition[], lost: AbortSignal): void {
     this.#enqueue(async () => {
       for (let failures = 0; !this.#isOver(lost); failures++) {
@@ -212,7 +212,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
           }
           return;
         } catch (error) {
-          this.#logger.error({ error }, 'the stored positions could not be read: retrying');
+          this.#logger.error({ error }, 'cannot read the stored positions: retrying');
           await this.#pause(failures, lost);
         }
       }
@@ -232,7 +232,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
         const position = stored.get(owned.partition) ?? 0;
         if (!Number.isSafeInteger(position) || position < 0)
           throw new RangeError(
-            `positions returned ${position} for ${topic}-${owned.partition}: it must return the \`to\` of a batch`,
+            `positions returned ${position} for ${topic}-${owned.partition}: it must be the \`to\` of a batch`,
           );
         found.push([owned, position]);
       }
@@ -278,9 +278,9 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     }
   }
 
-  /** A lost commit is no failure: the next one covers it, and a successor repeats some records. */
+  /** A failed commit is harmless: the next one covers it, or a successor processes some records again. */
   async #commit({ stream, partition, generation }: OwnedPartition, to: number): Promise<void> {
-    // No other member has had the partition since: it was kept over one rebalance at most.
+    // No other member has owned the partition in between: it was kept over one rebalance at most.
     const kept = this.#owned.some((one) => one.stream === stream && one.partition === partition);
     if (!kept || this.#generation > generation + 1) return;
     await this.#group.commit(stream, partition, to).catch((error: unknown) => {
@@ -297,7 +297,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     void this.#pause(owned.failures++, lost).then(() => this.#begin([owned], lost));
   }
 
-  /** Waits before a retry; ends early when it is over. */
+  /** Waits before a retry. Ends early when the partition is lost or the consumer stops. */
   async #pause(failures: number, lost: AbortSignal): Promise<void> {
     const ended = AbortSignal.any([lost, this.#stopping.signal]);
     const waitMs = retryWaitMs(failures, BACKOFF, systemRandom);

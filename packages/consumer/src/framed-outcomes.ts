@@ -1,4 +1,4 @@
-/** Values that begin with a schema id, read by the schema that a registry has of it. Loaded only with a registry. */
+/** Decoding of values that begin with a schema id, with the registry's schemas. Loaded only if a registry is configured. */
 
 import { jsonForm } from '../../../src/contracts/json-form.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
@@ -32,7 +32,7 @@ export class FramedOutcomes {
     }, this.#registry.settings);
   }
 
-  /** Loads the schemas of values; retries while the registry is unreachable. Rejects with the signal's reason only. */
+  /** Loads the schemas of values; retries while the registry is unreachable. Rejects only with the signal's reason. */
   async prepare(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> {
     const ids = records.flatMap(({ value, headers }) =>
       value === null ? [] : (readFrame(value, headers).id ?? []),
@@ -40,7 +40,7 @@ export class FramedOutcomes {
     await this.#schemas.ensure(new Set(ids), signal);
   }
 
-  /** @returns the JSON form, or the problem as a text. @throws Error for a value that does not match its schema */
+  /** @returns the JSON form, or the problem as text. @throws Error for a value that does not match its schema */
   read(value: Buffer, headers: RecordHeaders): object | string {
     const frame = readFrame(value, headers);
     if (frame.poison !== undefined) return frame.poison.message;
@@ -96,7 +96,7 @@ function terminalCodec(read: () => TerminalCodec | undefined): TerminalCodec {
     const codec = read();
     if (codec !== undefined) return codec;
   } catch {
-    // The same as a type without a codec.
+    // Treated like a type without a codec.
   }
   throw new UnusableSchema('it is not a schema of a terminal record');
 }

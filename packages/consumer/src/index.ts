@@ -1,4 +1,4 @@
-/** The package's entry `content-review-consumer`: a consumer of decisions and dead letters. */
+/** Entry point of the package `content-review-consumer`: a consumer of decisions and dead letters. */
 export type {
   DeadLetterHeaders,
   Decision,

@@ -7,7 +7,7 @@ import type {
 } from '../../../src/contracts/index.ts';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 
-/** Record of the output topic of a pipeline, by its kind. */
+/** Record of a pipeline's output topic, by kind. */
 export type Outcome = Decision | LookedUpDecision | Receipt;
 
 export interface RecordPlace {
@@ -18,9 +18,9 @@ export interface RecordPlace {
 
 export interface RecordBytes {
   readonly key: Buffer | null;
-  /** Value as it is on the topic. */
+  /** Value as on the topic. */
   readonly value: Buffer | null;
-  /** Headers in their order; a name may occur several times. */
+  /** Headers in their order. A name may occur several times. */
   readonly headers: RecordHeaders;
 }
 
@@ -29,7 +29,7 @@ export interface ReceivedDecision<T extends Outcome = Decision> extends RecordPl
   readonly kind: 'decision';
   /** `decision.id`: unique among the terminal records of a pipeline. */
   readonly eventId: string;
-  /** Numbers are doubles: parse `value` with another parser for 64-bit ids in metadata. */
+  /** Numbers are doubles. For 64-bit ids in metadata, parse `value` with another parser. */
   readonly decision: T;
 }
 
@@ -40,12 +40,12 @@ export interface ReceivedDeadLetter extends RecordPlace, RecordBytes {
   readonly deadLetter: DeadLetterHeaders;
 }
 
-/** Record that is no decision and no dead letter: written by another application, or damaged. */
+/** Record that is neither a decision nor a dead letter: from another application, or damaged. */
 export interface UnreadableRecord extends RecordPlace {
   readonly kind: 'unreadable';
-  /** One past the last offset: a damaged batch has several records. */
+  /** One past the last offset. A damaged batch covers several offsets. */
   readonly to: number;
-  /** Reason, without content of the record. */
+  /** Reason, without content. */
   readonly problem: string;
   /** Key, value and headers, unless the record itself cannot be read. */
   readonly record: RecordBytes | undefined;
@@ -56,54 +56,54 @@ export type ReceivedRecord<T extends Outcome = Decision> =
   | ReceivedDeadLetter
   | UnreadableRecord;
 
-/** Records of one partition that follow each other. */
+/** Consecutive records of one partition. */
 export interface ReceivedBatch<T extends Outcome = Decision> {
   readonly topic: string;
   readonly partition: number;
-  /** `to` of the batch before, or the position that `positions` returned; 0 without one. */
+  /** `to` of the previous batch, or the position from `positions`; 0 if there is none. */
   readonly from: number;
-  /** Position to store with the effects of these records: the next batch begins here. */
+  /** Position to store together with the effects of these records. The next batch begins here. */
   readonly to: number;
-  /** At least one; in the order of the partition. */
+  /** At least one record, in the order of the partition. */
   readonly records: readonly ReceivedRecord<T>[];
   /** Aborted when this member no longer owns the partition. */
   readonly signal: AbortSignal;
 }
 
 export interface RegistryOptions {
-  /** Address of the API of Confluent's schema registry, or of a compatible one. */
+  /** URL of the API of Confluent's schema registry or a compatible one. */
   readonly url: string;
   /** Credentials for HTTP basic authentication. */
   readonly username?: string;
   readonly password?: string;
-  /** Bearer token, instead of a user name. */
+  /** Bearer token, as an alternative to a user name. */
   readonly token?: string;
-  /** Lets credentials be sent by http to another machine. */
+  /** Allows credentials to be sent by http to another machine. */
   readonly insecureWithoutTls?: boolean;
-  /** PEM files of authorities, instead of those that Node.js knows. */
+  /** PEM files of the trusted authorities, instead of those that Node.js trusts. */
   readonly ca?: readonly string[];
 }
 
 export interface BrokerTls {
-  /** PEM files of authorities. Default: those that Node.js knows. */
+  /** PEM files of the trusted authorities. Default: those that Node.js trusts. */
   readonly ca?: readonly string[];
-  /** PEM files for brokers that require a certificate: both, or none. */
+  /** PEM file of the client certificate, for brokers that require one. Needs `key`, too. */
   readonly certificate?: string;
   readonly key?: string;
-  /** Name that the certificates of the brokers must have, instead of their hosts. */
+  /** Name that the brokers' certificates must have, instead of their host names. */
   readonly serverName?: string;
 }
 
 export interface BrokerLogin {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   readonly username: string;
-  /** A function is called for each login. */
+  /** Password. A function is called for each login. */
   readonly password: string | (() => string | Promise<string>);
-  /** Lets `plain` send the password unencrypted to another machine. */
+  /** Allows `plain` to send the password unencrypted to another machine. */
   readonly insecureWithoutTls?: boolean;
 }
 
-/** Receives the log of a consumer. No field holds content or secrets of this package. */
+/** Receives the log of a consumer. No field contains content or this package's secrets. */
 export type ConsumerLog = (
   level: 'debug' | 'info' | 'warn' | 'error',
   message: string,
@@ -111,23 +111,23 @@ export type ConsumerLog = (
 ) => void;
 
 export interface DecisionConsumerOptions<T extends Outcome = Decision> {
-  /** `host:port` of some brokers; the others are found through them. */
+  /** `host:port` of some brokers, which are enough to find the others. */
   readonly brokers: readonly string[];
-  /** Consumer group. All of its members use this consumer, with the same topics. */
+  /** Consumer group. All its members must use this consumer and the same topics. */
   readonly group: string;
   /** Output topic of a pipeline. */
   readonly decisions: string;
   /** Dead-letter topic. Default: dead letters are not read. */
   readonly deadLetters?: string;
   /**
-   * Processes records. One call at a time; the position is committed when it returns. After a
-   * rejection the records are delivered again, after a growing pause.
+   * Processes records, one batch at a time. When it returns, the position is committed. If it throws or
+   * rejects, the same records are delivered again after a growing pause.
    */
   readonly process: (batch: ReceivedBatch<T>) => void | Promise<void>;
   /**
-   * Returns the position that the caller stored for each partition (`to` of its last batch); 0
-   * where there is none. Called when partitions are assigned and after a rejection of `process`.
-   * Default: the offsets that the group has committed to Kafka.
+   * Returns the stored position (`to` of the last batch) of each partition; 0 if there is none. Called
+   * when partitions are assigned, and after a failure of `process`. Default: the group's committed
+   * offsets.
    */
   readonly positions?: (
     topic: string,
@@ -135,11 +135,11 @@ export interface DecisionConsumerOptions<T extends Outcome = Decision> {
   ) => ReadonlyMap<number, number> | Promise<ReadonlyMap<number, number>>;
   /** Schema registry, for pipelines with `output.format` avro, protobuf or json-schema. */
   readonly registry?: RegistryOptions;
-  /** `true`: TLS with the authorities that Node.js knows. Default: no TLS. */
+  /** `true`: TLS with the authorities that Node.js trusts. Default: no TLS. */
   readonly tls?: true | BrokerTls;
   readonly sasl?: BrokerLogin;
   /** Default: `content-review-consumer`. */
   readonly clientId?: string;
-  /** Default: warnings and errors become warnings of the process. */
+  /** Default: warnings and errors are emitted as process warnings. */
   readonly log?: ConsumerLog;
 }

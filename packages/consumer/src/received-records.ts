@@ -1,4 +1,4 @@
-/** Decoding of fetched records into those that `process` receives. */
+/** Decoding of fetched records into the records that `process` receives. */
 import type { DeadLetterHeaders } from '../../../src/contracts/index.ts';
 import { detached } from '../../../src/core/detached.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
@@ -14,9 +14,9 @@ import type {
   UnreadableRecord,
 } from './options.ts';
 
-// Decoder of records on the output and dead-letter topics. Any bytes are decoded or reported, never thrown.
+// Decoder of the output and dead-letter topics. All bytes are decoded or reported; nothing is thrown.
 
-/** Decoded value, or the reason why there is none, without content of the record. */
+/** Decoded value, or the reason why there is none, which contains no content. */
 type DecodedOutcome<T> =
   | { readonly value: T; readonly problem?: never }
   | { readonly value?: never; readonly problem: string };
@@ -24,7 +24,7 @@ type DecodedOutcome<T> =
 /** First byte of a value that begins with a schema id. */
 const MAGIC_BYTE = 0;
 
-/** Decodes a record of the output topic. @param framed undefined without a registry */
+/** Decodes a record of the output topic. @param framed undefined if no registry is configured */
 export function decodeOutcome<T extends Outcome>(
   { value, headers }: Pick<SourceRecord, 'value' | 'headers'>,
   framed: Pick<FramedOutcomes, 'read'> | undefined,
@@ -38,7 +38,7 @@ export function decodeOutcome<T extends Outcome>(
     const problem = typeof members === 'string' ? members : objectionTo(members);
     return problem === undefined ? { value: members as T } : { problem };
   } catch {
-    // Messages of parsers quote the value.
+    // The parsers' messages would quote the value.
     return { problem: 'the value cannot be decoded' };
   }
 }
@@ -65,7 +65,7 @@ export function decodeDeadLetter(headers: RecordHeaders): DecodedOutcome<DeadLet
 
 const isText = (value: unknown) => typeof value === 'string';
 
-/** Checks the members by which programs branch. */
+/** Checks the members that programs use to distinguish cases. */
 function objectionTo(members: unknown): string | undefined {
   if (!isObject(members)) return 'the value is not a JSON object';
   const { id, status, error, source } = members;
@@ -78,9 +78,9 @@ function objectionTo(members: unknown): string | undefined {
 interface PieceSource {
   readonly topic: string;
   readonly partition: number;
-  /** False: the topic holds dead letters. */
+  /** True for the output topic, false for the dead-letter topic. */
   readonly isOutcome: boolean;
-  /** Prepared for the records. */
+  /** Already prepared for the records. */
   readonly framed: FramedOutcomes | undefined;
 }
 
@@ -89,7 +89,7 @@ export function receivedRecords<T extends Outcome>(
   { topic, partition, isOutcome, framed }: PieceSource,
 ): ReceivedRecord<T>[] {
   const received = records.map((record): ReceivedRecord<T> => {
-    // The piece that they are views of is reused.
+    // Copied, because the fetched piece of which they are views is reused.
     const { key, value, headers } = detached(record);
     const bytes = { key, value, headers };
     const place = { topic, partition, offset: record.offset };

@@ -1,4 +1,4 @@
-/** Answers of the sandbox, and requests that are refused with one. */
+/** Responses of the sandbox, and an error that ends a request with one. */
 import type { ServerResponse } from 'node:http';
 
 export interface Answer {
@@ -17,12 +17,12 @@ export function jsonAnswer(status: number, value: unknown, headers: Headers = {}
   };
 }
 
-/** Error of the API. The format is the sandbox's own choice: the interface does not show one. */
+/** Error of the API. The interface does not define a format, so this one is the sandbox's own. */
 export function apiError(status: number, code: string, message: string, headers?: Headers): Answer {
   return jsonAnswer(status, { error: { code, message } }, headers);
 }
 
-/** Error of the storage, in the form of S3. */
+/** Error of the storage, in S3's form. */
 export function storageError(
   status: number,
   code: string,
@@ -36,7 +36,7 @@ export function storageError(
   };
 }
 
-/** Ends the handling of a request with this answer. Refused requests use up no fault. */
+/** Ends a request with this response. Refused requests do not trigger faults. */
 export class RefusedRequest extends Error {
   readonly answer: Answer;
   constructor(answer: Answer) {

@@ -1,4 +1,4 @@
-/** Routes of the interface: batches, imports and decisions, and the storage of their files. */
+/** Routes of the interface: batches, imports, decisions, and the storage of their files. */
 import { createHash } from 'node:crypto';
 import { CONTENT_TYPES, PATHS } from '../../client/src/service/contract.ts';
 import { type Answer, apiError, jsonAnswer, RefusedRequest, storageError } from './answers.ts';
@@ -14,7 +14,7 @@ import {
   type WorksParts,
 } from './works.ts';
 
-/** Parts of a running sandbox that its routes share. */
+/** Parts of a running sandbox that are shared by its routes. */
 export interface SandboxContext extends Pick<WorksParts, 'policy' | 'clock'> {
   readonly works: Works;
   readonly decisions: Decisions;
@@ -96,17 +96,17 @@ function creation(kind: WorkKind, type: string | undefined, call: Call, context:
 function contentType(body: unknown, allowed: readonly string[] | undefined): string {
   const { type } = Object(body);
   if (typeof type !== 'string' || type === '') {
-    const message = 'the body must be a JSON object with a field type, a text that is not empty';
+    const message = 'the body must be a JSON object with a field "type" that is a non-empty string';
     throw new RefusedRequest(apiError(400, 'bad_request', message));
   }
   if (allowed?.includes(type) === false) {
-    const message = `this type of content is not reviewed here; known are ${allowed.join(', ')}`;
+    const message = `this content type is not reviewed here; the known types are ${allowed.join(', ')}`;
     throw new RefusedRequest(apiError(400, 'unknown_type', message));
   }
   return type;
 }
 
-/** Numbers of decisions by state are all in one, since a batch moves as a whole. */
+/** Returns a batch. All decisions are counted in one state, because a batch moves as a whole. */
 function batchView(batch: Work, { origin }: Call, { secret, policy, clock }: SandboxContext) {
   const { id, type, status, rows, errorRows } = batch;
   const { busy, done, failed } = WORK_KINDS.batch;
@@ -132,7 +132,7 @@ function batchView(batch: Work, { origin }: Call, { secret, policy, clock }: San
 
 const STORAGE = '/storage';
 
-/** The storage behind presigned addresses. It answers as S3 does. */
+/** Storage behind presigned addresses, with the responses of S3. */
 export function storageRoutes({ works, clock, secret, policy }: SandboxContext): Route[] {
   const verify = (method: string, { request: { headers }, path, query }: Call) =>
     verifyPresigned(secret, { method, path, query, headers }, clock.now());
@@ -180,7 +180,7 @@ function uploadPlan(
     operation: WORK_KINDS[work.kind].upload,
     type: work.type,
     async run(read) {
-      // Node ends a body that is cut with an error.
+      // If a body is cut, Node ends it with an error.
       const body = read ?? (await readBody(request, maxUploadBytes)) ?? Buffer.alloc(0);
       works.uploaded(work, body);
       const etag = `"${createHash('sha256').update(body).digest('hex')}"`;

@@ -1,4 +1,4 @@
-/** Routes that only a sandbox has: its health, and a look inside for checkers. */
+/** Routes that only the sandbox has: its health, and its state for tests and other checkers. */
 import { CONTENT_TYPES } from '../../client/src/service/contract.ts';
 import { apiError, jsonAnswer, RefusedRequest } from './answers.ts';
 import type { SandboxContext } from './api-routes.ts';
@@ -7,7 +7,7 @@ import { type Route, readJson, route } from './server.ts';
 import { InvalidSandboxInput } from './settings.ts';
 import type { Work } from './works.ts';
 
-/** Open to callers on the same machine; others need an API key. Health is open to all. */
+/** Routes for callers on the same machine. Others need an API key, except for the health. */
 export function controlRoutes({ works, decisions }: SandboxContext): Route[] {
   const totals = (all: readonly Work[]) => ({
     uploads: all.filter(({ uploadedMs }) => uploadedMs !== undefined).length,
@@ -45,9 +45,9 @@ export function controlRoutes({ works, decisions }: SandboxContext): Route[] {
   ];
 }
 
-/** State of a batch for checkers; its numbers are 0 before the rows are read. */
+/** State of a batch for checkers. Its counts are 0 until the rows are read. */
 export type BatchSummary = Readonly<ReturnType<typeof batchSummary>>;
-/** State of an import for checkers; `records` is 0 before they are read, and for an invalid file. */
+/** State of an import for checkers. `records` is 0 until they are read, and for an invalid file. */
 export type ImportSummary = Readonly<ReturnType<typeof importSummary>>;
 
 export function batchSummary(work: Work) {
@@ -64,8 +64,8 @@ export function importSummary(work: Work) {
 }
 
 /**
- * Times are ISO 8601, null before; `fault` is the one that hit it, `problem` the reason of a failure,
- * `traceparent` the header of the call that created it.
+ * Times are ISO 8601, or null before the event. `fault` is the fault that was applied, `problem` the
+ * reason of a failure, `traceparent` the header of the call that created the work.
  */
 function summaryOf({ createdMs, uploadedMs, finishedMs, fault, problem, traceparent }: Work) {
   const time = (ms?: number) => (ms === undefined ? null : new Date(ms).toISOString());

@@ -1,6 +1,6 @@
 /**
- * Single decisions, which tests make through the control endpoint: the interface does not show how
- * a caller learns the ids of a batch's decisions.
+ * Single decisions, which tests create through the control endpoint: the interface does not define
+ * how a caller finds out the ids of a batch's decisions.
  */
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
@@ -11,15 +11,15 @@ import { judgeFor } from './policy.ts';
 import { duration, validate } from './settings.ts';
 import type { WorksParts } from './works.ts';
 
-/** Decision as it will be once it is made. */
+/** Decision with its final values. */
 interface SandboxDecision {
-  /** Content type, for faults that match one. */
+  /** Content type, for faults that are limited to a type. */
   readonly type: string;
   readonly status: string;
   readonly result: string | null;
   readonly labels: readonly Label[] | null;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Time at which it is made, ms; Infinity: never. */
+  /** Time at which it is decided, ms; Infinity: never. */
   readonly dueMs: number;
 }
 
@@ -28,12 +28,12 @@ const label = v.strictObject({ name: v.string(), applied: v.boolean(), explanati
 const madeDecision = v.strictObject({
   decision_id: v.optional(v.pipe(v.string(), v.minLength(1))),
   type: v.optional(v.string(), 'text'),
-  /** Judged by the policy, together with the metadata. */
+  /** Judged by the policy together with the metadata. */
   content: v.optional(v.string(), ''),
   metadata: v.optional(v.custom<Readonly<Record<string, unknown>>>(isObject), {}),
-  /** Time for which it is PENDING. */
+  /** Time during which it is PENDING. */
   pending: v.optional(v.union([v.literal('always'), duration]), 0),
-  /** Replaces the policy's verdict, as the next two do. */
+  /** Overrides the policy's verdict, as the next two settings do. */
   decision_status: v.optional(v.picklist(['SUCCESS', 'ERROR'])),
   result: v.optional(v.nullable(v.string())),
   labels: v.optional(v.nullable(v.array(label))),
@@ -50,14 +50,14 @@ export class Decisions {
     this.#parts = parts;
   }
 
-  /** The decision as it stands now; undefined for an unknown id. */
+  /** Returns the current state of a decision; undefined for an unknown id. */
   get(id: string): SandboxDecision | undefined {
     const decision = this.#decisions.get(id);
     const isDue = decision && this.#parts.clock.now() >= decision.dueMs;
     return decision && (isDue ? decision : { ...decision, status: 'PENDING' });
   }
 
-  /** Makes decisions, and returns their ids in the order given. @throws InvalidSandboxInput */
+  /** Creates decisions and returns their ids in the given order. @throws InvalidSandboxInput */
   make(input: readonly MadeDecision[]): string[] {
     const { policy, clock } = this.#parts;
     return validate(madeDecisions, input, 'list of decisions').map((given) => {

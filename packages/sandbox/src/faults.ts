@@ -1,4 +1,4 @@
-/** Faults of the sandbox: on exchanges with a client, and on the work on an upload. */
+/** Faults of the sandbox: in exchanges with a client, and in the work on an upload. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -11,40 +11,40 @@ const REQUEST_OPERATIONS = [
   ...(['create_import', 'get_import', 'upload_import', 'get_decision'] as const),
 ] as const;
 export type RequestOperation = (typeof REQUEST_OPERATIONS)[number];
-/** Operations of the service on a file that was uploaded. */
+/** Operations of the service on an uploaded file. */
 export type WorkOperation = 'review' | 'ingest';
 
-/** A request that was accepted, with its effect still to come. */
+/** Accepted request whose effect is still to come. */
 export interface Exchange {
   readonly operation: RequestOperation;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Has the effect. @param body of an upload that was read already */
+  /** Executes the effect. @param body of an upload, if it was already read */
   run(body?: Buffer): Promise<Answer>;
 }
 
-/** Answers an exchange in another way, or leaves it without an answer. */
+/** Responds to an exchange in another way, or not at all. */
 export type RequestFault = (exchange: Exchange) => Promise<void>;
 
 export interface WorkFault {
   /** Shown with the work at `/sandbox/`. */
   readonly action: string;
-  /** Time that the work takes longer, ms; Infinity: it never ends. */
+  /** Additional duration of the work, ms; Infinity: it never ends. */
   readonly longerMs?: number;
-  /** Final status, in place of the right one. */
+  /** Final status, instead of the correct one. */
   readonly ends?: string;
-  /** Makes another result file. @param rows of the right one, header first */
+  /** Returns another result file. @param rows of the correct file, header first */
   readonly rewrite?: (rows: readonly (readonly string[])[]) => string;
 }
 
-/** Choice of the fault that hits an operation. */
+/** Choice of the fault for an operation. */
 export interface Faults {
   /** @param type content type of the batch or decision; undefined for imports */
   ofRequest(operation: RequestOperation, type: string | undefined): RequestFault | undefined;
   ofWork(operation: WorkOperation, type: string | undefined): WorkFault | undefined;
 }
 
-/** Share of the operations that it hits. */
+/** Share of the operations that the fault hits. */
 const rate = v.optional(share, 1);
 const operation = v.picklist(REQUEST_OPERATIONS);
 
@@ -79,7 +79,7 @@ export const workFault = v.variant('action', [
 type RequestSetting = v.InferOutput<typeof requestFault>;
 type WorkSetting = v.InferOutput<typeof workFault>;
 
-/** Faults of a policy file: an operation is hit by at most one, and each has its own rate. */
+/** Returns the faults of a policy file. At most one hits an operation; each has its own rate. */
 export function faultRates(
   settings: readonly (RequestSetting | WorkSetting)[],
   random: () => number,
@@ -107,7 +107,7 @@ export function onRequest(setting: RequestSetting): RequestFault {
       case 'answer':
         return send(response, givenAnswer(setting));
       case 'hang':
-        // Until the client gives up, or the sandbox stops.
+        // Holds the request until the client gives up or the sandbox stops.
         if (!response.destroyed) await once(response, 'close');
         return;
       case 'reset_after':
@@ -140,7 +140,7 @@ export function onWork(setting: WorkSetting): WorkFault {
     : { action, ends: ENDS[action] };
 }
 
-/** Resolves after `ms`, or when the client is gone. */
+/** Resolves after `ms`, or when the client disconnects. */
 export async function pause(ms: number, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());

@@ -1,4 +1,4 @@
-/** Policy file: how the sandbox behaves and judges. packages/sandbox/README.md describes every setting. */
+/** Policy file: the behaviour and the verdicts of the sandbox. packages/sandbox/README.md describes every setting. */
 import { readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { parseDocument } from 'yaml';
@@ -9,7 +9,7 @@ import { byteSize, duration, InvalidSandboxInput, validate } from './settings.ts
 const text = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
 const regExp = v.pipe(text, v.check(isRegExp, 'must be a JavaScript regular expression'));
 
-/** One value or a list of them; a list once parsed. */
+/** One value or a list of values, parsed to a list. */
 const oneOrMore = (item: v.GenericSchema<string>) => {
   const list = v.union([v.pipe(v.array(item), v.minLength(1)), item]);
   return v.optional(
@@ -30,16 +30,16 @@ const rule = v.strictObject({
   when: v.strictObject({ ...conditions, metadata: v.optional(v.record(v.string(), scalar)) }),
   label: v.optional(text),
   explanation: v.optional(v.string(), 'The rule matches.'),
-  /** Explanation of the label where the rule does not match; without one, the label is left out there. */
+  /** Explanation of the label if the rule does not match. Without it, the label is then left out. */
   otherwise: v.optional(v.string()),
   score: v.optional(v.number(), 0),
   result: v.optional(text),
   error: v.optional(v.boolean(), false),
-  /** The whole batch that holds such a row ends in ERROR. */
+  /** True: a batch with a matching row ends in ERROR as a whole. */
   failsBatch: v.optional(v.boolean(), false),
 });
 
-/** Settings of which none is needed. */
+/** Group of settings that are all optional. */
 const section = <const Entries extends v.ObjectEntries>(entries: Entries) => {
   const schema = v.strictObject(entries);
   return v.optional(schema, {} as v.InferInput<typeof schema>);
@@ -66,14 +66,14 @@ const policySchema = v.strictObject({
       [],
     ),
   }),
-  /** An import with a record that one of these fits ends in FAILED. */
+  /** An import with a record that matches one of these ends in FAILED. */
   imports: section({ fail: v.optional(v.array(v.strictObject(conditions)), []) }),
   faults: v.optional(v.array(v.variant('action', [requestFault, workFault])), []),
 });
 
-/** A policy as it is written: everything has a default. */
+/** Policy as written. Every setting has a default. */
 export type PolicyInput = v.InferInput<typeof policySchema>;
-/** A policy as it is used: defaults filled in, durations in ms, sizes in bytes. */
+/** Policy as used: with defaults filled in, durations in ms, sizes in bytes. */
 export type SandboxPolicy = v.InferOutput<typeof policySchema>;
 type ReviewPolicy = SandboxPolicy['review'];
 type TextCondition = SandboxPolicy['imports']['fail'][number];
@@ -85,7 +85,7 @@ export function parsePolicy(input: unknown, source = 'sandbox policy'): SandboxP
 
 /**
  * Reads and checks a policy file, for `startSandbox({ policy })`.
- * @throws InvalidSandboxInput when it cannot be read, is not YAML, or has a wrong setting.
+ * @throws InvalidSandboxInput if the file cannot be read, is not YAML, or has a wrong setting.
  */
 export async function readPolicyFile(path: string): Promise<PolicyInput> {
   const source = `sandbox policy ${path}`;
@@ -119,24 +119,24 @@ function hasUniqueLabels(rules: v.InferOutput<typeof rule>[]): boolean {
 
 export interface Verdict {
   readonly status: 'SUCCESS' | 'ERROR';
-  /** Empty when the status is ERROR. */
+  /** Empty if the status is ERROR. */
   readonly result: string;
-  /** JSON text of a list of labels, empty when the status is ERROR. */
+  /** JSON text of a list of labels; empty if the status is ERROR. */
   readonly labels: string;
-  /** The batch that holds this row cannot be reviewed. */
+  /** Set if the batch with this row cannot be reviewed. */
   readonly failsBatch?: true;
 }
 
-/** Judges one row, given as its cells in the order of the header. */
+/** Judges one row, given as cells in the order of the header. */
 export type Judge = (cells: readonly string[]) => Verdict;
 
 const ROW_ERROR: Verdict = { status: 'ERROR', result: '', labels: '' };
 const BATCH_ERROR: Verdict = { ...ROW_ERROR, failsBatch: true };
 
 /**
- * Returns the judge for files of one content type with this header. Every rule is evaluated; those
- * that match apply their label and add their score. The first matching rule with `error` or
- * `result` decides; otherwise the highest threshold that the score reaches; otherwise the default.
+ * Returns the judge for files of one content type with this header. Every rule is evaluated. Each
+ * matching rule applies its label and adds its score. The result is decided by the first matching rule
+ * with `error` or `result`, else by the highest threshold that the score reaches, else by the default.
  */
 export function judgeFor(
   policy: ReviewPolicy,
@@ -186,7 +186,7 @@ export function judgeFor(
   };
 }
 
-/** Test of the conditions on a text: each list that is given must have an entry that fits. */
+/** Returns a test of the conditions on a text: each given list must have a matching entry. */
 export function textTest({ contains, matches }: TextCondition): (text: string) => boolean {
   const literals = contains?.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const expressions = [literals, matches].flatMap((sources) =>

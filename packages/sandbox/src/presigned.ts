@@ -1,7 +1,7 @@
 /**
- * Presigned addresses with the parameters of AWS Signature Version 4. The method, the path, every
- * query parameter, the host and, for uploads, the Content-Type are signed; the signature itself is
- * the sandbox's own, since no other program makes or checks one.
+ * Presigned addresses with the parameters of AWS Signature Version 4. Signed are the method, the path,
+ * all query parameters, the host and, for uploads, the Content-Type. The signature has the sandbox's own
+ * form, because no other program creates or checks it.
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -12,9 +12,9 @@ interface PresignedAddress {
   /** Scheme and host at which the caller reaches the storage. */
   readonly origin: string;
   readonly path: string;
-  /** Only for PUT: the one Content-Type that is accepted. */
+  /** Only for PUT: the only accepted Content-Type. */
   readonly contentType?: string;
-  /** Further signed query parameters. */
+  /** Additional signed query parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly signedAtMs: number;
   readonly validForMs: number;
@@ -44,7 +44,7 @@ interface PresignedRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** @throws RefusedRequest with the answer that S3 gives (measured). */
+/** @throws RefusedRequest with the same response as S3 (measured). */
 export function verifyPresigned(secret: string, request: PresignedRequest, nowMs: number): void {
   const query = new URLSearchParams(request.query);
   const signature = query.get('X-Amz-Signature');
@@ -78,7 +78,7 @@ function signatureOf(secret: string, { method, path, query, headers }: Presigned
   return createHmac('sha256', secret).update(request).digest('hex');
 }
 
-/** Time of a date such as 20261121T093000Z, in ms; NaN for another text. */
+/** Parses a date such as 20261121T093000Z. Returns ms, or NaN for other text. */
 function timeOf(date: string): number {
   const iso = date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z');
   return Date.parse(iso);

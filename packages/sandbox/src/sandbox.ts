@@ -1,4 +1,4 @@
-/** Reference Content Review Service in this process. packages/sandbox/README.md describes it for users. */
+/** Reference Content Review Service, running in this process. packages/sandbox/README.md describes it for users. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -22,13 +22,13 @@ export interface SandboxOptions {
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** As written in a policy file (see readPolicyFile). Default: everything is approved at once. */
+  /** Policy in the form of a policy file (see readPolicyFile). Default: everything is approved at once. */
   readonly policy?: PolicyInput;
-  /** Keys that callers may use; at least one. */
+  /** Accepted API keys; at least one. */
   readonly apiKeys: readonly string[];
-  /** Default: by the rates of the policy. */
+  /** Default: by the policy's rates. */
   readonly faults?: Faults;
-  /** Routes in addition to the sandbox's own. */
+  /** Additional routes. */
   readonly routes?: readonly Route[];
   readonly clock?: WorksParts['clock'];
   /** Receives failures of the sandbox itself. Default: a process warning. */
@@ -36,24 +36,24 @@ export interface SandboxOptions {
 }
 
 export interface Sandbox {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly port: number;
-  /** Keys in force, to be changed while running. */
+  /** Accepted API keys. They may be changed while the sandbox runs. */
   readonly apiKeys: ApiKeys;
-  /** The list of GET /sandbox/batches. */
+  /** Returns the list of GET /sandbox/batches. */
   batches(): BatchSummary[];
-  /** The list of GET /sandbox/imports. */
+  /** Returns the list of GET /sandbox/imports. */
   imports(): ImportSummary[];
-  /** POST /sandbox/decisions; returns the ids. @throws InvalidSandboxInput */
+  /** Does the same as POST /sandbox/decisions, and returns the ids. @throws InvalidSandboxInput */
   makeDecisions(list: readonly MadeDecision[]): string[];
-  /** Cuts every connection and frees everything. Repeatable. */
+  /** Closes every connection and frees everything. Can be called repeatedly. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts the sandbox. It keeps everything in memory.
- * @throws InvalidSandboxInput for a wrong policy; Error for no API key, or a port in use.
+ * @throws InvalidSandboxInput for a wrong policy; Error without an API key, or if the port is in use.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { host = '127.0.0.1', port: wanted = 0, clock = systemClock, onError = warn } = options;

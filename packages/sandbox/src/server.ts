@@ -1,10 +1,10 @@
-/** HTTP of the sandbox: routes, API keys, bodies in memory, and errors as answers. */
+/** HTTP of the sandbox: routes, API keys, bodies in memory, and error responses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { parseJson } from '../../client/src/base/json/parse-json.ts';
 import { type Answer, apiError, RefusedRequest, send } from './answers.ts';
 import type { Exchange, Faults, RequestOperation } from './faults.ts';
 
-/** Keys that callers may use. They may change while running. */
+/** Accepted API keys. They may be changed while the sandbox runs. */
 export class ApiKeys {
   #accepted: ReadonlySet<string>;
 
@@ -12,7 +12,7 @@ export class ApiKeys {
     this.#accepted = new Set(keys);
   }
 
-  /** Accepts these keys from now on, and no others. */
+  /** Replaces the accepted keys. */
   replace(keys: readonly string[]): void {
     this.#accepted = new Set(keys);
   }
@@ -31,35 +31,35 @@ export class ApiKeys {
   }
 }
 
-/** One request on its way through the sandbox. */
+/** Request that the sandbox is handling. */
 export interface Call {
   readonly request: IncomingMessage;
-  /** Without the query; still percent-encoded. */
+  /** Path without the query, still percent-encoded. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Scheme and host as the caller reached the sandbox: presigned addresses point there. */
+  /** Scheme and host at which the caller reached the sandbox, used for presigned addresses. */
   readonly origin: string;
 }
 
-/** A request that passed every check, with its effect still to come. Faults strike around `run`. */
+/** Request that passed all checks and whose effect is still to come. Faults are applied around `run`. */
 export interface Plan {
   readonly operation: RequestOperation;
   /** Content type of the batch or decision; undefined for imports. */
   readonly type: string | undefined;
-  /** @param body read already; default: that of the request */
+  /** @param body already read; default: the body of the request */
   run(body?: Buffer): Promise<Answer>;
 }
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: RegExp;
-  /** Callers that need an API key; `remote`: those on other machines. */
+  /** Callers that need an API key. `remote` means callers on other machines. */
   readonly key: 'all' | 'remote' | 'none';
   /** @throws RefusedRequest */
   readonly handle: (call: Call, id: string) => Answer | Plan | Promise<Answer | Plan>;
 }
 
-/** @param path pattern of the whole path; its first group is the id in it */
+/** @param path pattern of the whole path, whose first group is the id */
 export function route(
   method: Route['method'],
   path: string,
@@ -75,20 +75,20 @@ interface ServerParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** Longer than clients keep an idle connection, so that the client ends it. */
+/** Longer than clients keep idle connections, so that the client closes first. */
 const KEEP_ALIVE_MS = 65_000;
-/** Bodies of JSON are small: a type, a list of decisions. */
+/** Maximum size of a JSON body, which is a type or a list of decisions. */
 const MAX_JSON_BYTES = 2 ** 20;
 
 export function sandboxServer(parts: ServerParts, routes: readonly Route[]): Server {
   const options = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
   return createServer(options, (request, response) => {
     serve(request, response, routes, parts).catch((error: unknown) => {
-      // A client that is gone needs no answer, and an answer begun cannot be taken back.
+      // A disconnected client needs no response, and a response that has begun cannot be changed.
       if (response.destroyed || response.headersSent) return response.destroy();
       if (error instanceof RefusedRequest) return send(response, error.answer);
       parts.onError(error);
-      send(response, apiError(500, 'internal', 'the sandbox failed; its log has the reason'));
+      send(response, apiError(500, 'internal', 'the sandbox failed; see its log for the reason'));
     });
   });
 }
@@ -137,7 +137,7 @@ export async function readJson({ request }: Call): Promise<unknown> {
   }
   const body = await readBody(request, MAX_JSON_BYTES);
   if (body === undefined) {
-    const message = `the body may have ${MAX_JSON_BYTES} bytes`;
+    const message = `the body may have at most ${MAX_JSON_BYTES} bytes`;
     throw new RefusedRequest(apiError(413, 'too_large', message));
   }
   try {
@@ -147,7 +147,7 @@ export async function readJson({ request }: Call): Promise<unknown> {
   }
 }
 
-/** Returns undefined for a body that is longer, which is read to its end. */
+/** Reads a body to its end. Returns undefined if it is too long. */
 export async function readBody(
   request: IncomingMessage,
   maxBytes: number,

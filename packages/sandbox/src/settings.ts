@@ -1,11 +1,11 @@
-/** Values of the policy file, and its errors. */
+/** Value types and error messages of the policy file. */
 import * as v from 'valibot';
 
 export class InvalidSandboxInput extends Error {
   override readonly name = 'InvalidSandboxInput';
 }
 
-/** @throws InvalidSandboxInput with one line for each problem; `source` names what was read. */
+/** @throws InvalidSandboxInput with one line per problem; `source` names the input. */
 export function validate<Output>(
   schema: v.GenericSchema<unknown, Output>,
   input: unknown,
@@ -21,7 +21,7 @@ export function validate<Output>(
   throw new InvalidSandboxInput(`${source} is not valid:\n${lines.join('\n')}`);
 }
 
-/** Value with its unit, as `250ms` or `1GiB`. */
+/** Number with a unit, such as `250ms` or `1GiB`. */
 function quantity(units: Readonly<Record<string, number>>, example: string) {
   const names = Object.keys(units).join('|');
   const shape = new RegExp(`^(\\d+(?:\\.\\d+)?)(${names})$`);
@@ -35,10 +35,10 @@ function quantity(units: Readonly<Record<string, number>>, example: string) {
   );
 }
 
-/** A length of time; milliseconds once parsed. */
+/** Duration, parsed to milliseconds. */
 export const duration = quantity({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }, '250ms or 1h');
 
-/** A size; bytes once parsed. */
+/** Size, parsed to bytes. */
 export const byteSize = quantity({ B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }, '8MiB');
 
 export const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));

@@ -1,4 +1,4 @@
-/** Reading of uploaded files: CSV of content becomes a result file, JSON Lines are checked. */
+/** Processing of uploaded files: CSV content is judged into a result file, JSON Lines are checked. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { isObject } from '../../client/src/base/json/json-values.ts';
 import { parseJson } from '../../client/src/base/json/parse-json.ts';
@@ -9,7 +9,7 @@ import {
 } from '../../client/src/service/contract.ts';
 import { judgeFor, type SandboxPolicy, textTest } from './policy.ts';
 
-/** An upload that breaks the interface, or that a rule refuses: its batch or import fails. */
+/** Error for an upload that violates the interface or that a rule refuses. Its batch or import fails. */
 export class InvalidUpload extends Error {
   override readonly name = 'InvalidUpload';
 }
@@ -17,7 +17,7 @@ export class InvalidUpload extends Error {
 export interface Review {
   /** Rows of the result file, header first. */
   readonly rows: readonly (readonly string[])[];
-  /** Rows judged with status ERROR. */
+  /** Number of rows with status ERROR. */
   readonly errorRows: number;
 }
 
@@ -25,7 +25,7 @@ export interface Review {
 export function reviewOf(upload: Buffer, type: string, policy: SandboxPolicy): Review {
   const [header, ...uploaded] = csvRows(upload);
   if (header === undefined) {
-    throw new InvalidUpload('the upload is empty: it needs a header row');
+    throw new InvalidUpload('the upload is empty: a header row is required');
   }
   const content = header.indexOf(CONTENT_COLUMN);
   if (content < 0) throw new InvalidUpload(`the upload has no column named ${CONTENT_COLUMN}`);
@@ -55,14 +55,14 @@ function csvRows(upload: Buffer): string[][] {
     return parse(upload, { bom: true });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    // Code and line only: the library's message quotes the content.
+    // Only the code and the line, because the library's message quotes the content.
     const line = typeof error.lines === 'number' ? ` at line ${error.lines}` : '';
     throw new InvalidUpload(`the upload is not valid CSV: ${error.code}${line}`);
   }
 }
 
 /**
- * Checks an uploaded JSON Lines file. Problems name the line and never quote it.
+ * Checks an uploaded JSON Lines file. Error messages name the line, but never quote it.
  * @returns the number of records
  * @throws InvalidUpload
  */
@@ -75,11 +75,13 @@ export function recordsIn(upload: Buffer, { fail }: SandboxPolicy['imports']): n
     const name = `line ${index + 1}`;
     const json = attempt(() => parseJson(line), name);
     if (!isObject(json) || typeof json.type !== 'string' || !isObject(json.data)) {
-      throw new InvalidUpload(`${name} is not an object with the text type and the object data`);
+      throw new InvalidUpload(
+        `${name} is not an object with "type" (a string) and "data" (an object)`,
+      );
     }
     const { type, data: _, ...others } = json;
     if (Object.keys(others).length > 0) {
-      throw new InvalidUpload(`${name} has fields other than type and data`);
+      throw new InvalidUpload(`${name} has fields other than "type" and "data"`);
     }
     if (rules.some((rule) => (rule.types?.includes(type) ?? true) && rule.fits(line))) {
       const reason = 'a rule of the policy fails every import with a record like this';

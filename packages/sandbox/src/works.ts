@@ -1,5 +1,5 @@
 /**
- * Batches and imports on their way (the second state is PENDING or IN_PROGRESS):
+ * Batches and imports, called works, and their states (the second is PENDING or IN_PROGRESS):
  *
  *   WAITING_FOR_UPLOAD ──(storage event)──► at work ──(file read, time over)──► a final state
  */
@@ -37,19 +37,19 @@ export const WORK_KINDS = {
 export type WorkKind = keyof typeof WORK_KINDS;
 
 interface Files {
-  /** File that was uploaded; that of a batch until it is read. */
+  /** Uploaded file. A batch keeps it only until it is read. */
   upload?: Buffer | undefined;
   /** Result file of a batch. */
   results?: Buffer | undefined;
 }
 
-/** Batch or import. */
+/** State of a batch or import. */
 export interface Work extends Files {
   readonly id: string;
   readonly kind: WorkKind;
   /** Content type of a batch; undefined for an import. */
   readonly type: string | undefined;
-  /** Header of the call that created it. */
+  /** Header of the call that created the work. */
   readonly traceparent: string | undefined;
   readonly createdMs: number;
   status: string;
@@ -59,22 +59,22 @@ export interface Work extends Files {
   fault?: WorkFault | undefined;
   /** Reason of its failure. */
   problem?: string;
-  /** Rows or records of the upload, once it was read; 0 when it is not valid. */
+  /** Number of rows or records in the upload; 0 before it is read, or if it is invalid. */
   rows: number;
-  /** Rows judged with status ERROR. */
+  /** Number of rows with status ERROR. */
   errorRows: number;
 }
 
 export interface WorksParts {
   readonly policy: SandboxPolicy;
   readonly faults: Faults;
-  /** A test may own the time. */
+  /** Replaceable by tests. */
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** Receives failures of the sandbox itself. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Files in memory; beyond, those of the oldest works are gone. */
+/** Maximum size of all files in memory. Above it, the oldest works lose their files. */
 const MAX_BYTES = 512 * 2 ** 20;
 
 export class Works {
@@ -101,12 +101,12 @@ export class Works {
     return this.#works[kind].get(id);
   }
 
-  /** All of a kind, in the order of their creation. */
+  /** Returns all works of a kind, in the order of their creation. */
   all(kind: WorkKind): Work[] {
     return [...this.#works[kind].values()];
   }
 
-  /** Stores an upload. Once the service knows of one, later ones change nothing. */
+  /** Stores an upload. Uploads may replace each other until the storage event; later ones are ignored. */
   uploaded(work: Work, body: Buffer): void {
     if (work.status !== WAITING) return;
     this.#store(work, { upload: body });
@@ -158,7 +158,7 @@ export class Works {
     else this.#parts.clock.after(ms, step);
   }
 
-  /** Replaces the files of a work; beyond the limit, the oldest works lose theirs. */
+  /** Replaces the files of a work. Above the limit, the oldest works lose theirs. */
   #store(work: Work, { upload, results }: Files): void {
     this.#bytes += bytesOf({ upload, results }) - bytesOf(work);
     work.upload = upload;

@@ -1,4 +1,4 @@
-/** Opens the connections that the doctor and the creation of topics need, and closes them. */
+/** Opens the connections for the doctor and for the creation of topics, and closes them. */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
@@ -35,7 +35,7 @@ import { inspectedPipeline } from './inspect.ts';
 import { unconnectedKind } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
-// Checks of the doctor that read the schema registry.
+// Checks of the doctor that use the schema registry.
 
 /** @throws Error with cause and remedy */
 async function explained<T>(work: Promise<T>): Promise<T> {
@@ -49,7 +49,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @param formatOf the format in which the pipeline reads values */
+/** @param formatOf returns the format in which the pipeline reads values */
 export function registryChecks(
   pipeline: PipelineConfig,
   registry: SchemaRegistry,
@@ -89,7 +89,7 @@ function verdict(found: SourceSchema): Diagnosis {
   switch (found.state) {
     case 'absent':
       return warning(
-        `the registry has no ${found.which}: producers use another name, or have written nothing yet`,
+        `the registry has no ${found.which}: producers use another name, or have not written anything yet`,
         'none, if the newest records can be read',
       );
     case 'readable':
@@ -106,7 +106,7 @@ interface DoctorOptions {
 }
 
 /**
- * @param report called with each result in order
+ * @param report called with each result, in the order of the checks
  * @throws the reason of the signal
  */
 export function runDoctor(
@@ -136,7 +136,7 @@ function withParts<T>(
   work: (parts: DoctorParts) => Promise<T>,
 ): Promise<T> {
   const connect: ConnectOptions = {
-    // With the connector's rights, but apart from its quotas at the brokers.
+    // Has the connector's permissions, but does not use up its quotas at the brokers.
     ...kafkaConnection(config, 'connector', { logger: SILENT_LOGGER }),
     clientId: `${config.kafka.clientId}-doctor`,
   };

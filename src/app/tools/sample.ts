@@ -23,17 +23,17 @@ export type SampleOutcome =
   | {
       readonly outcome: 'accepted';
       readonly item: ContentItem;
-      /** Body of the upload, or path of the request of a lookup. */
+      /** Body of the upload, or path of the lookup request. */
       readonly upload: string;
     };
 
 export interface SampleAnswer {
-  /** Assumptions, in sentences. */
+  /** Assumptions, as sentences. */
   readonly notes: readonly string[];
   readonly result: SampleOutcome;
 }
 
-/** Makes no request, neither to Kafka nor to the service. */
+/** Makes no request to Kafka or to the service. */
 export async function trySample(pipeline: PipelineConfig, sample: Sample): Promise<SampleAnswer> {
   const notes: string[] = [];
   const format = formatOf(pipeline, notes);
@@ -53,7 +53,7 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
 /**
  * Encodes items as one upload, without a shared pool.
  * @param rowKey see KindSteps.rows
- * @throws when the kind fails on an item
+ * @throws if the kind fails on an item
  */
 export function bodyOf(
   kind: Pick<KindSteps, 'rows'>,
@@ -65,13 +65,13 @@ export function bodyOf(
   return sink.finish();
 }
 
-/** Decoder of the pipeline's records; undefined when it needs a schema registry. */
+/** Returns the decoder of the pipeline's records; undefined if it needs a schema registry. */
 export function plainDecoder(pipeline: PipelineConfig): PipelineKind['decode'] | undefined {
   const format = PLAIN_FORMATS[pipeline.source.format];
   return format && unconnectedKind(pipeline, format).decode;
 }
 
-/** Returns the kind of a pipeline for decoding and encoding alone. */
+/** Returns the kind of a pipeline, only for decoding and encoding. */
 export function unconnectedKind(pipeline: PipelineConfig, format: EventFormat): PipelineKind {
   const silent = createLogger({ level: 'silent' });
   return kindOf(pipeline, NO_SERVICE, silent, () => format);
@@ -89,7 +89,7 @@ function formatOf({ source }: PipelineConfig, notes: string[]): EventFormat {
   const format = PLAIN_FORMATS[source.format];
   if (format === undefined)
     notes.push(
-      `The sample is taken for the JSON form of a value in ${source.format}: what the schema registry's schemas make of it.`,
+      `The sample is read as the JSON form of a ${source.format} value, as decoded with the schema from the registry.`,
     );
   return format ?? jsonFormat;
 }
@@ -105,7 +105,7 @@ function recordOf(
     !names.some((name) => name === 'content-type' || name.startsWith('ce_'));
   if (structured)
     notes.push(
-      'The sample is taken for a structured CloudEvent: content-type application/cloudevents+json.',
+      'The sample is read as a structured CloudEvent: content-type application/cloudevents+json.',
     );
   return {
     partition: 0,

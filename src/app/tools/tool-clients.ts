@@ -1,4 +1,4 @@
-/** Client of the tools for Kafka, apart from the connector's group and transactions. */
+/** Kafka client of the tools, separate from the connector's group and transactions. */
 import type { Config } from '../../config/schema.ts';
 import type { TopicScan } from '../../core/ports/kafka.ts';
 import { type ConnectOptions, connectKafka, requestFailure } from '../../kafka/index.ts';
@@ -9,7 +9,7 @@ import { sourceLimits } from '../pipeline-options.ts';
 /** Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;
 
-/** Standard output belongs to the answer of a tool; failures are thrown. */
+/** Logs nothing, because standard output is for the result of a tool. Failures are thrown. */
 export const SILENT_LOGGER = createLogger({ level: 'silent' });
 
 interface ToolClients {
@@ -19,7 +19,7 @@ interface ToolClients {
 
 /**
  * Runs `work`, and closes the client.
- * @throws InspectError for a request that Kafka refused or did not answer; what `work` throws
+ * @throws InspectError for a request that Kafka rejected or did not respond to; what `work` throws
  */
 export async function withClients<T>(
   config: Config,

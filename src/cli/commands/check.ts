@@ -22,7 +22,7 @@ export function checkCommand(program: Command, io: Io): void {
   configOption(program.command('check'))
     .summary('check a configuration and show what is in effect')
     .description(
-      'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, secrets masked and a * at each value that differs from the default; or all problems at once, on standard error, in the order of the file.',
+      'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, with secrets masked and a * at each value that differs from the default. If it is invalid, lists all problems on standard error, in the order of the file.',
     )
     .option(
       '--sample <file>',
@@ -42,7 +42,7 @@ export function checkCommand(program: Command, io: Io): void {
           'check -c connector.yaml > /dev/null && echo deploy',
           'check -c connector.yaml --sample event.json --key user-7 --header lang=en',
         ],
-        'With --sample it shows the CSV row of the event; or the reason for which it would be skipped or become a dead letter, with exit code 5.',
+        'With --sample it shows the CSV row of the event, or why the event would be skipped or become a dead letter (exit code 5).',
       ),
     )
     .action(async (flags: CheckFlags) => {
@@ -51,11 +51,13 @@ export function checkCommand(program: Command, io: Io): void {
       const config = await loadConfig(file, io.env);
       io.out(summary(file, config));
       for (const option of inlineSecrets(config))
-        io.err(`\nwarning: ${option} is written in ${file}: use {env: NAME} or {file: PATH}\n`);
+        io.err(
+          `\nwarning: ${option} is written in plain text in ${file}: use {env: NAME} or {file: PATH}\n`,
+        );
     });
 }
 
-/** The topics of each pipeline, then every option. */
+/** Returns the topics of each pipeline, then every option. */
 function summary(file: string, config: Config): string {
   const pipelines = config.pipelines.map(
     ({ name, kind, source, journal, output, deadLetters }) =>
@@ -80,17 +82,17 @@ function header(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Shows the outcome of a record; the exit code is 5 when it is not accepted. @throws CommandFailed; ConfigError */
+/** Shows the outcome of a record. The exit code is 5 if it is not accepted. @throws CommandFailed; ConfigError */
 async function showSample(io: Io, flags: CheckFlags, file: string): Promise<void> {
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
   const pipeline = pipelineNamed(config, flags.pipeline);
   const bytes = await readFile(file).catch((error) => {
     throw new CommandFailed(`the sample ${file} cannot be read: ${systemReason(error)}`);
   });
-  // Editors end a file with a line end, which is no part of a text.
+  // Editors end a file with a line break, which is not part of the text.
   const value =
     pipeline.source.format === 'text' && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
-  // Loaded late: a wrong configuration is reported before anything heavy starts.
+  // Loaded late, so that an invalid configuration is reported without loading the heavy modules.
   const { trySample } = await import('../../app/tools/sample.ts');
   const { key, header: headers = [] } = flags;
   const { notes, result } = await trySample(pipeline, { value, key, headers });
@@ -114,7 +116,7 @@ function verdict({ kind, deadLetters }: PipelineConfig, result: SampleOutcome): 
   return kind === 'import' ? 'it would be imported.' : 'it would be looked up.';
 }
 
-/** Key and headers of the decision, if they are mapped. */
+/** Returns the key and headers of the decision, if they are mapped. */
 function publishedWith({ outputKey, headers }: ContentItem): string[] {
   return [
     ...(outputKey === undefined ? [] : [`key of the decision: ${outputKey ?? 'none'}`]),
@@ -122,7 +124,7 @@ function publishedWith({ outputKey, headers }: ContentItem): string[] {
   ];
 }
 
-/** Headings of the upload. */
+/** Headings of the upload, by kind. */
 const UPLOADS: Readonly<Record<PipelineConfig['kind'], string>> = {
   review: 'CSV file of the event alone',
   import: 'Line of the file',

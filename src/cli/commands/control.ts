@@ -13,10 +13,10 @@ import {
 import type { ControlOutcome, ControlReport, ShardAnswer } from '../../tools/inspect/control.ts';
 import { configOption, duration, runTool, type ToolFlags } from '../tool-options.ts';
 
-/** Owners answer within a second; one that is being claimed takes longer. */
+/** Wait for the owners: they acknowledge within a second, or later if their shard is being claimed. */
 const ANSWER_MS = 60_000;
 
-/** A hold with its name and reason in full. */
+/** Length that fits a hold with its full name and reason. */
 const MAX_HOLD = 1_000;
 
 interface ControlFlags extends ToolFlags {
@@ -27,16 +27,16 @@ interface ControlFlags extends ToolFlags {
 }
 
 const SUMMARIES: Readonly<Record<ControlCommand, string>> = {
-  pause: 'take nothing in and submit nothing, on all replicas',
-  drain: 'take nothing in, and end what was taken in',
+  pause: 'stop reading and submitting, on all replicas',
+  drain: 'stop reading, and finish the records that were read',
   resume: 'end a pause or a drain',
 };
 
 const DESCRIPTIONS: Readonly<Record<ControlCommand, string>> = {
   pause:
-    'Pauses a pipeline on all replicas and across restarts: nothing is taken in or submitted. Batches under review are followed, and their decisions are published.',
+    'Pauses a pipeline on all replicas and across restarts: no records are read or submitted. Batches that are under review are finished, and their decisions published.',
   drain:
-    'Drains a pipeline: nothing is taken in, and what was taken in is decided, retries included. Exit code 0 is the proof that no job is live; nothing begins before the pipeline is resumed.',
+    'Drains a pipeline: no new records are read, and those in flight get their decisions, retries included. Exit code 0 proves that no job is live and that none begins until the pipeline is resumed.',
   resume: 'Ends the pause or drain of a pipeline.',
 };
 
@@ -55,13 +55,13 @@ export function controlCommands(program: Command, io: Io): void {
     if (name !== 'resume')
       command.option(
         '--reason <text>',
-        'shown to others',
+        'reason that other operators see',
         limited('A reason', MAX_REASON_CHARACTERS),
       );
     command
       .option(
         '--by <name>',
-        'who gives the command (default: USER@HOST)',
+        'name of the operator (default: USER@HOST)',
         limited('A name', MAX_BY_CHARACTERS),
       )
       .option('--no-wait', 'do not wait for the replicas')
@@ -136,21 +136,21 @@ function controlText(
   const answers: Readonly<Record<ControlOutcome, string>> = {
     reached: `${what} is ${state}${before} (revision ${revision}).`,
     written: changed
-      ? `${what}: ${command} written, not waited for.`
+      ? `${what}: ${command} written; not waiting for the replicas.`
       : `${what} was ${state} already.`,
-    superseded: `${what}: another command came meanwhile; audit shows what is in force.`,
+    superseded: `${what}: another command was given in the meantime; audit shows the one in force.`,
     unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}).${attended !== false ? '' : ' No replica is running: it takes effect when one starts.'}`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;
 }
 
-/** Returns a hold in words. */
+/** Returns a hold as text. */
 export function printableHold({ state, atMs, by, reason }: Hold): string {
   const why = reason === undefined ? '' : `: ${reason}`;
   return printable(`Pipeline ${state} since ${instant(atMs)} by ${by}${why}`, MAX_HOLD);
 }
 
-/** Returns a parser for a text. @param what subject of the error message */
+/** Returns a parser for a text with a length limit. @param what subject of the error message */
 function limited(what: string, most: number): (text: string) => string {
   return (text) => {
     if (text !== '' && text.length <= most) return text;

@@ -54,7 +54,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
   letterOptions(group.command('list'))
     .option(
       '-n, --limit <count>',
-      'longest list: the newest letters',
+      'maximum number of letters to list, from the newest',
       wholeNumber('The limit', 1),
       DEFAULT_LIMIT,
     )
@@ -65,10 +65,10 @@ export function deadLettersCommand(program: Command, io: Io): void {
   letterOptions(group.command('replay'))
     .summary('publish the originals of dead letters again')
     .description(
-      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. Nothing is replayed twice: a second run continues an interrupted one. The first one requires --since.',
+      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. No letter is replayed twice, and a second run continues an interrupted one. The first replay requires --since.',
     )
     .addArgument(
-      new Argument('[partition:offset...]', 'only the letters of these source records')
+      new Argument('[partition:offset...]', 'replays only the letters of these source records')
         .argParser(several(coordinate))
         .default([], 'all'),
     )
@@ -81,7 +81,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
           'dead-letters replay --config connector.yaml --reason no_type --since 2d --to source --yes',
           'dead-letters replay 2:1371 2:1390 --since 2d -c connector.yaml --to content-retry --yes',
         ],
-        'Remove the cause before you replay to the source, and try a few named records first.',
+        'Before you replay to the source, remove the cause and try a few records by their coordinates.',
       ),
     )
     .action((at: SourceCoordinate[], flags: ReplayFlags) => replay(io, at, flags));
@@ -96,7 +96,7 @@ function letterOptions(command: Command): Command {
     )
     .option(
       '--since <time>',
-      'only letters published since: ISO 8601, or an age (15m, 2h, 1d)',
+      'only letters published since this time: ISO 8601, or an age (15m, 2h, 1d)',
       pointInTime,
     );
 }
@@ -117,7 +117,7 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       stop,
       onProgress: (replayed) => progress.show(() => `${counted(replayed, 'record')} so far`),
     });
-  // An open transaction would block the readers of its topics, so the first signal only requests the stop.
+  // An open transaction would block readers of its topics, so the first signal only requests a stop.
   const writeUntilStopped = (tools: Tools, progress: CommandProgress) =>
     interruptible(async (stop) => {
       stop.addEventListener('abort', () =>
@@ -178,7 +178,9 @@ function replayText({ dryRun, to, counts, interrupted }: ReplayReport): string {
       ? `Dry run: ${records} would go to ${to}.`
       : `${interrupted ? 'Interrupted: ' : ''}${records} published to ${to}.`,
     skipped.length === 0 ? '' : `Skipped: ${skipped.join(', ')}.`,
-    dryRun && counts.replayed > 0 ? 'Add --yes to replay; dead-letters list shows them.' : '',
+    dryRun && counts.replayed > 0
+      ? 'Add --yes to replay; dead-letters list shows the letters.'
+      : '',
     interrupted ? 'Run it again to continue.' : '',
   ];
   return `${sentences.filter(Boolean).join(' ')}\n`;

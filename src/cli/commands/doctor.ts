@@ -18,9 +18,9 @@ export function doctorCommand(program: Command, io: Io): void {
     'only this pipeline, and its dependencies',
     'docs/doctor.md, one for each check',
   )
-    .summary('check everything that a configuration names')
+    .summary('check everything to which a configuration refers')
     .description(
-      'Inspects Kafka, the service, the schema registry, topics and permissions, and decodes the newest records: a line for each check, with the remedy. Changes nothing.',
+      'Inspects Kafka, the service, the schema registry, topics and permissions, and decodes the newest records. Prints a line for each check, with the remedy if it failed. Changes nothing.',
     )
     .addHelpText(
       'after',

@@ -4,10 +4,10 @@ import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import type { ServiceFlags } from '../service/session.ts';
 import { configOption, duration } from '../tool-options.ts';
 
-/** Id in examples. */
+/** Id that is used in examples. */
 const ID = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
 
-/** Loaded late: the client and its parsers are not needed by other commands. */
+/** Loaded late, because other commands do not need the client and its parsers. */
 const loaded = async () => ({
   ...(await import('../service/commands.ts')),
   ...(await import('../service/resources.ts')),
@@ -16,16 +16,16 @@ const loaded = async () => ({
 export function resourceCommands(program: Command, io: Io): void {
   const batch = program
     .command('batch')
-    .description('submit a CSV file for review, follow it, fetch its results');
+    .description('submit a CSV file for review, wait for it, fetch its results');
   serviceOptions(
     batch
       .command('submit')
       .summary('submit a CSV file')
       .description(
-        'Submits a CSV file with a column Content as one batch; every other column is metadata. Prints the id of the batch; with --wait, how it ended.',
+        'Submits a CSV file with a column Content as one batch; every other column is metadata. Prints the id of the batch, or its outcome with --wait.',
       )
       .argument('<file>', 'CSV file in UTF-8; - for standard input')
-      .requiredOption('-t, --type <type>', 'content type, as the service knows it')
+      .requiredOption('-t, --type <type>', 'content type, as defined at the service')
       .action(async (file: string, flags: ServiceFlags) => {
         const { submit, BATCH } = await loaded();
         await submit(io, BATCH, file, flags);
@@ -45,13 +45,13 @@ export function resourceCommands(program: Command, io: Io): void {
 
   const group = program
     .command('import')
-    .description('submit a JSON Lines file of records, follow it');
+    .description('submit a JSON Lines file of records, wait for it');
   serviceOptions(
     group
       .command('submit')
       .summary('submit a JSON Lines file')
       .description(
-        'Submits a JSON Lines file of objects with exactly the fields type (a string) and data (an object) as one import. Prints the id of the import; with --wait, how it ended.',
+        'Submits a JSON Lines file of objects with exactly the fields type (a string) and data (an object) as one import. Prints the id of the import, or its outcome with --wait.',
       )
       .argument('<file>', 'JSON Lines file in UTF-8; - for standard input')
       .action(async (file: string, flags: ServiceFlags) => {
@@ -66,7 +66,7 @@ export function resourceCommands(program: Command, io: Io): void {
   getCommand(program.command('decision').description('show a single decision'), io, 'DECISION');
 }
 
-/** Adds `get` to the command of a resource. */
+/** Adds `get` to a resource's command. */
 function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION'): void {
   const kind = name.toLowerCase();
   const get = group
@@ -80,12 +80,12 @@ function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION
   serviceOptions(get, `${kind} get ${ID} --wait --timeout 1h -c service.yaml`);
 }
 
-/** Adds the options and the help of each of them. @param examples command lines without the program. */
+/** Adds the options and help that these commands share. @param examples command lines without the program */
 function serviceOptions(command: Command, ...examples: readonly string[]): void {
-  configOption(command, 'configuration; its section `service` is read')
+  configOption(command, 'configuration file; only its section `service` is read')
     .option('-w, --wait', 'wait until it is finished; Ctrl-C stops waiting')
     .addOption(
-      new Option('--timeout <duration>', 'wait no longer than this, such as 15m')
+      new Option('--timeout <duration>', 'maximum wait, such as 15m')
         .argParser(duration)
         .implies({ wait: true }),
     )

@@ -8,18 +8,18 @@ export function runCommand(program: Command, io: Io): void {
   configOption(program.command('run'))
     .summary('run the pipelines of a configuration')
     .description(
-      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Replicas share the work through the consumer group; a killed one loses no records.',
+      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Replicas share the work through the consumer group. No records are lost if one is killed.',
     )
     .addHelpText(
       'after',
       helpText(
         ['run --config config/example.yaml'],
-        `The log goes to standard output: JSON, or text at a terminal and with LOG_FORMAT=text. Metrics and health are on http.host:http.port.`,
+        `The log goes to standard output: as JSON, or as text at a terminal or with LOG_FORMAT=text. Metrics and health are on http.host:http.port.`,
       ),
     )
     .action(async ({ config: file }: { config: string }) => {
       const config = await loadConfig(file, io.env);
-      // Loaded late: a wrong configuration is reported before anything heavy starts.
+      // Loaded late, so that an invalid configuration is reported without loading the heavy modules.
       const { runConnector } = await import('../../app/run.ts');
       const outcome = await interruptible((_, interrupted) => runConnector(config, interrupted));
       io.finish(EXIT[outcome]);

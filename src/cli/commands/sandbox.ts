@@ -18,7 +18,7 @@ export function sandboxCommand(program: Command, io: Io): void {
     .command('sandbox')
     .summary('run a reference Content Review Service for trials and tests')
     .description(
-      'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions by a policy file, faults by chance. It keeps everything in memory.',
+      'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions by a policy file, random faults. It keeps everything in memory.',
     )
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option(
@@ -30,7 +30,7 @@ export function sandboxCommand(program: Command, io: Io): void {
     .option('--policy <file>', 'policy (YAML); default: everything is approved at once')
     .option(
       '--api-key <key...>',
-      `accepted keys; also SANDBOX_API_KEYS, separated by commas (default: "${DEFAULT_KEY}")`,
+      `accepted API keys; can also be set in SANDBOX_API_KEYS, separated by commas (default: "${DEFAULT_KEY}")`,
     )
     .addHelpText(
       'after',

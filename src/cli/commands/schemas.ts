@@ -10,7 +10,7 @@ export function schemasCommand(program: Command, io: Io): void {
     .command('schemas')
     .summary('check or register the schemas of the outputs')
     .description(
-      'Manages the schemas of pipelines whose output.format is avro, json-schema or protobuf. A running connector registers no schema, and refuses to start without it: register it when you deploy.',
+      'Manages the schemas of pipelines whose output.format is avro, json-schema or protobuf. The connector never registers schemas, and does not start if one is missing: register them when you deploy.',
     )
     .addHelpText(
       'after',
@@ -30,7 +30,7 @@ const TEXTS = {
   check:
     'Shows for each pipeline whether the schema of its output is registered under its subject, and if not, whether the registry would accept it. Changes nothing.',
   register:
-    'Registers the schema of each output that its subject does not have yet, if it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
+    'Registers the schema of each output if its subject lacks it and it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
 } as const;
 
 const run = (io: Io, flags: ToolFlags, register: boolean): Promise<void> =>
@@ -53,7 +53,7 @@ function codeOf(schemas: readonly SchemaReport[]): ExitCode {
 
 const STATES: Readonly<Record<SchemaReport['state'], string>> = {
   registered: 'registered',
-  new: 'not registered: the first of its subject',
+  new: 'not registered; would be the first of its subject',
   compatible: 'not registered: compatible',
   incompatible: 'INCOMPATIBLE',
 };

@@ -29,13 +29,13 @@ export function topicsCommand(program: Command, io: Io): void {
     )
     .option(
       '--partitions <n>',
-      'partitions of a new source topic; outputs have as many as the source',
+      'partitions of a new source topic; outputs get as many as the source',
       wholeNumber('The number of partitions', 1, MAX_PARTITIONS),
       DEFAULT_PARTITIONS,
     )
     .option(
       '--replication-factor <n>',
-      'replicas of new topics; default: 3, or the number of brokers when there are fewer (journal: journal.replicationFactor)',
+      'replicas of new topics; default: 3, or the number of brokers if there are fewer (journal: journal.replicationFactor)',
       wholeNumber('The replication factor', 1, 100),
     )
     .option('-y, --yes', 'create, rather than a dry run')

@@ -16,7 +16,7 @@ import {
 import { failureOf, runSession, type ServiceFlags, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
-/** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended. */
+/** `batch submit`, `import submit`: submits a file once, and with --wait shows the outcome. */
 export async function submit(
   io: Io,
   resource: FileResource,
@@ -81,16 +81,16 @@ export async function writeFile(
     total = length;
   };
   for await (const chunk of client.download(downloadUrl, { signal, onLength })) {
-    // A reader that stops reading must not delay an interrupt; one that is gone needs no more.
+    // A reader that stops reading must not delay an interrupt. If it has closed the pipe, nothing more is written.
     if (!(await abortable(write(chunk), signal))) return;
     bytes += chunk.length;
     const share = total === undefined ? '' : `${bar(bytes, total)}  `;
-    // A terminal shows the file itself.
+    // At a terminal, the file itself shows the progress.
     if (!io.outIsTerminal) progress.show(() => `downloading  ${share}${size(bytes)}`);
   }
 }
 
-/** Returns the present state; with --wait the final one. */
+/** Returns the current state; with --wait, the final one. */
 function viewOf<View extends ResourceView>(
   session: Session,
   resource: Resource<View>,
@@ -105,9 +105,9 @@ function show({ io }: Session, resource: Resource, view: ResourceView): ExitCode
   return exitCodeOf(resource, view);
 }
 
-/** Soon enough for a small batch. */
+/** Short enough for a small batch. */
 const FIRST_DELAY_MS = 250;
-/** Interval of the displayed time; polls are farther apart. */
+/** Interval at which the displayed time is updated. Polls are less frequent. */
 const TICK_MS = 1_000;
 
 /**

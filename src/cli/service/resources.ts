@@ -1,4 +1,4 @@
-/** Batches, imports and decisions: their calls, and the documents that show them. */
+/** Batches, imports and decisions: their calls, and the documents that the commands print. */
 import { EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
 import { counted, grouped, printableJson } from '../../../packages/client/src/cli/text.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../../packages/client/src/index.ts';
 import { CONTENT_TYPES } from '../../../packages/client/src/service/contract.ts';
 
-/** End of a resource, as `outcome` in JSON documents. */
+/** End of a resource: `outcome` in the JSON documents. */
 type ResourceOutcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';
 
 const CODES: Readonly<Record<ResourceOutcome, ExitCode>> = {
@@ -26,21 +26,21 @@ export interface ResourceView {
   readonly rawStatus: string;
 }
 
-/** Resource of the service. Its members are methods, so that any resource is a `Resource`. */
+/** Resource of the service. Members are declared as methods, so that any resource is assignable to `Resource`. */
 export interface Resource<View extends ResourceView = ResourceView> {
   readonly kind: 'batch' | 'import' | 'decision';
   get(client: ContentReviewClient, id: string, options: CallOptions): Promise<View>;
   waitFor(client: ContentReviewClient, id: string, options: WaitOptions<View>): Promise<View>;
   outcome(view: View): ResourceOutcome;
-  /** Members of the document besides status and outcome. */
+  /** Returns the members of the document, in addition to status and outcome. */
   members(view: View): object;
-  /** Members that are JSON already; their numbers keep their digits. */
+  /** Returns members that are JSON text already, so that their numbers keep all digits. */
   raw?(view: View): Readonly<Record<string, string | null>>;
-  /** Progress, to follow the status. */
+  /** Returns the progress, printed after the status. */
   progress?(view: View): string;
 }
 
-/** Resource that is made of a file. */
+/** Resource that is created from a file. */
 export interface FileResource<View extends ResourceView = ResourceView> extends Resource<View> {
   readonly kind: 'batch' | 'import';
   readonly contentType: string;
@@ -54,7 +54,7 @@ export interface FileResource<View extends ResourceView = ResourceView> extends 
 export const exitCodeOf = ({ outcome }: Resource, view: ResourceView): ExitCode =>
   CODES[outcome(view)];
 
-/** Returns the JSON document of a resource, with its line end. */
+/** Returns the JSON document of a resource, with a line break at the end. */
 export function documentOf({ members, raw, outcome }: Resource, view: ResourceView): string {
   const { status = view.rawStatus } = view;
   const plain = JSON.stringify({ ...members(view), status, outcome: outcome(view) });
@@ -76,7 +76,7 @@ export const BATCH: FileResource<Batch> = {
     if (status !== 'SUCCESS') return 'unfinished';
     return error + cancelled > 0 ? 'partly_failed' : 'done';
   },
-  // Without the presigned address, which is a secret.
+  // Leaves out the presigned address, which is a secret.
   members: ({ batchId, type = null, counts }) => ({ batchId, type, counts }),
   progress: ({ counts: { total = 0, pending } }) =>
     pending === undefined ? '' : `, ${grouped(total - pending)} of ${counted(total, 'row')}`,

@@ -23,12 +23,12 @@ import { serviceOptions } from '../../config/options/service.ts';
 export interface ServiceFlags {
   readonly config: string;
   readonly wait?: true;
-  /** In ms. */
+  /** Maximum wait, ms. */
   readonly timeout?: number;
   readonly type?: string;
 }
 
-/** Run of a command that calls the service. */
+/** Context of a command that calls the service. */
 export interface Session {
   readonly io: Io;
   readonly flags: ServiceFlags;
@@ -61,7 +61,7 @@ export async function runSession(
   }
 }
 
-/** Other sections of a configuration, and the variables that they name, may be missing. */
+/** Accepts configurations whose other sections, and the variables that these name, are missing. */
 const SECTION = group('The section.', { service: serviceOptions });
 
 async function connect(
@@ -92,7 +92,7 @@ const CODES: Readonly<Record<ServiceFailure, ExitCode>> = {
   protocol: EXIT.failure,
 };
 
-/** Returns an expected failure in words, with its exit code. @throws any other error */
+/** Returns an expected failure as a message with its exit code. @throws any other error */
 export function failureOf(error: unknown): CommandFailed {
   if (error instanceof CommandFailed) return error;
   if (error instanceof ServiceError)

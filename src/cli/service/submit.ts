@@ -12,7 +12,7 @@ import { failureOf, type Session } from './session.ts';
 const MAX_STANDARD_INPUT_BYTES = 256_000_000;
 const PIECE_BYTES = 256 * 1024;
 
-/** Content to send. */
+/** Content to submit. */
 interface Input {
   /** Name in messages. */
   readonly name: string;
@@ -21,9 +21,9 @@ interface Input {
 }
 
 /**
- * Sends a file once.
- * @returns the id of the batch or import that was created for it.
- * @throws CommandFailed with the fate of the file; ServiceError when nothing was created.
+ * Submits a file once.
+ * @returns the id of the batch or import that was created for the file
+ * @throws CommandFailed that says what happened to the file; ServiceError if nothing was created
  */
 export async function submitFile(
   session: Session,
@@ -40,8 +40,8 @@ export async function submitFile(
 }
 
 /**
- * Returns a file, or all of standard input: the storage requires the length of an upload.
- * @throws CommandFailed for a file that cannot be read; the signal's reason.
+ * Returns a file, or all of standard input, because the storage requires the length of an upload.
+ * @throws CommandFailed if the file cannot be read; the signal's reason
  */
 async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   const name = path === '-' ? 'standard input' : printable(path);
@@ -54,7 +54,7 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
     } else {
       await access(path, constants.R_OK);
       const stats = await stat(path);
-      if (!stats.isFile()) throw refused('is no regular file');
+      if (!stats.isFile()) throw refused('is not a regular file');
       input = { name, bytes: stats.size, open: () => createReadStream(path) };
     }
   } catch (error) {
@@ -66,13 +66,13 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   return input;
 }
 
-/** Progress is reported with each piece. */
+/** Yields pieces, so that progress is reported with each. */
 async function* pieces(content: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < content.length; from += PIECE_BYTES)
     yield content.subarray(from, from + PIECE_BYTES);
 }
 
-/** Passes chunks through. @throws CommandFailed beyond the limit */
+/** Passes chunks through. @throws CommandFailed if they exceed the limit */
 async function* limited(
   chunks: AsyncIterable<Buffer>,
   refused: (problem: string) => CommandFailed,
@@ -82,7 +82,7 @@ async function* limited(
     bytes += chunk.length;
     if (bytes > MAX_STANDARD_INPUT_BYTES)
       throw refused(
-        `exceeds ${size(MAX_STANDARD_INPUT_BYTES)}, which is held in memory: submit a file`,
+        `exceeds ${size(MAX_STANDARD_INPUT_BYTES)}, the limit for input that is kept in memory: submit a file instead`,
       );
     yield chunk;
   }
@@ -100,7 +100,7 @@ async function upload(
     let sent = 0;
     for await (const chunk of open()) {
       sent += chunk.length;
-      // From here on the whole file may arrive.
+      // From now on the whole file may have arrived.
       wasComplete ||= sent === bytes;
       progress.show(() => `uploading  ${bar(sent, bytes)}  ${size(sent)} of ${size(bytes)}`);
       yield chunk;
@@ -115,7 +115,7 @@ async function upload(
     const name = `${kind} ${printable(id)}`;
     const fate = mayHaveArrived
       ? `It is unknown whether ${name} has its file. Check with "${kind} get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`
-      : `${name} stays without a file and is not processed. Submit the file again.`;
+      : `${name} has no file and will not be processed. Submit the file again.`;
     throw new CommandFailed(`${message}\n${fate}`, code);
   }
   progress.note(`uploaded ${size(bytes)}`);

@@ -1,4 +1,4 @@
-/** A check of the doctor, and what it found. */
+/** Check of the doctor, and its result. */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -11,16 +11,16 @@ export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Diagnosis {
   readonly status: CheckStatus;
-  /** Holds no content, key or presigned address (I6). */
+  /** Contains no content, key or presigned address (I6). */
   readonly found: string;
-  /** Absent when `found` contains it, or nothing is wrong. */
+  /** Absent if `found` contains it, or nothing is wrong. */
   readonly remedy?: string | undefined;
 }
 
 export interface DoctorCheck {
   /** Name for scripts: `kafka.brokers`, `topic.source`. */
   readonly name: string;
-  /** Absent: the check covers the whole configuration. */
+  /** Absent if the check covers the whole configuration. */
   readonly pipeline?: string | undefined;
   /** Subject: `topic content-events`. */
   readonly about: string;
@@ -46,9 +46,9 @@ export const failed = (found: string, remedy?: string): Diagnosis => ({
 });
 
 /**
- * Combines what was found about one subject: the worst status decides.
- * @param well text for the case that no problem was found
- * @param problems false and undefined stand for a condition that does not hold
+ * Combines the findings about one subject. The worst status decides.
+ * @param well text if no problem was found
+ * @param problems false and undefined mean that there is no such problem
  */
 export function together(
   well: string,
@@ -82,7 +82,7 @@ export interface KafkaParts {
   readonly inspector: ClusterInspector;
   /** kafka.brokers. */
   readonly addresses: readonly string[];
-  /** `TLS, scram-sha-512, as User:connector`; complete once a connection was made. */
+  /** `TLS, scram-sha-512, as User:connector`; complete only after a connection was made. */
   readonly login: () => string;
 }
 
@@ -90,8 +90,8 @@ interface ServiceParts {
   /** Without credentials and query. */
   readonly address: string;
   /**
-   * Requests an object of a random id from the API of a pipeline kind, as the start does. Resolves if
-   * the service returns one nevertheless. @throws ServiceError
+   * Requests an object with a random id from the API of a pipeline kind, as the start of the connector
+   * does. Resolves if the service unexpectedly returns one. @throws ServiceError
    */
   readonly ask: (kind: string, signal: AbortSignal) => Promise<void>;
 }
@@ -100,23 +100,24 @@ export interface PipelineParts {
   readonly name: string;
   readonly engine: PipelineOptions;
   readonly inspection: Inspection;
-  /** Decodes, and never calls the service. */
+  /** Decodes records. It never calls the service. */
   readonly decoder: PipelineKind;
-  /** Checks of the schemas of source and output that a registry has. */
+  /** Checks of the source's and output's schemas in a registry. */
   readonly registryChecks: readonly DoctorCheck[];
 }
 
-/** Runs checks in order, each within its time limit. */
+/** Result of a check. */
 export interface CheckReport extends Diagnosis {
   readonly check: DoctorCheck;
 }
 
-/** Long enough for a journal of some megabytes on slow disks. */
+/** Time limit of a check, long enough for a journal of some megabytes on slow disks. */
 const LIMIT_MS = 60_000;
 
 /**
+ * Runs checks in order, each within the time limit.
  * @param report called with each result as soon as the check has ended
- * @returns all results, in the order of the checks. Rejects only with the reason of the signal.
+ * @returns all results, in the order of the checks. Rejects only with the reason of the signal
  */
 export async function runChecks(
   checks: readonly DoctorCheck[],
@@ -151,7 +152,7 @@ function blocked(
   return { status: 'skipped', found: `not tried, because ${titleOf(check)} failed` };
 }
 
-/** Subject of a check as its line shows it. */
+/** Returns the subject of a check as it is printed. */
 export const titleOf = ({ pipeline, about }: DoctorCheck): string =>
   pipeline === undefined ? about : `${pipeline}: ${about}`;
 

@@ -17,7 +17,7 @@ import {
 import { groupChecks, journalCheck } from './journal-checks.ts';
 import { topicChecks } from './topic-checks.ts';
 
-// Decodes the newest records of the source as the pipeline would. Reports counts only (I6).
+// Decodes the newest records of the source like the pipeline, and reports only counts (I6).
 
 const MAX_PARTITIONS = 8;
 const MAX_RECORDS = 200;
@@ -74,7 +74,7 @@ function judged(found: string, all: number, skipped: number, deadLetters: number
   return skipped === all ? warning(found, 'check source.filter and source.nullValues') : ok(found);
 }
 
-/** The last offsets of some partitions that have records. */
+/** Returns the last offsets of some partitions that have records. */
 function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
   const filled = [...bounds].filter(([, { start, stable }]) => stable > start);
   const chosen = filled.slice(0, MAX_PARTITIONS);
@@ -163,7 +163,7 @@ function serviceCheck({ address, ask }: DoctorParts['service'], kind: string): D
     async run(signal): Promise<Diagnosis> {
       try {
         await ask(kind, signal);
-        return warning('it returned one for a random id', 'check that service.baseUrl is right');
+        return warning('it returned one for a random id', 'check that service.baseUrl is correct');
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         const { failure, status, message } = error;

@@ -1,4 +1,4 @@
-/** Creates the missing topics of pipelines; the doctor compares those that exist with what the pipelines need. */
+/** Creates the missing topics of pipelines. The doctor compares existing topics with what the pipelines need. */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { type TopicRole, topicSpec, topicsOf } from '../../pipeline/context/topics.ts';
@@ -6,11 +6,11 @@ import { ownCommits, refuseForgotten } from '../../pipeline/shard/forgotten-jour
 import type { KafkaParts, PipelineParts } from './check.ts';
 
 export interface CreateTopicsOptions {
-  /** Partitions of a source that is created. */
+  /** Number of partitions of a new source topic. */
   readonly partitions: number;
-  /** Default: three, or the number of brokers when there are fewer. */
+  /** Default: three, or the number of brokers if there are fewer. */
   readonly replicationFactor: number | undefined;
-  /** False: the brokers only validate the creation. */
+  /** False: the brokers only validate the requests. */
   readonly yes: boolean;
 }
 
@@ -21,9 +21,9 @@ export interface TopicReport {
   readonly partitions: number | null;
   readonly replicas: number | null;
   readonly state: 'created' | 'missing' | 'exists';
-  /** Settings of a new topic; null for one that exists. */
+  /** Settings of a new topic; null for an existing one. */
   readonly settings: Readonly<Record<string, string>> | null;
-  /** Reason not to create it, with the remedy. */
+  /** Reason not to create the topic, with the remedy. */
   readonly problem: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Checks of the journal, the consumer group and the transactional ids. Nothing is written or joined. */
+/** Checks of the journal, the consumer group and the transactional ids. They write nothing and join no group. */
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { journalSpec } from '../../pipeline/context/topics.ts';
 import {
@@ -61,10 +61,10 @@ export function journalCheck(
         ...replicaProblems(found, brokers, true),
         forgotten.length > 0 &&
           failed(forgottenJournal(engine, forgotten, 'has no record of them')),
-        // A hold outlasts the release that gave it: the next installation takes nothing in.
+        // A hold outlasts the installation that set it, so a new one would read nothing.
         hold &&
           warning(
-            `the pipeline is ${hold.state} and takes nothing in, by command of ${hold.by}`,
+            `the pipeline is ${hold.state} and reads nothing new, by command of ${hold.by}`,
             `run "content-review-connector resume ${name}", unless this is intended`,
           ),
         ...positions.map(positionProblem),
@@ -81,7 +81,7 @@ interface PartitionPosition {
   readonly committed: number | null;
   /** The committed offset was set externally: the next claim of the shard continues from there. */
   readonly resetPending: boolean;
-  /** First offset still in the source, and its end. */
+  /** First offset that the source still has, and the end of its log. */
   readonly start: number;
   readonly end: number;
 }
@@ -92,7 +92,7 @@ async function positionsOf(inspection: Inspection) {
   const shards = [...(await scan.bounds(pipeline.topics.journal)).keys()];
   const readers = shards.map((shard) => journalReader(inspection, shard));
   const journals = await readAll(readers, 'stable');
-  // After the journals: a W beyond the end would look like a recreated topic.
+  // Read after the journals: otherwise a W beyond the end would look like a recreated topic.
   const bounds = await scan.bounds(pipeline.topics.source);
   const committed = await admin.committed(pipeline.group, pipeline.topics.source, [
     ...bounds.keys(),
@@ -107,7 +107,7 @@ async function positionsOf(inspection: Inspection) {
   return { journals, positions };
 }
 
-/** Compares the offset at which a partition would continue with those that the source has. */
+/** Compares the offset from which a partition would continue with the offsets in the source. */
 function positionProblem(position: PartitionPosition): Diagnosis | false {
   const { partition, watermark, committed, resetPending, start, end } = position;
   const at = `partition ${partition}`;
@@ -136,7 +136,7 @@ export function groupChecks(
   { engine: { source, journal } }: PipelineParts,
   { inspector }: KafkaParts,
 ): DoctorCheck[] {
-  // No shard uses it: their ids end with a number.
+  // No shard uses this id, because their ids end with a number.
   const id = `${journal.topic}-doctor`;
   return [
     {

@@ -1,4 +1,4 @@
-/** Checks of the topics: they exist, and have the replicas and settings that the pipeline needs. */
+/** Checks of the topics: whether they exist and have the replicas and settings that the pipeline needs. */
 
 import type { TopicDescription } from '../../core/ports/kafka.ts';
 import { CREATE_TOPICS, type TopicRole, topicsOf } from '../../pipeline/context/topics.ts';
@@ -10,7 +10,7 @@ type Problems = readonly (Diagnosis | false | undefined)[];
 
 type CheckedRole = Exclude<TopicRole, 'journal'>;
 
-/** Names of the checks; the journal has its own, which reads it. */
+/** Names of the checks. The journal has its own check, which also reads it. */
 const NAMES: Readonly<Record<CheckedRole, string>> = {
   source: 'topic.source',
   output: 'topic.output',
@@ -60,7 +60,7 @@ async function outputProblems(
     accepted < largest &&
       largest < Infinity &&
       warning(
-        `max.message.bytes is ${accepted}, that of the source ${largest}: a dead letter of a larger record has no value, and cannot be replayed`,
+        `max.message.bytes is ${accepted}, but ${largest} for the source: the dead letter of a larger record has no value, and cannot be replayed`,
         `raise max.message.bytes to ${largest} or more`,
       ),
   ];

@@ -1,4 +1,4 @@
-/** Commands of an operator: writes them to every shard of a pipeline, and follows what its owners make of them. */
+/** Commands of an operator: writes them to every shard of a pipeline, and waits until the owners acknowledge them. */
 import {
   type Control,
   commanded,
@@ -18,11 +18,11 @@ export interface ControlTools extends Inspection {
 
 /** Outcome of a command. */
 export type ControlOutcome =
-  /** Every owner has acknowledged it: nothing begins any more, is drained, or goes on. */
+  /** Every owner has acknowledged it: the pipeline is paused, drained or resumed. */
   | 'reached'
-  /** It is in the journal; not waited for. */
+  /** It is in the journal, but was not waited for. */
   | 'written'
-  /** A newer command came meanwhile. */
+  /** A newer command was given in the meantime. */
   | 'superseded'
   /** Not every owner has acknowledged it in time, no replica is running, or the wait was interrupted. */
   | 'unfinished';
@@ -36,9 +36,9 @@ export interface ShardAnswer {
 
 export interface ControlReport {
   readonly outcome: ControlOutcome;
-  /** False if everything was as commanded before. */
+  /** False if the same state was already commanded. */
   readonly changed: boolean;
-  /** With `unfinished`: whether the group had a member when the wait ended. */
+  /** With `unfinished`: whether the group had a member at the end of the wait. */
   readonly attended?: boolean;
   /** State after the command. */
   readonly control: Control;
@@ -46,20 +46,20 @@ export interface ControlReport {
 }
 
 export interface Waiting {
-  /** 0: the command is not waited for. */
+  /** 0: does not wait for the command. */
   readonly timeoutMs: number;
   readonly onProgress: (shards: readonly ShardAnswer[]) => void;
-  /** Ends the wait; the command stays in force. */
+  /** Ends the wait; the command remains in force. */
   readonly signal: AbortSignal;
 }
 
 const LOOK_MS = 500;
-/** A replica that restarts is away for less. */
+/** Time without a member after which no replica is assumed to run; a restart takes less. */
 const UNATTENDED_MS = 10_000;
 
 type Readers = readonly ReturnType<typeof journalReader>[];
 
-/** Gives a command, and waits until it is obeyed. @throws InspectError */
+/** Gives a command, and waits until all owners obey it. @throws InspectError */
 export async function giveCommand(
   tools: ControlTools,
   given: GivenCommand,
@@ -86,7 +86,7 @@ export async function giveCommand(
   return report(outcome, answers, attended);
 }
 
-/** Reads and writes after fencing others: of two commands at the same time one is refused, and none is lost. */
+/** Reads and writes after fencing others, so that of two simultaneous commands one is refused and none is lost. */
 async function write(
   tools: ControlTools,
   shards: readonly number[],
@@ -98,7 +98,7 @@ async function write(
     await producer.fence();
     const journals = await readAll(readers, 'end');
     const before = newestOf(journals);
-    // Something else may have written to the journal.
+    // Another program may have written to the journal.
     const isReadEverywhere = journals.every(
       ({ state: { control, isControlSpoilt } }) =>
         !isControlSpoilt && JSON.stringify(control) === JSON.stringify(before),
@@ -145,11 +145,11 @@ async function answered(
     const journals = await readAll(readers, 'stable');
     const answers = journals.map((journal) => answerOf(journal, control, command));
     onProgress(answers);
-    // The command itself may not be readable yet after an open transaction.
+    // Until an earlier open transaction ends, the command itself may not be readable.
     if (newestOf(journals).revision > control.revision) return ['superseded', answers];
     if (answers.every(({ reached }) => reached)) {
-      // Partitions are read one after the other. What was acknowledged holds until a newer command:
-      // when all say so again, there was a moment at which it was true of all.
+      // Partitions are read one after the other. An acknowledgement holds until a newer command, so if
+      // all are confirmed by a second reading, there was a moment when all of them held.
       if (confirmed) return ['reached', answers];
       confirmed = true;
       continue;

@@ -1,4 +1,4 @@
-/** Dead letters of a pipeline, as their topic holds them. */
+/** Dead letters of a pipeline, as stored on their topic. */
 import { replaysOf } from '../../core/outcome/dead-letter.ts';
 import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import type { Inspection } from './context.ts';
@@ -6,27 +6,27 @@ import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } fro
 import { ReplayPositions } from './replay-positions.ts';
 
 export interface DeadLetterFilter {
-  /** Empty: every reason. */
+  /** Empty: all reasons. */
   readonly reasons: readonly string[];
-  /** Time of publication, ms. */
+  /** Earliest time of publication, ms. */
   readonly sinceMs?: number | undefined;
   /** Source records; empty: all. */
   readonly sources: readonly SourceCoordinate[];
 }
 
-/** Dead letter of the source record with that coordinate. */
+/** Dead letter of the source record with these coordinates. */
 export interface DeadLetterEntry extends SourceCoordinate, ReturnType<typeof deadLetterCause> {
   readonly eventId: string;
   readonly publishedMs: number;
   /** Position on the dead-letter topic. */
   readonly at: SourceCoordinate;
-  /** Times that its source record had been replayed. */
+  /** Number of earlier replays of its source record. */
   readonly replays: number;
-  /** null when the dead letter has no value. */
+  /** null if the dead letter has no value. */
   readonly valueBytes: number | null;
 }
 
-/** Returns a test for the dead letters that match. */
+/** Returns a test for matching dead letters. */
 export function matcherOf({
   reasons,
   sinceMs = -Infinity,
@@ -41,7 +41,7 @@ export function matcherOf({
 
 /**
  * Reads the dead letters of each partition in their order.
- * @param sinceMs older ones may be left out; undefined: none is
+ * @param sinceMs older letters may be left out; undefined: all are read
  */
 export async function scanDeadLetters(
   inspection: Inspection,
@@ -72,13 +72,13 @@ export async function scanDeadLetters(
 }
 
 export interface DeadLetterList {
-  /** The newest of those that match, oldest first. */
+  /** The newest matching letters, oldest first. */
   readonly deadLetters: readonly (DeadLetterEntry & { readonly replayed: boolean })[];
   readonly matching: number;
   readonly byReason: Readonly<Record<string, number>>;
 }
 
-/** @returns the newest `limit` dead letters that match, and the number of all */
+/** @returns the newest `limit` matching dead letters, and the number of all matching ones */
 export async function listDeadLetters(
   inspection: Inspection,
   filter: DeadLetterFilter,

@@ -1,4 +1,4 @@
-/** Decisions and dead letters of a pipeline, found by the source record that they settle. */
+/** Decisions and dead letters of a pipeline, found by the coordinates of their source records. */
 import { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
 import type { RecordPiece, TopicRange } from '../../core/ports/kafka.ts';
 import { lastHeader, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
@@ -6,7 +6,7 @@ import { eachAtATime, InspectError, type Inspection, isCompacted } from './conte
 
 export type TerminalKind = 'decision' | 'dead_letter';
 
-/** Terminal record of the source record with that coordinate. */
+/** Terminal record of the source record with these coordinates. */
 export interface TerminalRecord extends SourceCoordinate {
   readonly kind: TerminalKind;
   readonly topic: string;
@@ -25,17 +25,17 @@ interface RangeOfTopic extends TopicRange {
 /** Part of one output partition. */
 export interface OutputRange extends RangeOfTopic {
   readonly kind: TerminalKind;
-  /** First offset still in the log. */
+  /** First offset that is still in the log. */
   readonly start: number;
 }
 
-/** Clocks of producers and connector may differ by this much. */
+/** Maximum expected difference between the clocks of producers and connector. */
 const CLOCK_MARGIN_MS = 5 * 60_000;
-/** Brokers look for expired transactions every ten seconds. */
+/** Extra wait for expired transactions, which brokers abort only every ten seconds. */
 const ABORT_SLACK_MS = 30_000;
 const NOTICE_AFTER_MS = 3_000;
 
-/** Text of one of the connector's own headers; undefined when the record has none. */
+/** Returns the text of one of the connector's own headers; undefined if the record lacks it. */
 export function headerText(
   { headers }: SourceRecord,
   name: keyof typeof DEAD_LETTER_HEADERS,
@@ -50,10 +50,10 @@ export function deadLetterCause(record: SourceRecord) {
   return { reason: text('reason'), stage: text('stage'), message: text('message') };
 }
 
-/** Numbers of resets that are remembered apart: event ids of other programs may have any. */
+/** Maximum number of different reset counts: event ids of other programs may contain any number. */
 export const MAX_RESETS = 1_000;
 
-/** Source record that an event id names; undefined for an id of another topic. */
+/** Returns the source record that an event id names; undefined for the id of another topic. */
 export function parseEventId(
   eventId: string | undefined,
   topic: string,
@@ -66,9 +66,9 @@ export function parseEventId(
 }
 
 /**
- * Output partitions from the first record not older than `sinceMs` (undefined: from the beginning)
- * to their present ends. What the journal calls settled lies below the ends when they are read
- * after it: its records were acknowledged before the commit that the journal shows.
+ * Returns the output partitions from the first record at or after `sinceMs` (undefined: the beginning)
+ * to their current ends. If the ends are read after the journal, the terminal records of all settled
+ * records lie below them: they were acknowledged before the commit that the journal shows.
  * @param readTo ends of an earlier reading; the ranges start at these offsets or before them
  */
 export async function outputRanges(
@@ -95,7 +95,7 @@ export async function outputRanges(
   return ranges;
 }
 
-/** Committed records of a topic from `sinceMs` up to, not including, `untilMs`; undefined: the end. */
+/** Returns the committed records of a topic from `sinceMs` to before `untilMs`; undefined: to the end. */
 export async function rangesBetween(
   { scan }: Inspection,
   topic: string,
@@ -115,13 +115,13 @@ export async function rangesBetween(
     .filter(({ from, until }) => from < until);
 }
 
-/** Called with each terminal record; may wait. `enough` ends the scan. */
+/** Called with each terminal record; may return a promise. `enough` ends the scan. */
 export type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
 
 /**
  * Reads the terminal records of the pipeline in these ranges, a few partitions at a time.
  * @returns number of offsets read
- * @throws InspectError `unreachable` when an open transaction blocks reading for too long
+ * @throws InspectError `unreachable` if an open transaction blocks reading for too long
  */
 export async function scanTerminals(
   inspection: Inspection,
@@ -138,10 +138,10 @@ export async function scanTerminals(
     for (const record of records) {
       const eventId = headerText(record, 'eventId');
       const at = parseEventId(eventId, pipeline.topics.source);
-      // A record of another pipeline or application.
+      // Written by another pipeline or application.
       if (eventId === undefined || at === undefined) continue;
       const answer = onTerminal({ kind, topic, eventId, ...at, record });
-      // Awaiting each would cost more than the rest: almost none is a promise.
+      // Rarely a promise, and awaiting every result would take longer than the rest of the loop.
       if ((answer instanceof Promise ? await answer : answer) === 'enough') enough.abort();
     }
   };
@@ -157,15 +157,15 @@ export async function scanTerminals(
   return offsets;
 }
 
-/** Offsets. */
+/** Numbers of offsets. */
 export interface ReadProgress {
   readonly done: number;
   readonly total: number;
 }
 
 /**
- * Reads ranges as `TopicScan.read`, a few partitions at a time. Reports that one makes no progress, then gives up.
- * @throws InspectError `unreachable` when an open transaction blocks reading for too long
+ * Reads ranges as `TopicScan.read`, a few partitions at a time. If one makes no progress, reports that and later gives up.
+ * @throws InspectError `unreachable` if an open transaction blocks reading for too long
  */
 export async function readRanges<R extends RangeOfTopic>(
   inspection: Inspection,
@@ -209,7 +209,7 @@ export async function readRanges<R extends RangeOfTopic>(
   });
 }
 
-/** Reports that a read makes no progress, and aborts it after the longest transaction of the connector. */
+/** Reports that a read makes no progress, and aborts it after the connector's longest transaction. */
 function stallGuard({ clock, notice, pipeline }: Inspection, where: string) {
   const limitMs = pipeline.transactionTimeoutMs + ABORT_SLACK_MS;
   const limit = `${Math.ceil(limitMs / 1000)} s`;
@@ -234,7 +234,7 @@ function stallGuard({ clock, notice, pipeline }: Inspection, where: string) {
   return { signal: stalled.signal, stop, restart };
 }
 
-/** Timestamp of the first record at or after `from`; undefined when there is none below `until`. */
+/** Returns the timestamp of the first record at or after `from`; undefined if there is none below `until`. */
 export async function firstTimestamp(
   { scan, signal }: Inspection,
   topic: string,
@@ -258,9 +258,9 @@ export async function firstTimestamp(
   return found;
 }
 
-/** Terminal records that the output topics may have lost. */
+/** Limits of what the output topics prove, because they may have lost terminal records. */
 export interface OutputGaps {
-  /** Retention may have removed the terminal records of older source records, ms; -Infinity: it has removed none. */
+  /** Time in ms: retention may have removed the terminal records of older source records. -Infinity: it removed none. */
   readonly completeSinceMs: number;
   /** A newer record with the same key may have replaced a terminal record. */
   readonly compacted: boolean;
@@ -268,7 +268,7 @@ export interface OutputGaps {
 
 export const NO_GAPS: OutputGaps = { completeSinceMs: -Infinity, compacted: false };
 
-/** Reads the outputs, and what they have lost if they are read from their beginning. */
+/** Reads the outputs, and determines what they may have lost if they are read from their beginning. */
 export async function readOutputs(
   inspection: Inspection,
   sinceMs: number | undefined,
@@ -283,13 +283,13 @@ export async function readOutputs(
   const whole = ranges.every(({ start, from }) => start === from);
   if (!whole) return { offsets, whole, ends, gaps: NO_GAPS };
 
-  // After the reading: a beginning that is gone now may have gone before it was read.
+  // After the reading: records that retention has removed by now may have been missing when it was read.
   const { decisions, deadLetters } = inspection.pipeline.topics;
   let completeSinceMs = -Infinity;
   for (const range of await outputRanges(inspection)) {
     if (range.start === 0) continue;
     const oldestMs = await firstTimestamp(inspection, range.topic, range);
-    // A producer's clock may be ahead: a record may look younger than its own terminal record.
+    // If a producer's clock is ahead, a record looks younger than its own terminal record.
     completeSinceMs = Math.max(completeSinceMs, (oldestMs ?? Infinity) + CLOCK_MARGIN_MS);
   }
   const compacted =
@@ -298,16 +298,16 @@ export async function readOutputs(
 }
 
 interface OutputReading {
-  /** The outputs were read from their beginning. */
+  /** True if the outputs were read from their beginning. */
   readonly whole: boolean;
   readonly doubt: 'missing' | 'unknown' | undefined;
 }
 
 /**
- * Repeats a reading until a missing record is proven: from the beginning of the outputs, because a
- * producer's timestamp may lie ahead, and once more, because compaction and retention may hide
- * records of journal and outputs while they are read.
- * @param read called with the previous reading when that found records missing
+ * Repeats a reading until missing records are proven: first from the beginning of the outputs, because
+ * a producer's timestamp may be ahead, and then once more, because compaction and retention may hide
+ * records of the journal and outputs during a reading.
+ * @param read called with the previous reading if that found missing records
  */
 export async function readUntilProven<T extends OutputReading>(
   { notice }: Inspection,

@@ -1,10 +1,10 @@
 /**
- * Replayed dead letters, as the committed offsets of a consumer group: the transaction that publishes
- * originals commits them, so that both exist together or not at all.
+ * Replayed dead letters, stored as the committed offsets of a consumer group. The transaction that
+ * publishes originals also commits these offsets, so that both exist or neither.
  *
- * Below the offset of a partition no letter is left to replay. The metadata have the ranges above it
- * in which a selection has replayed all letters of a reason; a range costs a few bytes, whatever lies
- * between these letters.
+ * All letters below a partition's offset are replayed. The offset's metadata list the ranges above it
+ * in which a selection has replayed all letters of a reason. A range takes a few bytes, whatever the
+ * number of other letters in it.
  */
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { OffsetSet } from '../../core/offset-set.ts';
@@ -12,10 +12,10 @@ import type { CommittedOffset, OffsetCommit } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 
-/** Limit of Kafka's brokers for the metadata of an offset. */
+/** Brokers' limit for the metadata of an offset. */
 const MAX_METADATA_BYTES = 4_096;
 const VERSION = 1;
-/** The classic group coordinator shows offsets a moment after their transaction (docs/internals/kafkajs.md). */
+/** The classic group coordinator shows offsets only some time after their transaction (docs/internals/kafkajs.md). */
 const CONFIRM_MS = 2_000;
 
 export const replayGroupOf = (group: string): string => `${group}.replay`;
@@ -28,7 +28,7 @@ interface Letter {
 
 export interface ChosenLetter {
   readonly entry: Letter;
-  /** All letters of its reason from here up to it are replayed with it, or were before. */
+  /** Start of the range up to this letter in which all letters of its reason are or were replayed. */
   readonly from: number;
 }
 
@@ -39,7 +39,7 @@ interface Position {
 
 interface LeftLetters {
   readonly first: number;
-  /** One past the last letter that is left, by reason. */
+  /** By reason: one past the last letter that is not replayed. */
   readonly next: Map<string, number>;
 }
 
@@ -54,7 +54,7 @@ export class ReplayPositions {
     this.group = replayGroupOf(inspection.pipeline.group);
   }
 
-  /** No replay is known. */
+  /** True if no replay is known. */
   get isEmpty(): boolean {
     return this.#positions.size === 0;
   }
@@ -63,7 +63,7 @@ export class ReplayPositions {
     this.#take(await this.#committed());
   }
 
-  /** Reads what earlier replays committed, once no other one can commit any more. */
+  /** Reads the offsets of earlier replays, when fencing guarantees that no other replay can commit. */
   async readBehindFence(): Promise<void> {
     const { clock, signal } = this.#inspection;
     let before: string | undefined;
@@ -80,8 +80,8 @@ export class ReplayPositions {
   }
 
   /**
-   * Takes the letters from before a time for replayed. Kafka deletes old offsets: without them
-   * nothing tells which letters were, and a later replay without a time would publish them again.
+   * Counts all letters before a time as replayed. Kafka deletes old offsets. Without this time, a later
+   * replay could not know which letters were replayed, and would publish them again.
    */
   async beginAt(sinceMs: number): Promise<void> {
     const { scan, pipeline } = this.#inspection;
@@ -97,7 +97,7 @@ export class ReplayPositions {
     return offset < position.offset || position.ranges.get(entry.reason)?.has(offset) === true;
   }
 
-  /** Notes a letter for a later replay. The letters of a partition are left and chosen in their order. */
+  /** Records a letter that is left for a later replay. `leave` and `add` are called in a partition's order. */
   leave(entry: Letter): void {
     const { partition, offset } = entry.at;
     const left = this.#left.get(partition) ?? { first: offset, next: new Map() };
@@ -110,8 +110,8 @@ export class ReplayPositions {
   }
 
   /**
-   * Adds chosen letters, in their order.
-   * @returns the offsets of all partitions: Kafka deletes the offset of each when it is old
+   * Adds the selected letters, in their order.
+   * @returns the offsets of all partitions, because Kafka deletes each one that is not renewed
    * @throws InspectError
    */
   add(letters: readonly ChosenLetter[]): OffsetCommit[] {
@@ -142,7 +142,7 @@ export class ReplayPositions {
     if (Buffer.byteLength(metadata) > MAX_METADATA_BYTES)
       throw new InspectError(
         'refused',
-        `the selected dead letters of partition ${partition} are too scattered for the metadata of one offset: replay larger selections, by --reason alone or without one, and raise max.message.bytes of the target if it refuses those between them`,
+        `the selected dead letters of partition ${partition} are too scattered for the metadata of one offset: replay larger selections (only --reason, or no filter at all), and raise max.message.bytes of the target if it refuses those between them`,
       );
     return metadata;
   }
@@ -160,7 +160,7 @@ export class ReplayPositions {
         this.#positions.set(partition, { offset, ranges: this.#rangesOf(partition, metadata) });
   }
 
-  /** Other tools commit offsets without metadata. */
+  /** Returns the ranges in the metadata, which are empty if another tool committed the offset. */
   #rangesOf(partition: number, metadata: string): Map<string, OffsetSet> {
     if (metadata === '') return new Map();
     try {

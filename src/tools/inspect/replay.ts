@@ -1,4 +1,4 @@
-/** Publishes the originals of dead letters again, each once. */
+/** Publishes the originals of dead letters again, each only once. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import {
   BATCH_HEADER_BYTES,
@@ -18,15 +18,15 @@ import {
 } from './dead-letters.ts';
 import { type ChosenLetter, ReplayPositions } from './replay-positions.ts';
 
-/** Originals of one transaction, and bytes of their values. */
+/** Limits of a transaction: originals, and bytes of their values. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export type ReplayStatus =
-  /** Published again, or with a dry run: would be. */
+  /** Published again, or would be (dry run). */
   | 'replayed'
   | 'replayed_before'
-  /** The dead letter has no value: it was gone from the source, too large, or null. */
+  /** The dead letter has no value: the original was no longer in the source, too large, or null. */
   | 'no_value'
   /** Larger than max.message.bytes of the target. */
   | 'too_large_for_target';
@@ -35,13 +35,13 @@ export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
-  /** Stopped before the end; `counts` cover what was done. */
+  /** True if stopped before the end; `counts` then cover the part that is done. */
   readonly interrupted: boolean;
 }
 
 /** Transactional producer of the replays of a pipeline. */
 export interface ReplayProducer {
-  /** Fences every earlier replay, and ends its transaction. */
+  /** Fences all earlier replays, and ends their transaction. */
   fence(): Promise<void>;
   /** Publishes records and commits offsets of the dead letters. @throws TransactionError */
   commit(transaction: Omit<Transaction, 'journal'>): Promise<unknown>;
@@ -50,19 +50,19 @@ export interface ReplayProducer {
 
 export interface ReplayRequest {
   readonly filter: DeadLetterFilter;
-  /** Topic: the pipeline's source, or one that it does not use. */
+  /** Target topic: the pipeline's source, or one that the pipeline does not use. */
   readonly to: string;
-  /** Opens a producer that commits offsets of that group; undefined: a dry run. */
+  /** Opens a producer that commits offsets of the given group; undefined for a dry run. */
   readonly open: ((group: string) => ReplayProducer) | undefined;
-  /** Stops after the transaction under way. */
+  /** Stops after the current transaction. */
   readonly stop?: AbortSignal | undefined;
-  /** Called with the number of records that were published, or would be, after each transaction. */
+  /** Called after each transaction with the number of records that were, or would be, published. */
   readonly onProgress?: (replayed: number) => void;
 }
 
 /**
- * Publishes originals and commits the positions after them in common transactions. A second replay
- * at the same time fences the first; an interrupted one is continued by running it again.
+ * Publishes originals, and commits the new positions in the same transactions. A second replay at the
+ * same time fences the first. An interrupted replay is continued by running it again.
  * @throws InspectError
  */
 export async function replayDeadLetters(
@@ -99,7 +99,7 @@ class Replay {
   #bytes = 0;
   #writing: Promise<undefined> = Promise.resolve(undefined);
 
-  /** @param maxBytes of a record batch of the target */
+  /** @param maxBytes largest record batch that the target accepts */
   constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
     this.#inspection = inspection;
     this.#request = request;
@@ -117,13 +117,13 @@ class Replay {
       if (open === undefined) await this.#positions.read();
       else await abortable(this.#fence(open), signal);
       await this.#begin();
-      // All of them: what a selection leaves, later replays need.
+      // Reads all letters, because later replays need the ones that this selection leaves.
       await scanDeadLetters({ ...this.#inspection, signal }, undefined, (entry, { record }) =>
         this.#take(entry, record),
       );
       await this.#flush();
     } catch (error) {
-      // Left open, the transaction under way would block all readers of its topics.
+      // An open transaction would block all readers of its topics.
       await this.#writing.catch(() => undefined);
       if (!stop.aborted || error !== stop.reason) throw error;
       await this.#writing;
@@ -140,7 +140,7 @@ class Replay {
     await this.#producer?.close();
   }
 
-  /** Fences an earlier replay and settles what it left open; only then are the positions final. */
+  /** Fences earlier replays and ends their open transactions. The positions are final only after that. */
   async #fence(open: NonNullable<ReplayRequest['open']>): Promise<void> {
     this.#producer = open(this.#positions.group);
     await this.#producer.fence().catch((error: unknown) => {
@@ -149,12 +149,12 @@ class Replay {
     await this.#positions.readBehindFence();
   }
 
-  /** Settles where the replay begins if no offset tells. @throws InspectError */
+  /** Determines where the replay begins if there are no offsets. @throws InspectError */
   async #begin(): Promise<void> {
     if (!this.#positions.isEmpty) return;
     const { filter, open } = this.#request;
     if (filter.sinceMs !== undefined) return await this.#positions.beginAt(filter.sinceMs);
-    const problem = `group ${this.#positions.group} has no offsets: this is the first replay, or the last one is longer ago than Kafka keeps offsets (offsets.retention.minutes, a week by default). Say with --since which dead letters have not been replayed yet: older ones count as replayed`;
+    const problem = `group ${this.#positions.group} has no offsets: this is the first replay, or the last one is older than Kafka's retention of offsets (offsets.retention.minutes, a week by default). Give with --since the time from which dead letters have not been replayed yet: older ones count as replayed`;
     if (open !== undefined) throw new InspectError('usage', problem);
     this.#inspection.notice(problem);
   }
@@ -180,7 +180,7 @@ class Replay {
     if (isOpen) this.#positions.leave(entry);
   }
 
-  /** Several partitions are read at a time, but transactions of one producer must not overlap. */
+  /** Partitions are read concurrently, but transactions of one producer must not overlap. */
   #flush(): Promise<undefined> {
     const full = this.#chunk;
     this.#chunk = [];
@@ -214,7 +214,7 @@ function replayFailure(cause: TransactionError): InspectError {
   if (failure === 'fenced')
     return new InspectError(
       'refused',
-      `another replay of the same dead letters has started: this one ends. ${again}`,
+      `another replay of the same dead letters has started, so this one ends. ${again}`,
       { cause },
     );
   if (failure === 'rejected' || failure === 'too_large')
@@ -223,8 +223,8 @@ function replayFailure(cause: TransactionError): InspectError {
 }
 
 /**
- * Key, value and headers of the source record, with the number of its replays. Copied: otherwise each
- * would retain the fetched piece it was read from.
+ * Returns key, value and headers of the source record, with the number of its replays. They are copied, because each
+ * would otherwise retain the whole fetched piece.
  */
 export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
   const { key, value, headers } = detached(deadLetter);
@@ -233,7 +233,7 @@ export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
   return { key, value, headers: [...own, [REPLAYS_HEADER, String(replays)]] };
 }
 
-/** Checks the target. @returns the most bytes of its record batches */
+/** Checks the target. @returns the maximum size of its record batches in bytes */
 async function largestRecord({ admin, pipeline }: Inspection, to: string): Promise<number> {
   const { source, decisions, deadLetters, journal } = pipeline.topics;
   const written = [decisions, deadLetters, journal, ...pipeline.reservedTopics];

@@ -1,4 +1,4 @@
-/** Journal of one shard as an observer reads it: the state that an owner would recover. */
+/** Journal of one shard as seen by an observer: the state that an owner would recover. */
 import { type Control, NO_CONTROL } from '../../core/journal/control.ts';
 import type { JobRecord, LiveJob } from '../../core/journal/job.ts';
 import { JournalFormatError } from '../../core/journal/journal-records.ts';
@@ -8,7 +8,7 @@ import { OffsetSet } from '../../core/offset-set.ts';
 import type { JournalEvidence } from './audit-balance.ts';
 import { eachAtATime, InspectError, type Inspection } from './context.ts';
 
-/** A journal that is written and compacted while it is read may need another attempt to be consistent. */
+/** If a journal is written and compacted during a reading, a consistent result may need further attempts. */
 const MAX_ATTEMPTS = 5;
 
 export interface ShardJournal {
@@ -23,7 +23,7 @@ export interface JobReport
     'id' | 'remoteId' | 'type' | 'attempt' | 'depth' | 'count' | 'createdMs' | 'oldestEventMs'
   > {
   readonly shard: number;
-  /** Rows still to be settled. */
+  /** Number of rows that are not settled yet. */
   readonly left: number;
 }
 
@@ -35,7 +35,7 @@ export function jobReport(shard: number, { record, left }: LiveJob): JobReport {
   };
 }
 
-/** Reads the journals of all shards on, a few at a time. */
+/** Reads the new records of all shards' journals, a few shards at a time. */
 export async function readAll(
   readers: readonly ReturnType<typeof journalReader>[],
   to: 'stable' | 'end',
@@ -47,23 +47,21 @@ export async function readAll(
   return journals;
 }
 
-/**
- * The newest command in any partition: a reader may see that of one partition before another's.
- */
+/** Returns the newest command in any partition. A reader may see it in one partition before another. */
 export const newestOf = (journals: readonly ShardJournal[]): Control =>
   journals.map(({ state }) => state).sort((a, b) => b.control.revision - a.control.revision)[0]
     ?.control ?? NO_CONTROL;
 
 /**
- * Reads the journal of a shard to its present end.
- * @throws InspectError `refused` when it belongs to another pipeline, application or version
+ * Reads the journal of a shard to its current end.
+ * @throws InspectError `refused` if it belongs to another pipeline, application or version
  */
 export const readShardJournal = (inspection: Inspection, shard: number): Promise<ShardJournal> =>
   journalReader(inspection, shard)();
 
 /**
- * Returns a function that reads the journal of a shard on to its present end.
- * @param to its argument: `end` waits until open transactions are decided; `stable` leaves them out
+ * Returns a function that reads the new records in the journal of a shard up to its current end.
+ * @param to its argument: `end` waits for open transactions; `stable` stops before them
  */
 export function journalReader(
   inspection: Inspection,
@@ -90,7 +88,7 @@ export function journalReader(
               throw new JournalFormatError(
                 `offset ${unreadable.from}: ${unreadable.poison.message}`,
               );
-            // It may lie beyond what was delivered.
+            // The position may lie beyond the last delivered record.
             position = Math.min(nextOffset, bounds[to]);
           },
           signal,
@@ -100,7 +98,7 @@ export function journalReader(
         return { shard, state };
       } catch (error) {
         if (!(error instanceof JournalFormatError)) throw error;
-        // Compaction may have removed a record in favour of one written meanwhile: read on to that.
+        // Compaction may have removed a record that was superseded in the meantime: read on to the newer one.
         const more = ((await scan.bounds(journal)).get(shard)?.stable ?? 0) > position;
         if (!more || attempt === MAX_ATTEMPTS)
           throw new InspectError(
@@ -124,14 +122,14 @@ function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: num
   if (meta.shards !== shards)
     throw new InspectError(
       'refused',
-      `the journal ${topics.journal} was created with ${meta.shards} partitions and has ${shards}: the records of its shards cannot be determined any more`,
+      `the journal ${topics.journal} was created with ${meta.shards} partitions and now has ${shards}: the shards of its records can no longer be determined`,
     );
 }
 
 /**
- * Evidence of a journal about source partitions. A partition that the journal does not know, but
- * whose offset this connector committed, was in an earlier journal. A first claim shows up in the
- * journal as soon as its offsets are committed, so the journal is read once more to be sure.
+ * Returns what the journal proves about source partitions. If the journal does not contain a partition
+ * whose offset this connector committed, an earlier journal did. A first claim appears in the journal
+ * as soon as its offsets are committed, so the journal is read once more to be sure.
  */
 export async function journalEvidence(
   inspection: Inspection,

@@ -54,11 +54,11 @@ describe('batch submit', { timeout: 600_000 }, () => {
         [service.path('none.csv'), '-t', 'post'],
         /none\.csv cannot be read: no such file or directory/,
       ],
-      [[service.path('.'), '-t', 'post'], /is no regular file\. Nothing was sent/],
+      [[service.path('.'), '-t', 'post'], /is not a regular file\. Nothing was sent/],
       [[service.file('empty.csv', ''), '-t', 'post'], /is empty\. Nothing was sent/],
       [[file], /required option '-t, --type <type>' not specified/],
       [[file, '-t', ' '], /--type needs a type/],
-      [[file, '-t', 'post', '--wait', '--timeout', '5'], /has a unit/],
+      [[file, '-t', 'post', '--wait', '--timeout', '5'], /needs a unit/],
     ];
     for (const [args, message] of cases) {
       const { code, err } = await service.run('batch', 'submit', ...args);
@@ -168,7 +168,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     const file = service.file('posts.csv', CSV);
     const type = await service.run('batch', 'submit', file, '-t', 'post');
     assert.equal(type.code, EXIT.usage);
-    assert.match(type.err, /create_batch at \S+ answered 400 .*known are comment/);
+    assert.match(type.err, /create_batch at \S+ answered 400 .*known types are comment/);
     const args = ['batch', 'submit', file, '-t', 'comment'];
     const connected = (baseUrl: string, apiKey: string) =>
       run(

@@ -94,7 +94,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
       data: { text: 'hi' },
     };
     const structured = await checked('events', event);
-    assert.match(structured.out, /as type post\.\nThe sample is taken for a structured CloudEvent/);
+    assert.match(structured.out, /as type post\.\nThe sample is read as a structured CloudEvent/);
     const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap(
       (header) => ['--header', header],
     );

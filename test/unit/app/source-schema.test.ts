@@ -72,7 +72,7 @@ test('an unusable schema is refused, with the subject, the reason and the remedy
       assert.ok(error instanceof RefusedError);
       assert.ok(
         error.message.startsWith(
-          `pipeline posts: ${newest} cannot be read, its records would become dead letters: `,
+          `pipeline posts: ${newest} cannot be read, so its records would become dead letters: `,
         ),
       );
       assert.match(error.message, because);

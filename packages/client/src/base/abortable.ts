@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from './clock.ts';
 
 /**
- * Settles as `work` does, or rejects with the signal's reason as soon as that is aborted, whether `work` listens or not.
- * @param late gets a value that came too late, to free what it holds.
+ * Settles as `work` does, or rejects with the signal's reason as soon as the signal aborts, even if `work` ignores it.
+ * @param late receives a value that arrives after the abort, to free its resources
  */
 export function abortable<T>(
   work: Promise<T>,
@@ -27,7 +27,7 @@ export function abortable<T>(
   });
 }
 
-/** Waits for the end of `work`, good or bad, for so long at the most. @returns false if it was too late */
+/** Waits at most `ms` until `work` settles. @returns false if it did not settle in time */
 export async function settledWithin(
   work: Promise<unknown>,
   ms: number,

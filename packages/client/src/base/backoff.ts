@@ -4,20 +4,20 @@
 import type { Random } from './clock.ts';
 
 export interface Backoff {
-  /** Ceiling of the first wait, ms. */
+  /** Ceiling of the first wait, in ms. */
   readonly baseMs: number;
-  /** No ceiling grows beyond this, ms. */
+  /** Maximum of the ceilings, in ms. */
   readonly capMs: number;
 }
 
-/** Ceiling of the wait after failure number `attempt` (0 is the first), in ms: base · 2^attempt, at most the cap. */
+/** Ceiling in ms of the wait after failure number `attempt` (0 is the first): base · 2^attempt, at most the cap. */
 export function backoffCeilingMs(attempt: number, backoff: Backoff): number {
   return Math.min(backoff.capMs, backoff.baseMs * 2 ** attempt);
 }
 
 /**
- * A wait drawn uniformly between nothing and the ceiling, in ms. The whole range is used ("full jitter") because callers
- * that failed together would otherwise come back together.
+ * Returns a wait in ms, uniform between 0 and the ceiling ("full jitter"): callers that failed together would otherwise
+ * all retry at the same time.
  */
 export function fullJitterMs(
   attempt: number,
@@ -28,8 +28,8 @@ export function fullJitterMs(
 }
 
 /**
- * Wait before the next attempt, in ms, never shorter than `floorMs` (a Retry-After). The jitter is added on top of the
- * floor: clients that received the same Retry-After would otherwise all return in the same second.
+ * Returns the wait before the next attempt, in ms, at least `floorMs` (a Retry-After). The jitter is added to the floor:
+ * clients that received the same Retry-After would otherwise all return in the same second.
  */
 export function retryWaitMs(
   attempt: number,

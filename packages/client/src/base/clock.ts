@@ -1,16 +1,16 @@
 /** System clock and randomness. */
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Time and chance as inputs, so that a test can own both. */
+/** Time and randomness as inputs, so that tests can control both. */
 export interface Clock {
-  /** Wall clock, whole milliseconds since the epoch. */
+  /** Wall clock, in whole milliseconds since the epoch. */
   now(): number;
   /**
-   * Milliseconds since some moment of this process, for intervals in it: no correction of the wall clock moves them. The wall clock is
-   * for what other processes know: timestamps of Kafka, times in the journal and in records.
+   * Milliseconds since an arbitrary moment of this process. For intervals, because corrections of the wall clock do not affect
+   * it. The wall clock is for times that other processes see: Kafka's timestamps, times in the journal and in records.
    */
   monotonic(): number;
-  /** Runs `fire` once after `ms`. Returns what cancels it. Must not keep the process alive by itself. */
+  /** Runs `fire` once after `ms`, without keeping the process alive. Returns a function that cancels it. */
   after(ms: number, fire: () => void): () => void;
   /** Resolves after `ms`; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -23,7 +23,7 @@ export interface Random {
   id(): string;
 }
 
-/** Longest delay that a timer of Node takes; a longer one would fire at once. */
+/** Longest delay that Node's timers support: a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

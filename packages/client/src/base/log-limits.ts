@@ -2,7 +2,7 @@
 
 const EVERY_MS = 300_000;
 
-/** Allows each key once, and `most` keys in all: keys may come from untrusted input. */
+/** Allows each key once, and at most `most` keys, because keys may come from untrusted input. */
 export class LogOnce {
   readonly #logged = new Set<string>();
   readonly #most: number;
@@ -11,7 +11,7 @@ export class LogOnce {
     this.#most = most;
   }
 
-  /** Returns true for the first event with this key: log it. */
+  /** Returns true for the first event with this key. */
   allows(key: string): boolean {
     if (this.#logged.has(key) || this.#logged.size >= this.#most) return false;
     this.#logged.add(key);
@@ -19,19 +19,19 @@ export class LogOnce {
   }
 }
 
-/** Limit for what may recur indefinitely: each key once in five minutes. */
+/** Limit for events that may recur indefinitely: each key at most once in five minutes. */
 export class LogSeldom {
   readonly #most: number;
   #once: LogOnce;
   #sinceMs = -Infinity;
 
-  /** @param most keys in five minutes */
+  /** @param most maximum number of keys in five minutes */
   constructor(most = 20) {
     this.#most = most;
     this.#once = new LogOnce(most);
   }
 
-  /** @param nowMs on the monotonic clock */
+  /** @param nowMs time of the monotonic clock, in ms */
   allows(key: string, nowMs: number): boolean {
     if (nowMs - this.#sinceMs >= EVERY_MS) {
       this.#once = new LogOnce(this.#most);

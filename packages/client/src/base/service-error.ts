@@ -1,26 +1,23 @@
-/** Failures of calls to the service, grouped by the reaction (failure-table.ts). */
+/** Failures of calls to the service, grouped by the reaction to them (failure-table.ts). */
 export type ServiceFailure =
-  /** 400, 422 on create: this type or request is not accepted. */
+  /** 400 or 422 on create: the service does not accept this type or request. */
   | 'rejected'
-  /** 401/403 on baseUrl. */
+  /** 401 or 403 at baseUrl. */
   | 'unauthorized'
   /** 404/410. */
   | 'not_found'
-  /** 413 or EntityTooLarge at the storage. */
+  /** 413, or EntityTooLarge from the storage. */
   | 'too_large'
-  /** An expired presigned address (403 with an XML body). */
+  /** Expired presigned address (403 with an XML body). */
   | 'expired'
-  /**
-   * Refused by the connector: an address, a size or an encoding that `service.transfer` does not
-   * allow.
-   */
+  /** Refused on this side: `service.transfer` does not allow the address, size or encoding. */
   | 'blocked'
-  /** 429, 5xx, timeouts, resets, after the retries of the client. */
+  /** 429, 5xx, timeouts and resets, after the client's retries. */
   | 'unavailable'
-  /** The answer violates the API contract (not JSON, no id, body cut). */
+  /** The response violates the API contract (not JSON, no id, truncated body). */
   | 'protocol';
 
-/** Statuses that refuse the input itself; others, such as a wrong method, do not concern it. */
+/** Statuses that reject the input itself. Others, such as 405, have nothing to do with the input. */
 export const REFUSES_INPUT: ReadonlySet<number> = new Set([400, 414, 422]);
 
 export class ServiceError extends Error {
@@ -28,13 +25,13 @@ export class ServiceError extends Error {
   readonly failure: ServiceFailure;
   /** Name of the operation in metrics: create_batch, get_batch, upload, download, … */
   readonly operation: string;
-  /** HTTP status, if there was an answer. */
+  /** HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** Shortest wait that the service requires (Retry-After), ms from the answer. */
+  /** Shortest wait that the service requires (Retry-After), in ms from the response. */
   readonly retryAfterMs: number | undefined;
-  /** True for an upload of which an answer was lost: the file may have arrived. */
+  /** True for an upload whose response was lost: the file may have arrived. */
   readonly mayHaveArrived: boolean;
-  /** True for a download whose repetition would have the same result. */
+  /** True for a download that would fail in the same way again. */
   readonly sameAgain: boolean;
   constructor(
     failure: ServiceFailure,
@@ -57,7 +54,7 @@ export class ServiceError extends Error {
     this.sameAgain = details.sameAgain ?? false;
   }
 
-  /** Returns the same error with another message. */
+  /** Returns a copy of this error with another message. */
   restated(message: string): ServiceError {
     return new ServiceError(this.failure, message, this);
   }

@@ -1,16 +1,16 @@
 /** Traces of batches. `src/telemetry/tracing.ts` implements them over OpenTelemetry. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** A span of another process. */
+/** Span of another process. */
 export interface TraceParent {
   /** 32 and 16 hexadecimal digits, lower case, not all 0. */
   readonly traceId: string;
   readonly spanId: string;
-  /** One byte; 1 is sampled. */
+  /** One byte; 1 means sampled. */
   readonly flags: number;
 }
 
-/** Attributes; never content, keys or signed addresses (I6). */
+/** Attributes. They never contain content, keys or signed addresses (I6). */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** `client` is a request to another process, `producer` a write to a topic. */
@@ -20,14 +20,11 @@ export interface Span {
   /** undefined if the span is not recorded. */
   readonly ids: TraceParent | undefined;
   set(attributes: SpanAttributes): void;
-  /** Adds an event at the present time. */
+  /** Adds an event with the current time. */
   event(name: string, attributes?: SpanAttributes): void;
-  /** Starts a step, a part of the span with a duration. */
+  /** Starts a step: a child span. */
   step(name: string, attributes?: SpanAttributes, kind?: StepKind): Span;
-  /**
-   * Ends the span; repeatable, only the first call counts. @param error class of the failure, from
-   * a closed set
-   */
+  /** Ends the span. Only the first call has an effect. @param error class of the failure, from a closed set */
   end(error?: string): void;
 }
 
@@ -50,14 +47,14 @@ export const NO_TRACER: Tracer = { enabled: false, startBatch: () => NO_SPAN };
 
 const current = new AsyncLocalStorage<Span>();
 
-/** Span of the `within` around the caller; NO_SPAN outside of one, and always without tracing. */
+/** Returns the span of the enclosing `within`; NO_SPAN if there is none, or tracing is off. */
 export const currentSpan = (): Span => current.getStore() ?? NO_SPAN;
 
-/** Runs `run` with `span` as the current one, also for what it awaits. */
+/** Runs `run` with `span` as the current span, also in everything that it awaits. */
 export const within = <T>(span: Span, run: () => T): T =>
   span === NO_SPAN ? run() : current.run(span, run);
 
-/** Header of a request that continues the trace of a span. */
+/** Returns the request header that continues the trace of a span. */
 export function traceHeadersOf({ traceId, spanId, flags }: TraceParent) {
   return { traceparent: `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}` };
 }

@@ -1,4 +1,4 @@
-/** Facts of the nearest package.json: the client's in a checkout, that of the installed package otherwise. */
+/** Facts from the nearest package.json: the client package in a checkout, otherwise the installed package. */
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { parseJson } from './json/parse-json.ts';
@@ -9,11 +9,11 @@ const { version, repository } = parseJson(
 
 export const VERSION = version;
 
-/** The User-Agent of every request. Firewalls of applications refuse requests without one. */
+/** User-Agent of every request. Application firewalls reject requests without one. */
 export const USER_AGENT = `content-review-connector/${VERSION}`;
 
-/** Address of the repository, which package.json alone defines. */
+/** Address of the repository, defined only in package.json. */
 export const REPOSITORY_URL = repository.url.replace(/^git\+|\.git$/g, '');
 
-/** Folder of the pages about alerts and the console's verdicts. */
+/** Folder of the runbook pages. Alerts and the console's verdicts link to it. */
 export const RUNBOOK_URL = `${REPOSITORY_URL}/blob/main/docs/runbook/`;

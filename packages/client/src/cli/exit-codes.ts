@@ -1,6 +1,6 @@
 import { getSystemErrorMessage } from 'node:util';
 
-/** Exit codes: one for each different reaction of a caller. Scripts and platforms rely on them. */
+/** Exit codes, one for each reaction that a caller may need. Scripts and platforms rely on them. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -20,7 +20,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   usage: 'invalid arguments or configuration',
   unreachable: 'Kafka, the service or the schema registry was unreachable; run: at startup',
   refused: 'a topic, journal, schema, login, certificate or permission is missing or misconfigured',
-  problems: 'completed, and found problems or failures, which the output names',
+  problems: 'completed, but found problems or failures, which the output lists',
   unfinished:
     'batch, import, decision: not finished yet; pause, drain, resume: written, but not reached',
   interrupted: 'ended by a signal; run: by a second one, at once',
@@ -34,11 +34,11 @@ export function exitCodeTable(
   return ['Exit codes:', ...rows].join('\n');
 }
 
-/** Failure of a command in the words that a person reads, with its exit code. */
+/** Failure of a command, with a message for people and the exit code. */
 export class CommandFailed extends Error {
   readonly code: ExitCode;
 
-  /** @param code Default: wrong arguments or input. */
+  /** @param code Default: invalid arguments or input. */
   constructor(message: string, code: ExitCode = EXIT.usage) {
     super(message);
     this.name = new.target.name;
@@ -46,16 +46,16 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Returns the cause of a failed system call, such as `no such file or directory`; otherwise the message of the error. */
+/** Returns the cause of a failed system call, such as `no such file or directory`; for other errors their message. */
 export function systemReason(error: unknown): string {
   const { errno, message } = error as NodeJS.ErrnoException;
   return errno === undefined ? message : getSystemErrorMessage(errno);
 }
 
-/** Ctrl-C, a supervisor, a terminal that is closed. */
+/** Sent by Ctrl-C, by a supervisor, and by a terminal that closes. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** End of a command by a signal; the reason of the signal of `interruptible`. */
+/** Error for a command that a signal ended. It is the abort reason in `interruptible`. */
 export class Interrupted extends CommandFailed {
   constructor() {
     super('Interrupted.', EXIT.interrupted);
@@ -63,8 +63,8 @@ export class Interrupted extends CommandFailed {
 }
 
 /**
- * Runs `work` with an AbortSignal that aborts at SIGINT, SIGTERM or SIGHUP, and a promise that resolves to the name of the
- * signal. A second one ends the process at once.
+ * Runs `work` with an AbortSignal that aborts at SIGINT, SIGTERM or SIGHUP, and with a promise of the name of that
+ * signal. A second signal ends the process at once.
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal, interrupted: Promise<NodeJS.Signals>) => Promise<T>,
@@ -80,7 +80,7 @@ export async function interruptible<T>(
   try {
     return await work(stop.signal, promise);
   } finally {
-    // After a signal the listeners stay: a second one would otherwise kill the process while it ends, without an exit code.
+    // After a signal the listeners stay, because a second one without them would kill the process without an exit code.
     if (!stop.signal.aborted) for (const name of SIGNALS) process.off(name, onSignal);
   }
 }

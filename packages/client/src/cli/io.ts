@@ -2,12 +2,12 @@ import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { type EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
 
-/** Name of the program, as package.json installs it. */
+/** Name of the program, as installed by package.json. */
 export const PROGRAM = 'content-review-connector';
 /**
- * Returns the help below the options of a command.
- * @param examples its command lines, without the program
- * @param codes names of its exit codes
+ * Returns the part of a command's help that follows its options.
+ * @param examples command lines, without the name of the program
+ * @param codes names of the command's exit codes
  */
 export function helpText(
   examples: readonly string[],
@@ -23,21 +23,21 @@ export function helpText(
 const STDOUT = 1;
 const STDERR = 2;
 
-/** Surroundings of a command, replaced in tests. */
+/** Environment of a command, replaced in tests. */
 export interface Io {
   readonly env: NodeJS.ProcessEnv;
   readonly outIsTerminal: boolean;
-  /** Columns of the terminal at standard error; undefined without a terminal, or without one that moves its cursor. */
+  /** Columns of the terminal at standard error; undefined without a terminal that can move its cursor. */
   errColumns(): number | undefined;
   out(text: string): void;
   err(text: string): void;
-  /** Writes to standard output at its reader's speed. @returns false when the reader is gone. */
+  /** Writes to standard output at its reader's speed. @returns false if the reader has closed it */
   data(bytes: Uint8Array): Promise<boolean>;
   /** Sets the exit code. */
   finish(code: ExitCode): void;
 }
 
-/** Destinations of text: a promise resolves when the text has left the process. */
+/** Destinations of text. A returned promise resolves when the text has left the process. */
 export interface Outlet
   extends Pick<Io, 'env'>,
     Partial<Omit<Io, 'env' | 'out' | 'err' | 'finish'>> {
@@ -47,7 +47,7 @@ export interface Outlet
 
 export const processOutlet: Outlet = {
   env: process.env,
-  // Not opened before there is text: opening a pipe makes it non-blocking, for the log as well.
+  // Not opened before there is text: opening a pipe makes it non-blocking, also for the log.
   out: async (text) => void (await writeTo(process.stdout, text)),
   err: async (text) => void (await writeTo(process.stderr, text)),
   data: (bytes) => writeTo(process.stdout, bytes),
@@ -58,12 +58,12 @@ export const processOutlet: Outlet = {
 
 const ignored = () => {};
 
-/** Codes of the first write and of later writes to a reader that is gone. */
+/** Error codes of the first and of later writes to a reader that has closed the pipe. */
 const READER_GONE: readonly unknown[] = ['EPIPE', 'ERR_STREAM_DESTROYED'];
 
-/** Writes to a stream. @returns false when the reader is gone (`| head`), which does not change the exit code of a command. */
+/** Writes to a stream. @returns false if the reader has closed it (`| head`), which leaves the exit code unchanged */
 function writeTo(stream: Writable, text: string | Uint8Array): Promise<boolean> {
-  // Errors come to the callback; without a listener they would also be thrown.
+  // The callback receives the errors, but without a listener the stream would throw them as well.
   if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored);
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => {

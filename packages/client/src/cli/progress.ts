@@ -1,29 +1,29 @@
 import type { Io } from './io.ts';
 import { printable } from './text.ts';
 
-/** Interval of the line at a terminal. */
+/** Interval between updates at a terminal, ms. */
 const REDRAW_MS = 100;
-/** Interval of lines elsewhere; a shorter command has none. */
+/** Interval between lines elsewhere, ms. A shorter command prints none. */
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;
 const MAX_LINE = 400;
 const TO_LINE_START = '\r\u001b[K';
 
-/** CommandProgress of a command on standard error: one line that is overwritten at a terminal, now and then a line elsewhere. */
+/** Progress of a command on standard error: at a terminal one line that is overwritten, elsewhere a line every ten seconds. */
 export class CommandProgress {
   readonly #io: Io;
   readonly #nowMs: () => number;
   #shownMs: number;
   #isDrawn = false;
 
-  /** @param nowMs monotonic clock. */
+  /** @param nowMs reads the monotonic clock */
   constructor(io: Io, nowMs: () => number = () => performance.now()) {
     this.#io = io;
     this.#nowMs = nowMs;
     this.#shownMs = nowMs();
   }
 
-  /** Shows the current state, at most once in the interval. */
+  /** Shows the current state, at most once per interval. */
   show(text: () => string): void {
     const columns = this.#io.errColumns();
     const nowMs = this.#nowMs();
@@ -34,14 +34,14 @@ export class CommandProgress {
     this.#isDrawn = columns !== undefined;
   }
 
-  /** Prints lines that stay. */
+  /** Prints lines that are not overwritten. */
   note(text: string): void {
     this.clear();
     this.#io.err(`${text}\n`);
     this.#shownMs = this.#nowMs();
   }
 
-  /** Removes the line at a terminal. */
+  /** Clears the progress line at a terminal. */
   clear(): void {
     if (this.#isDrawn) this.#io.err(TO_LINE_START);
     this.#isDrawn = false;

@@ -1,6 +1,6 @@
 /**
- * Text for people. In text of others, characters that move the cursor of a terminal, colour it or turn its direction are shown
- * as escapes.
+ * Text for people. In external text, characters that move a terminal's cursor or change its colours or text direction are
+ * escaped.
  */
 
 import { escapeUnprintable } from '../base/shown-text.ts';
@@ -18,22 +18,22 @@ export function printable(text: string, max = DEFAULT_MAX): string {
 /** Returns a sentence on one line, cut to 2,000 characters. */
 export const sentence = (text: string): string => printable(text, MAX_SENTENCE);
 
-/** Returns a whole answer with its line ends. */
+/** Returns a whole text with its line ends. */
 export function printableLines(text: string): string {
   return text.split('\n').map(escapeUnprintable).join('\n');
 }
 
-/** Returns an equal JSON document, with escapes in its strings. */
+/** Returns an equivalent JSON document with unprintable characters escaped. */
 export function printableJson(json: string): string {
   return escapeUnprintable(json);
 }
 
-/** Cell of a table: a text, a count, or nothing (`-`). Offsets are texts, to be copied without separators. */
+/** Cell of a table: a text, a count, or nothing (`-`). Offsets are texts, so that they can be copied without separators. */
 export type TableCell = string | number | null;
 
 const GAP = '   ';
 
-/** Returns the lines of a table, with columns of counts and percentages aligned to the right. */
+/** Returns the lines of a table. Columns of counts and percentages are aligned to the right. */
 export function table(heads: readonly string[], rows: readonly (readonly TableCell[])[]): string {
   const lines = [heads, ...rows.map((row) => row.map(cellText))];
   const columns = heads.map((_, column) => {
@@ -58,7 +58,7 @@ export function table(heads: readonly string[], rows: readonly (readonly TableCe
 const cellText = (cell: TableCell): string =>
   cell === null ? '-' : typeof cell === 'number' ? grouped(cell) : printable(cell);
 
-/** Returns a line for each fact; empty ones are left out. */
+/** Returns one line per fact, without the empty facts. */
 export function facts(
   pairs: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
   indent = '',
@@ -71,7 +71,7 @@ export function facts(
     .join('');
 }
 
-/** Returns the time since a moment in its two largest units: `42s`, `3m10s`, `2d4h`. */
+/** Returns the time since a moment, in its two largest units: `42s`, `3m10s`, `2d4h`. */
 export function ago(ms: number, nowMs: number): string {
   const seconds = Math.max(0, Math.floor((nowMs - ms) / 1_000));
   const amounts: [number, string][] = [
@@ -85,7 +85,7 @@ export function ago(ms: number, nowMs: number): string {
   return first === -1 ? '0s' : shown.map(([amount, unit]) => `${amount}${unit}`).join('');
 }
 
-/** Returns a time as ISO 8601 in UTC; one that no date can hold as its number. */
+/** Returns a time as ISO 8601 in UTC, or as a number if it is outside the range of dates. */
 export function instant(ms: number): string {
   return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms);
 }

@@ -1,16 +1,16 @@
 /**
- * Kinds of networks that IP addresses belong to, by IANA's registries of special-purpose addresses.
- * An address that came from outside must be `public` to be connected to, unless the configuration
- * allows it (docs/service-security.md).
+ * Network ranges of IP addresses, from IANA's registries of special-purpose addresses. An address
+ * from outside must be `public`, unless the configuration allows it, or no connection to it is made
+ * (docs/service-security.md).
  */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Special ranges; the first that fits holds: cloud credentials may lie within a private range. */
+/** Special ranges. The first match is used, because cloud credentials may lie within a private range. */
 const SPECIAL = {
   /**
-   * Link-local, where clouds serve credentials, and their other fixed addresses for that: of Azure
-   * (168.63.129.16), Oracle (192.0.0.192), Alibaba (100.100.100.200), Amazon (fd00:ec2::/32),
-   * Google (fd20:ce::254) and Scaleway (fd00:42::42).
+   * Link-local addresses, where clouds serve credentials, and the other fixed addresses that they use
+   * for this: Azure (168.63.129.16), Oracle (192.0.0.192), Alibaba (100.100.100.200), Amazon
+   * (fd00:ec2::/32), Google (fd20:ce::254) and Scaleway (fd00:42::42).
    */
   link_local: [
     ...['169.254.0.0/16', '168.63.129.16/32', '192.0.0.192/32', '100.100.100.200/32'],
@@ -18,7 +18,7 @@ const SPECIAL = {
   ],
   /** This machine. */
   loopback: ['127.0.0.0/8', '::1/128'],
-  /** Networks of a company, a cluster, a carrier: RFC 1918, RFC 6598, unique local IPv6. */
+  /** Networks of a company, cluster or carrier: RFC 1918, RFC 6598, unique local IPv6. */
   private: ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
   /** Unspecified, multicast, broadcast, documentation, and tunnels that hide an IPv4 address. */
   reserved: [
@@ -31,16 +31,16 @@ const SPECIAL = {
 
 export type AddressRange = keyof typeof SPECIAL | 'public';
 
-/** IPv4 in IPv6: mapped and NAT64 addresses. Both are judged by the IPv4 address. */
+/** Prefixes of IPv4 in IPv6: mapped and NAT64 addresses. Both are checked as their IPv4 address. */
 const EMBEDDING = ['::ffff:', '64:ff9b::'];
 
 const LISTS = Object.entries(SPECIAL).map(([range, cidrs]) => {
   return { range: range as AddressRange, list: addressSet(cidrs) };
 });
-/** Global unicast, and all of IPv4 as IPv6 embeds it; other IPv6 addresses are unassigned. */
+/** Global unicast, and all of IPv4 as embedded in IPv6. Other IPv6 addresses are unassigned. */
 const PUBLIC = addressSet(['2000::/3', '0.0.0.0/0']);
 
-/** @throws TypeError when the text is no IP address */
+/** Returns the range of an address. @throws TypeError if the text is not an IP address */
 export function rangeOf(address: string): AddressRange {
   const plain = withoutZone(address);
   if (isIP(plain) === 0) throw new TypeError('not an IP address');
@@ -48,16 +48,16 @@ export function rangeOf(address: string): AddressRange {
   return special?.range ?? (contains(PUBLIC, plain) ? 'public' : 'reserved');
 }
 
-/** Returns why a text is no IP address or range (`10.0.0.0/8`); undefined when it is one. */
+/** Returns why a text is not an IP address or range (`10.0.0.0/8`); undefined if it is one. */
 export function problemWithCidr(text: string): string | undefined {
   const [, address = '', prefix] = /^([^/%]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
   const family = isIP(address);
   if (family === 0) return 'not an IP address or a range such as 10.0.0.0/8';
   const bits = family === 4 ? 32 : 128;
-  return Number(prefix ?? 0) <= bits ? undefined : `the number after / is from 0 to ${bits}`;
+  return Number(prefix ?? 0) <= bits ? undefined : `the number after / must be from 0 to ${bits}`;
 }
 
-/** Addresses and ranges, IPv4 ones also as they are embedded in IPv6. */
+/** Set of addresses and ranges, with the IPv4 ones also in their form embedded in IPv6. */
 export function addressSet(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {
@@ -71,7 +71,7 @@ export function addressSet(cidrs: readonly string[]): BlockList {
   return list;
 }
 
-/** Returns whether an address, in any notation, is in a set. */
+/** Returns whether a set contains an address in any notation. */
 export function contains(set: BlockList, address: string): boolean {
   const plain = withoutZone(address);
   return set.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');

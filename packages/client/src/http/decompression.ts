@@ -1,4 +1,4 @@
-/** Plain bytes of a body: storages return files as they were stored, and some gateways compress every answer. */
+/** Decompression of bodies: storages return files as stored, and some gateways compress every response. */
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import {
   createBrotliDecompress,
@@ -8,7 +8,7 @@ import {
 } from 'node:zlib';
 import { NetworkError } from './network-error.ts';
 
-/** Growth is not judged below this size: a small file of zeros is no attack. */
+/** Size below which the growth is not checked: a small file of zeros is not an attack. */
 const JUDGED_FROM_BYTES = 1024 * 1024;
 
 type Decompressor = Transform & { readonly bytesWritten: number };
@@ -22,12 +22,12 @@ const DECOMPRESSORS: Readonly<Record<string, () => Decompressor>> = {
 };
 
 /**
- * Values of Content-Encoding that change no byte. An upload in signed chunks is stored without them,
- * and S3-compatible storages keep the name; a charset there is a mistake, and changes no byte either.
+ * Values of Content-Encoding that change no bytes. Chunks of a signed upload are joined when stored, but
+ * S3-compatible storages may keep `aws-chunked`. A charset is a mistake there, but changes nothing either.
  */
 const PLAIN = new Set(['', 'identity', 'aws-chunked', 'utf-8']);
 
-/** Returns the codings of a body in lower case. */
+/** Returns the codings of a body, in lower case. */
 function encodingsOf(header = ''): string[] {
   return header
     .split(',')
@@ -36,24 +36,24 @@ function encodingsOf(header = ''): string[] {
 }
 
 interface BodyLimits {
-  /** Plain bytes in all. */
+  /** Maximum number of decompressed bytes. */
   readonly maxBytes: number;
-  /** A compressed body may not grow by more than this factor (checked after the first MiB). */
+  /** Maximum growth factor of a compressed body, checked after the first MiB. */
   readonly maxRatio: number;
   /**
-   * The body may keep its reader waiting for this time in all, and for the bytes that came at this
-   * speed: a single byte restarts the silence timeout, so a body that drips would never end.
+   * Base of the time that the reader may wait for the body in total; the received size at `bytesPerSecond` is added.
+   * Each byte restarts the silence timeout, so without this limit a slow drip would never end.
    */
   readonly graceMs: number;
   readonly bytesPerSecond: number;
 }
 
 /**
- * Yields the plain bytes of a body, a chunk at a time. Leaving the loop early destroys `body`.
- * Compressed bytes are decompressed on demand, so that excess bytes never use memory.
- * @throws NetworkError: `blocked` for an unknown encoding, or more than the limits allow;
- * `bad_answer` for invalid data; `reset` for an early end; `body_timeout` when it comes too slowly.
- * Errors of `body` as they are.
+ * Yields the decompressed bytes of a body in chunks. Leaving the loop early destroys `body`.
+ * Decompression happens on demand, so bytes above the limit never use memory.
+ * @throws NetworkError: `blocked` for an unknown encoding or a body above the limits; `bad_answer`
+ * for invalid data; `reset` for an early end; `body_timeout` if it is too slow. Errors of `body` are
+ * thrown unchanged.
  */
 export async function* plainBytes(
   body: Readable,
@@ -65,11 +65,11 @@ export async function* plainBytes(
     encoding !== undefined && Object.hasOwn(DECOMPRESSORS, encoding)
       ? DECOMPRESSORS[encoding]
       : undefined;
-  // Several encodings, one over the other, multiply their ratios: no storage does that.
+  // Nested encodings multiply their ratios, and no storage uses them.
   if (more.length > 0 || (encoding !== undefined && create === undefined))
     throw new NetworkError('blocked', 'UNKNOWN_CONTENT_ENCODING');
   const decompressor = create?.();
-  // The callback only keeps the pipeline from throwing: the loop below sees the same error.
+  // The callback only keeps the pipeline from throwing: the loop below receives the same error.
   if (decompressor !== undefined) pipeline(body, decompressor, () => {});
 
   let bytes = 0;
@@ -98,10 +98,10 @@ export async function* plainBytes(
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    // An error of zlib, brotli or zstd also ends a body that was still coming.
+    // An error of zlib, brotli or zstd also ends a body that was still arriving.
     const isOfBody = error === body.errored && !/^(?:Z_|ERR__|ZSTD_)/.test(code);
     if (decompressor === undefined || error instanceof NetworkError || isOfBody) throw error;
-    // The code of zlib for an early end.
+    // zlib's code for an early end.
     if (code === 'Z_BUF_ERROR') throw new NetworkError('reset', code);
     throw new NetworkError('bad_answer', /^Z_[A-Z_]+$/.test(code) ? code : 'BAD_COMPRESSION');
   } finally {

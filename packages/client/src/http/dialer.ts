@@ -1,4 +1,4 @@
-/** Connections: the address is checked at the last moment; proxies and certificates apply here. */
+/** Connections: checks addresses at the last moment, and applies proxies and certificates. */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector, type Dispatcher } from 'undici';
@@ -16,11 +16,11 @@ export type LookupAll = (
 
 /** Properties of the connections of a pool. */
 export interface HttpNetwork {
-  /** Returns whether a host may be connected to at an address. Default: at any. */
+  /** Returns whether a host may be reached at an address. Default: always. */
   readonly allowsAddress?: (host: string, address: string) => boolean;
   readonly proxyFor: ProxyFor;
   readonly tls: TlsContext | undefined;
-  /** For proxies that are reached by https. */
+  /** Certificates for https proxies. */
   readonly proxyTls: TlsContext | undefined;
   readonly lookup?: LookupAll | undefined;
 }
@@ -34,7 +34,7 @@ interface DialerOptions extends Omit<HttpNetwork, 'proxyTls'> {
 export function dialer(options: DialerOptions): buildConnector.connector {
   const { allowsAddress = () => true, lookup = systemLookup as LookupAll, timeoutMs } = options;
   const checked = checkedLookup(allowsAddress, lookup);
-  /** One for each TLS context: it remembers sessions, which must not outlive the certificates. */
+  /** Connector of the current TLS context. It caches sessions, which must not outlive the certificates. */
   let built: { readonly context: unknown; readonly connect: buildConnector.connector } | undefined;
 
   const connectorNow = async (): Promise<buildConnector.connector> => {
@@ -54,7 +54,7 @@ export function dialer(options: DialerOptions): buildConnector.connector {
   /** @throws NetworkError */
   const tunnelTo = async (target: buildConnector.Options): Promise<Socket | undefined> => {
     const { hostname, protocol, host = hostname, port } = target;
-    // Addresses are not looked up.
+    // An IP address needs no lookup, so it is checked here.
     if (isIP(hostname) !== 0 && !allowsAddress(hostname, hostname)) throw notPublic();
     const proxy = protocol === 'https:' ? options.proxyFor(new URL(`https://${host}`)) : undefined;
     if (proxy === undefined || options.proxies === undefined) return undefined;
@@ -70,7 +70,7 @@ export function dialer(options: DialerOptions): buildConnector.connector {
   };
 }
 
-/** Looks a name up once for each connection, and checks the answer that is connected to. */
+/** Looks a name up once per connection, and returns only allowed addresses: those checked are those connected to. */
 function checkedLookup(
   allows: (host: string, address: string) => boolean,
   lookup: LookupAll,
@@ -91,7 +91,7 @@ function notPublic(): NetworkError {
   return new NetworkError('blocked', 'ADDRESS_NOT_PUBLIC');
 }
 
-/** Connection to `authority`, host and port, through the proxy. @throws NetworkError */
+/** Connects to `authority` (host and port) through the proxy. @throws NetworkError */
 async function tunnel(
   proxies: Dispatcher,
   proxy: ProxyServer,
@@ -111,7 +111,7 @@ async function tunnel(
   throw new NetworkError('proxy_failed', `HTTP_${statusCode}`);
 }
 
-/** Credentials for a proxy. */
+/** Returns the headers with the proxy's credentials. */
 export function proxyHeaders({ credentials }: ProxyServer): Record<string, string> {
   if (credentials === undefined) return {};
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };

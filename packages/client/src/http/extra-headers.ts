@@ -1,36 +1,36 @@
 /** Additional headers that a storage requires (Azure: `x-ms-blob-type: BlockBlob`). Values may be secret. */
 import { err, ok, type Result } from '../base/result.ts';
 
-/** A value, or its source for each request. */
+/** Values of headers. A function is called for each request. */
 export type ExtraHeaders = Readonly<Record<string, string | (() => string | Promise<string>)>>;
 
-/** Made from the request itself, meant for one connection, or never to be shown to a storage. */
+/** Headers that follow from the request, belong to one connection, or must never reach a storage. */
 const RESERVED =
   /^(authorization|proxy-.*|cookie|host|connection|keep-alive|te|trailer|upgrade|expect|transfer-encoding|content-(length|type|encoding|range)|range)$/i;
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** RFC 9110, section 5.5. */
+/** Characters of a value: RFC 9110, section 5.5. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Returns why a name is no valid extra header; undefined when it is one. */
+/** Returns why a name cannot be an extra header; undefined if it can. */
 export function problemWithExtraHeader(name: string): string | undefined {
   if (!NAME.test(name)) return 'not the name of a header';
   if (!RESERVED.test(name)) return undefined;
   return 'reserved header: it follows from the request, or is not allowed for a storage';
 }
 
-/** @throws TypeError that names the header */
+/** @throws TypeError with the name of an invalid header */
 export function checkedHeaders(headers: ExtraHeaders): ExtraHeaders {
   for (const [name, value] of Object.entries(headers)) {
     const isUnfit = typeof value === 'string' && !VALUE.test(value);
-    const unfit = isUnfit ? 'its value has characters that no header can carry' : undefined;
+    const unfit = isUnfit ? 'its value has characters that are not allowed in a header' : undefined;
     const problem = problemWithExtraHeader(name) ?? unfit;
     if (problem !== undefined) throw new TypeError(`the extra header "${name}": ${problem}`);
   }
   return headers;
 }
 
-/** The headers with their current values; or the name of one without a valid value. */
+/** Returns the headers with their current values, or the name of a header without a valid value. */
 export async function currentHeaders(
   headers: ExtraHeaders,
 ): Promise<Result<Record<string, string>>> {

@@ -1,4 +1,4 @@
-/** HTTP over a keep-alive pool: undici, wrapped so that nothing of its errors is shown. */
+/** HTTP over a keep-alive pool: a wrapper of undici that never shows text of its errors. */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { abortable } from '../base/abortable.ts';
@@ -8,19 +8,19 @@ import { dialer, type HttpNetwork, proxyHeaders } from './dialer.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { ProxyFor } from './proxy.ts';
 
-/** More than any error page or decision needs. */
+/** Maximum size of a response body as text; larger than any error page or decision. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
-/** All headers of an answer together: storage sends a few hundred bytes. */
+/** Maximum size of all response headers. Storages send a few hundred bytes. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Part of an unwanted body that is read to keep its connection; beyond, the connection is dropped. */
+/** Maximum bytes of an unwanted body to read so that its connection can be reused. A longer body closes it. */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 
 export interface HttpTimeouts {
-  /** Name lookup, TCP and TLS together. */
+  /** Timeout of name lookup, TCP and TLS together. */
   readonly connectTimeoutMs: number;
-  /** From the start of sending to the end of the answer's headers. */
+  /** Timeout from the start of sending to the end of the response headers. */
   readonly headersTimeoutMs: number;
-  /** Longest silence inside a download; for answers of the API the longest time of the body. */
+  /** Longest silence within a download; for API responses, the timeout of the whole body. */
   readonly bodyTimeoutMs: number;
 }
 
@@ -28,34 +28,34 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream needs a `content-length` header: storage refuses chunked uploads. */
+  /** A stream needs a `content-length` header, because storages reject chunked uploads. */
   readonly body?: Buffer | Readable;
-  /** Replaces the pool's own. */
+  /** Overrides the pool's timeout. */
   readonly headersTimeoutMs?: number;
-  /** Called when the request begins to go out: from here on the other side may have acted on it. */
+  /** Called when sending begins. After that the server may have acted on the request. */
   readonly onSent?: () => void;
 }
 
 export interface HttpAnswer {
   readonly status: number;
-  /** A header by its lower-case name; several of one name are joined. */
+  /** Returns a header by its lower-case name. Several values are joined. */
   header(name: string): string | undefined;
-  /** The body as it arrives, still encoded. Errors are undici's own (`networkError`). */
+  /** Body as it arrives, still encoded. It throws undici's own errors (see `networkError`). */
   readonly body: Readable;
   /** The whole body as text. @throws NetworkError, or the signal's reason */
   text(): Promise<string>;
-  /** Drops the body; keeps the connection when little is left of it and comes soon. Never throws. */
+  /** Discards the body. The connection is kept if the rest is short and arrives soon. Never throws. */
   discard(): void;
 }
 
 export class HttpPool {
   readonly #agent: WatchedAgent;
-  /** Connections to proxies: for tunnels, and for plain http that they pass on. */
+  /** Connections to proxies, for tunnels and for plain http requests. */
   readonly #proxies: WatchedAgent;
   readonly #timeouts: HttpTimeouts;
   readonly #proxyFor: ProxyFor;
 
-  /** @param maxConnections to one origin; further requests wait for a free one */
+  /** @param maxConnections limit per origin; further requests wait for a free connection */
   constructor(timeouts: HttpTimeouts, maxConnections: number, network: HttpNetwork) {
     this.#timeouts = timeouts;
     this.#proxyFor = network.proxyFor;
@@ -64,16 +64,16 @@ export class HttpPool {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: timeouts.headersTimeoutMs,
       bodyTimeout: timeouts.bodyTimeoutMs,
-      // Shorter than the idle limit of common load balancers, so that this side hangs up first.
+      // Shorter than the idle limit of common load balancers, so that this side closes first.
       keepAliveTimeout: 30_000,
       keepAliveMaxTimeout: 300_000,
-      // Presigned storage was measured over HTTP/1.1; a slow answer must not block another.
+      // Presigned storage was tested with HTTP/1.1. A slow response must not delay another.
       pipelining: 1,
       allowH2: false,
     };
     const timeoutMs = timeouts.connectTimeoutMs;
     const toProxies = dialer({ timeoutMs, proxyFor: () => undefined, tls: network.proxyTls });
-    // undici passes the name of the header Host; without one the dialer uses the proxy's.
+    // undici passes the Host header as server name. With an empty one the dialer uses the proxy's name.
     const connect: typeof toProxies = (target, callback) =>
       toProxies({ ...target, servername: '' }, callback);
     this.#proxies = new WatchedAgent({ ...options, connect });
@@ -84,9 +84,9 @@ export class HttpPool {
   }
 
   /**
-   * Sends one request and resolves when the answer's headers are there. Follows no redirect,
-   * retries nothing.
-   * @throws NetworkError; or the signal's reason, at once
+   * Sends one request and resolves when the response headers have arrived. Does not follow redirects
+   * or retry.
+   * @throws NetworkError; or the signal's reason, immediately
    */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
@@ -96,7 +96,7 @@ export class HttpPool {
     const onStart = (controller: Dispatcher.DispatchController) => {
       isSent = true;
       clearTimeout(timer);
-      // undici's own timeout starts again with each interim answer (1xx).
+      // undici restarts its own timeout at each interim response (1xx).
       timer = setTimeout(
         () => controller.abort(new NetworkError('headers_timeout', 'ONLY_INTERIM_ANSWERS')),
         2 * headersTimeoutMs,
@@ -115,7 +115,7 @@ export class HttpPool {
         onStart,
       };
       const answer = agent.request(options);
-      // undici lets an aborted request wait while it connects; here the abort wins at once.
+      // undici lets an aborted request wait for the connection; here the abort takes effect at once.
       const { statusCode, headers, body } = await abortable(answer, signal, dropBody);
       if (agent === this.#proxies && statusCode === 407) {
         dropBody({ body });
@@ -142,12 +142,12 @@ export class HttpPool {
     }
   }
 
-  /** A proxy of plain http gets the whole address as its target; https has a tunnel. */
+  /** Routes a request: an http proxy receives the whole address as target, https goes through a tunnel. */
   async #route({ url, headers: given }: HttpRequest) {
     const has = (wanted: string) =>
       Object.keys(given).some((name) => name.toLowerCase() === wanted);
     const headers = {
-      // Without the header any coding would be acceptable.
+      // Without the header, any coding would be acceptable.
       ...(!has('accept-encoding') && { 'accept-encoding': 'identity' }),
       ...(!has('user-agent') && { 'user-agent': USER_AGENT }),
       ...given,
@@ -160,19 +160,19 @@ export class HttpPool {
       origin: proxy.url.origin,
       path: url.origin + path,
       headers: { ...headers, host: url.host, ...proxyHeaders(proxy) },
-      // The same for all requests: undici opens a new connection where it differs.
+      // The same for all requests, because undici opens a new connection for a different name.
       servername: proxy.url.hostname,
     };
   }
 
-  /** Ends every exchange in flight with an AbortError and frees the connections. Repeatable. */
+  /** Ends every exchange in flight with an AbortError and closes the connections. Can be called repeatedly. */
   async close(): Promise<void> {
     const agents = [this.#agent, this.#proxies];
     await Promise.all(agents.map((agent) => (agent.destroyed ? undefined : agent.destroy())));
   }
 }
 
-/** Options of a request, and a function that is called when it begins to be written. */
+/** Options of a request, with a function that is called when writing begins. */
 type WatchedOptions = Dispatcher.RequestOptions & {
   readonly onStart?: (controller: Dispatcher.DispatchController) => void;
 };
@@ -195,7 +195,7 @@ function dropBody({ body }: { readonly body: Readable }): void {
   body.on('error', () => {}).destroy();
 }
 
-/** Text of a body, decompressed although no coding was accepted. @param maxMs bounds the whole */
+/** Reads a body as text, and decompresses it if a gateway compressed it unasked. @param maxMs limit for the whole body */
 async function readText(
   body: Readable,
   encoding: string | undefined,

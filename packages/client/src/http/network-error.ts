@@ -1,30 +1,30 @@
 import { errors } from 'undici';
 
-/** Reason why there was no answer, or only part of one: a closed list, so that it can label metrics. */
+/** Reasons for a missing or incomplete response. A closed list, so that they can label metrics. */
 export type NetworkFailure =
-  /** Name lookup, TCP: nothing was sent. */
+  /** Name lookup or TCP failed; nothing was sent. */
   | 'connect_failed'
   | 'connect_timeout'
-  /** Certificate or handshake: nothing was sent. */
+  /** Certificate or handshake failed; nothing was sent. */
   | 'tls_failed'
   | 'headers_timeout'
   | 'body_timeout'
-  /** The connection ended before the answer did. */
+  /** The connection ended before the response was complete. */
   | 'reset'
-  /** The answer is not HTTP. */
+  /** The response is not HTTP. */
   | 'bad_answer'
-  /** The request cannot be sent: a header with a newline, for example. */
+  /** The request cannot be sent, for example because of a line break in a header. */
   | 'bad_request'
   /** The proxy could not be reached, or did not pass the request on. Nothing was sent. */
   | 'proxy_failed'
-  /** Refused on this side: an address, or the size of an answer (docs/service-security.md). */
+  /** Refused on this side because of an address or the size of a response (docs/service-security.md). */
   | 'blocked';
 
-/** A failure below HTTP, reduced to what may be shown: the original holds addresses and headers. */
+/** Failure below HTTP, with only what may be shown: the original error contains addresses and headers. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
   readonly failure: NetworkFailure;
-  /** Code of Node or undici, such as ECONNREFUSED. */
+  /** Error code of Node or undici, such as ECONNREFUSED. */
   readonly code: string;
 
   constructor(failure: NetworkFailure, code: string) {
@@ -46,13 +46,13 @@ const BY_CODE: Readonly<Record<string, NetworkFailure>> = {
 };
 
 const TLS = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_)/;
-/** In TLS 1.3 a gateway requires a certificate only when the request is on its way. */
+/** In TLS 1.3 a missing client certificate is reported only after the request was sent. */
 const TLS_ALERT = /^ERR_SSL_\w*ALERT_/;
 
-/** Progress of an exchange. `sent`: the request had begun to go out on a connection. */
+/** Progress of an exchange. `sent`: sending on a connection had begun. */
 export type ExchangeStage = 'connecting' | 'sent' | 'body';
 
-/** Error for one of undici: an AbortError when our own close() ended the request. */
+/** Converts an error of undici. Returns an AbortError if our own close() ended the request. */
 export function networkError(error: unknown, stage: ExchangeStage): NetworkError | DOMException {
   if (error instanceof NetworkError) return error;
   const code = shownErrorCode(error);
@@ -65,12 +65,12 @@ export function networkError(error: unknown, stage: ExchangeStage): NetworkError
   if (stage === 'connecting') {
     return new NetworkError(TLS.test(code) ? 'tls_failed' : 'connect_failed', code);
   }
-  // Within a body, an error of the parser means an early end.
+  // Within a body, a parser error means that it ended early.
   const isNotHttp = stage === 'sent' && error instanceof errors.HTTPParserError;
   return new NetworkError(isNotHttp ? 'bad_answer' : 'reset', code);
 }
 
-/** Code of an error of Node or undici, if it is shaped like one. */
+/** Returns the error code of Node or undici, if it has the form of one. */
 export function shownErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : 'UNKNOWN';

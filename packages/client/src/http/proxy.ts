@@ -5,7 +5,7 @@ import { addressSet, contains, problemWithCidr } from './address-ranges.ts';
 import { hostOf, isLoopbackHost, matchesHost, parseHostPattern } from './web-address.ts';
 
 export interface ProxyServer {
-  /** http(s) address, without a user. */
+  /** http(s) address without credentials. */
   readonly url: URL;
   /** `user:password`. */
   readonly credentials?: string | undefined;
@@ -15,19 +15,19 @@ export interface ProxyServer {
 export interface ProxyRules {
   readonly https?: ProxyServer | undefined;
   readonly http?: ProxyServer | undefined;
-  /** Hosts that are reached without a proxy, in the notation of NO_PROXY. */
+  /** Hosts that are reached directly, in the notation of NO_PROXY. */
   readonly noProxy: readonly string[];
 }
 
-/** undefined: without a proxy. */
+/** Returns the proxy for an address; undefined for a direct connection. */
 export type ProxyFor = (target: URL) => ProxyServer | undefined;
 
 type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the variables like curl and Go: the lower-case name wins; a proxy without scheme is an http
- * one; in a CGI process HTTP_PROXY is a header that anyone can send.
- * @throws TypeError that names the variable, never its value: it may hold a password
+ * Reads the variables as curl and Go do: lower-case names have precedence, and a proxy without a scheme
+ * is an http one. HTTP_PROXY is ignored in a CGI process, where any client can set it with a header.
+ * @throws TypeError with the name of the variable, never its value, which may contain a password
  */
 export function proxyFromEnvironment(env: ProxyEnvironment): ProxyRules {
   const read = (name: string): ProxyServer | undefined => {
@@ -44,12 +44,12 @@ export function proxyFromEnvironment(env: ProxyEnvironment): ProxyRules {
   };
 }
 
-/** Proxy of an address; user and password, percent-encoded in it, become its credentials. */
+/** Parses the address of a proxy. Its percent-encoded user and password become the credentials. */
 function parseProxy(written: string): Result<ProxyServer> {
   const url = URL.parse(written.includes('://') ? written : `http://${written}`);
   if (url === null || url.hostname === '') return err('not the address of a proxy');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return err('a proxy is reached by http:// or https://, nothing else');
+    return err('the address of a proxy begins with http:// or https://');
   }
   const { username, password } = url;
   if (username === '' && password === '') return ok({ url });
@@ -65,7 +65,7 @@ function parseProxy(written: string): Result<ProxyServer> {
   }
 }
 
-/** This machine is never reached through a proxy. */
+/** Returns the choice of proxies. This machine is never reached through one. */
 export function proxyChooser({ https, http, noProxy }: ProxyRules): ProxyFor {
   const isDirect = exceptions(noProxy);
   return (target) => {
@@ -74,13 +74,13 @@ export function proxyChooser({ https, http, noProxy }: ProxyRules): ProxyFor {
   };
 }
 
-/** `example.com` and `.example.com` include everything below, `*` every host; ranges, addresses. */
+/** Parses NO_PROXY: `example.com` and `.example.com` include all subdomains, `*` every host; also IP addresses and ranges. */
 function exceptions(noProxy: readonly string[]): (target: URL) => boolean {
   if (noProxy.includes('*')) return () => true;
   const networks = addressSet(noProxy.filter((entry) => problemWithCidr(entry) === undefined));
   const patterns = noProxy.flatMap((entry) => {
     const pattern = parseHostPattern(entry.replace(/^\*?\./, ''));
-    // Unreadable entries are ignored, as every other program does that reads the variable.
+    // Invalid entries are ignored, as in other programs that read the variable.
     if (!pattern.ok) return [];
     const below = { ...pattern.value, below: true };
     return entry.startsWith('*.') ? [below] : [pattern.value, below];

@@ -1,17 +1,17 @@
-/** Addresses and foreign text, made fit to be shown. */
+/** Redaction of addresses and external text. */
 
-/** Shorter shares of a secret are not recognised: any word of English would be one. */
+/** Shortest part of a secret that is masked: shorter ones would match ordinary words. */
 const SHORTEST_SHARE = 6;
 const MASK = '[redacted]';
 const MAX_LENGTH = 200;
 
-/** Host and path of an address: no user, no query, no fragment. */
+/** Returns the host and path of an address, without user, query and fragment. */
 export function shownAddress(url: URL): string {
   return `${url.host}${truncate(url.pathname)}`;
 }
 
 /**
- * Text of the service in one line of at most 200 characters, in which every share of a secret (six
+ * Returns text of the service as one line of at most 200 characters. Every part of a secret (six
  * characters in a row, in any case), bearer credentials and the queries of addresses are masked.
  */
 export function scrub(text: string, secrets: readonly string[]): string {
@@ -45,7 +45,7 @@ function maskShares(text: string, secret: string): string {
   return masked;
 }
 
-/** Folds ASCII only: the full mapping changes lengths, and positions must stay. */
+/** Folds only ASCII, because full case folding changes lengths and positions. */
 function foldCase(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -3,23 +3,23 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { type TextOf, WatchedFiles } from '../base/watched-files.ts';
 
-/** Files in PEM. */
+/** PEM files. */
 export interface TlsFiles {
-  /** Authorities, one or more in each file. */
+  /** Certificate authorities, one or more in each file. */
   readonly ca?: readonly string[];
-  /** False to trust them instead of the authorities that Node.js knows. Default true. */
+  /** False: trusts only `ca`, not also the authorities that Node.js trusts. Default true. */
   readonly withDefaults?: boolean;
-  /** Client certificate, for a service or gateway that requires one: both or none. */
+  /** Client certificate for a service or gateway that requires one. Needs `key`, too. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** Secure context made from the files, and made again when one of them changes. */
+/** Secure context made from the files, and remade when one of them changes. */
 export type TlsContext = WatchedFiles<SecureContext>;
 
 /**
- * Returns undefined when there are no files: Node's own defaults hold.
- * @throws TypeError that names the file and its problem, and never shows its content
+ * Returns the context of the files; undefined if there are none, so that Node's defaults apply.
+ * @throws TypeError that names the file and its problem, but never shows its content
  */
 export function tlsContext(files: TlsFiles | undefined): TlsContext | undefined {
   if (files === undefined) return undefined;
@@ -48,14 +48,14 @@ function contextOf(
 ): SecureContext {
   const authorities = ca.flatMap((path) => {
     const found = textOf(path).match(CERTIFICATE);
-    if (found === null) throw new Error(`the file ${path} holds no certificate in PEM`);
+    if (found === null) throw new Error(`the file ${path} contains no certificate in PEM`);
     return found;
   });
   const own = certificate && key && { cert: textOf(certificate), key: textOf(key) };
   try {
     for (const pem of authorities) new X509Certificate(pem);
     return createSecureContext({
-      // `ca` takes the place of the defaults, which hold NODE_EXTRA_CA_CERTS.
+      // `ca` replaces the defaults, which include NODE_EXTRA_CA_CERTS.
       ...(authorities.length > 0 && {
         ca: [...(withDefaults ? getCACertificates('default') : []), ...authorities],
       }),

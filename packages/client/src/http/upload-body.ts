@@ -1,31 +1,31 @@
-/** Bodies of uploads: bytes in memory, or a stream of known length for files that are larger. */
+/** Bodies of uploads: bytes in memory, or a stream of known length for larger files. */
 import { Readable } from 'node:stream';
 
 export interface StreamBody {
-  /** All of its bytes: the Content-Length, which storage requires. */
+  /** Total number of bytes, for the Content-Length that storages require. */
   readonly length: number;
-  /** Makes the body, from its beginning; called for each attempt and each redirect. */
+  /** Opens the body from its beginning; called for each attempt and each redirect. */
   readonly open: () => AsyncIterable<Uint8Array>;
 }
 
 export type UploadBody = Buffer | StreamBody;
 
-/** Last part of a longer body that is copied. */
+/** Size of the last part of a longer body, which is copied. */
 const TAIL_BYTES = 16 * 1024;
 /**
- * A body up to this size is copied whole, once it has a connection. The part before the tail of a
- * longer one is above a socket's high watermark (64 KiB), so that the tail waits until it is sent.
+ * Bodies up to this size are copied whole when they have a connection. In a longer one, the part
+ * before the tail exceeds a socket's high watermark (64 KiB), so the tail is read only after it was sent.
  */
 const COPIED_BYTES = 128 * 1024;
 
-/** Bodies of one upload's attempts, and the error of making one. */
+/** Creates the body of each attempt of an upload, and keeps an error of the caller's stream. */
 export class BodySource {
   readonly length: number;
   readonly #body: UploadBody;
   #stream: Readable | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** @throws RangeError when the length is no number of bytes */
+  /** @throws RangeError if the length is not a non-negative safe integer */
   constructor(body: UploadBody) {
     if (!Number.isSafeInteger(body.length) || body.length < 0) {
       throw new RangeError('the length of an upload must be known');
@@ -35,28 +35,28 @@ export class BodySource {
   }
 
   /**
-   * Returns the body, from its beginning, and closes the one before.
+   * Returns the body from its beginning, and closes the previous one.
    *
-   * A storage may answer before it has read the body, and the caller may then overwrite it: undici
-   * would go on sending a Buffer. It drops a stream that is not at its end; what it may still hold
-   * of one that is, is a copy.
+   * A storage may respond before it has read the body, and the caller may then overwrite the buffer. undici
+   * would continue to send a Buffer. It drops a stream that has not ended; of one that has ended,
+   * the part that undici may still hold is a copy.
    */
   open(): Readable {
     this.close();
     const body = this.#body;
     const chunks = Buffer.isBuffer(body) ? withOwnTail(body) : this.#counted(body.open);
     this.#stream = Readable.from(chunks, { objectMode: false });
-    // Errors are thrown by throwIfFailed; a stream without a listener would throw them, too.
+    // throwIfFailed reports errors. Without a listener, the stream would throw them as well.
     this.#stream.on('error', () => {});
     return this.#stream;
   }
 
-  /** @throws the error of the caller's stream, or RangeError for another length than announced */
+  /** @throws the error of the caller's stream, or RangeError if its length differs from the announced one */
   throwIfFailed(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Frees the resources of the body (a file, perhaps). */
+  /** Frees the resources of the body, such as a file. */
   close(): void {
     this.#stream?.destroy();
   }
@@ -64,7 +64,7 @@ export class BodySource {
   async *#counted(open: StreamBody['open']): AsyncGenerator<Uint8Array, void, void> {
     const announced = `the ${this.length} bytes that were announced`;
     let bytes = 0;
-    // Sends each chunk once the next one is known, so that a body that is too long never looks complete.
+    // Sends a chunk only when the next one is known, so that a body that is too long never looks complete.
     let pending: Uint8Array | undefined;
     try {
       for await (const chunk of open()) {

@@ -1,9 +1,9 @@
-/** Addresses from outside. Parsed without `new URL`, whose error holds the address. */
+/** External addresses. Parsed without `new URL`, whose error contains the address. */
 
 import { isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 
-/** undefined unless the text is an absolute http(s) address, or one relative to `base`. */
+/** Parses an absolute http(s) address, or one relative to `base`. Returns undefined for any other text. */
 export function parseWebAddress(text: string, base?: URL): URL | undefined {
   const url = URL.parse(text, base);
   return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
@@ -11,32 +11,32 @@ export function parseWebAddress(text: string, base?: URL): URL | undefined {
 
 export const MAX_REDIRECTS = 3;
 
-/** Returns whether a status demands the same request elsewhere; 303 demands another one. */
+/** Returns whether a status requires the same request at another address. 303 requires a different request. */
 export function isRedirect(status: number): boolean {
   return [301, 302, 307, 308].includes(status);
 }
 
-/** The next address, or what is wrong, continuing "upload at host/path …". */
+/** Returns the next address, or the problem in words that continue "upload at host/path …". */
 export function redirectTarget(from: URL, location: string | undefined): Result<URL> {
   const next = location === undefined ? undefined : parseWebAddress(location, from);
-  return next === undefined ? err('redirects without saying where to go') : ok(next);
+  return next === undefined ? err('redirects without a valid target') : ok(next);
 }
 
-/** Returns whether a redirect would send in the clear what was encrypted. */
+/** Returns whether a redirect would send encrypted data unencrypted. */
 export function leavesHttps(from: URL, next: URL): boolean {
   return from.protocol === 'https:' && next.protocol === 'http:';
 }
 
 interface HostPattern {
-  /** In lower case, without a last dot; an IPv6 address without brackets. */
+  /** Lower case, without a trailing dot; IPv6 without brackets. */
   readonly host: string;
-  /** True for everything below the host (`*.`). */
+  /** True for all subdomains of the host (`*.`). */
   readonly below: boolean;
-  /** undefined: any port. */
+  /** undefined means any port. */
   readonly port: string | undefined;
 }
 
-/** Hosts as a configuration lists them: `files.example.com`, `*.example.com`, also with `:port`. */
+/** Parses a host as in the configuration: `files.example.com`, `*.example.com`, also with `:port`. */
 export function parseHostPattern(text: string): Result<HostPattern> {
   if (/[/?#@\s\\]/.test(text)) return err('a host name alone, without scheme, path or user');
   const parts =
@@ -47,7 +47,7 @@ export function parseHostPattern(text: string): Result<HostPattern> {
   }
   if (host.startsWith('.')) return err('everything below a domain is written *.example.com');
   const bare = host.replace(/^\[|\]$/g, '');
-  // The parser of addresses decides about names, so that a pattern and an address agree.
+  // The URL parser decides about names, so that patterns and addresses agree.
   const url = bare === '' ? null : URL.parse(`http://${bracketed(bare)}/`);
   if (url === null) return err('not a host name or an IP address');
   const name = hostOf(url);
@@ -60,7 +60,7 @@ export function parseHostPattern(text: string): Result<HostPattern> {
   return ok({ host: name, below: wildcard !== '', port });
 }
 
-/** @throws TypeError for a text that is no pattern */
+/** @throws TypeError for a text that is not a pattern */
 export function hostPatterns(texts: readonly string[]): HostPattern[] {
   return texts.map((text) => {
     const pattern = parseHostPattern(text);
@@ -69,7 +69,7 @@ export function hostPatterns(texts: readonly string[]): HostPattern[] {
   });
 }
 
-/** Returns whether one of the patterns means the host of an address. */
+/** Returns whether one of the patterns matches the host of an address. */
 export function matchesHost(patterns: readonly HostPattern[], url: URL): boolean {
   const host = hostOf(url);
   const urlPort = url.port || (url.protocol === 'https:' ? '443' : '80');
@@ -80,23 +80,23 @@ export function matchesHost(patterns: readonly HostPattern[], url: URL): boolean
   );
 }
 
-/** The host of an address in one spelling: lower case, without brackets, without a last dot. */
+/** Returns the host of an address in normal form: lower case, without brackets and trailing dot. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
-/** A host as addresses contain it: IPv6 in brackets. */
+/** Returns a host as in addresses: IPv6 in brackets. */
 export function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
-/** Returns whether an address names this machine by itself, without a name lookup. */
+/** Returns whether an address means this machine, without a name lookup. */
 export function isLoopbackHost(url: URL): boolean {
   const host = hostOf(url);
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Returns whether requests to an address cross a network unencrypted, and no pattern allows it. */
+/** Returns whether requests to an address would cross a network unencrypted although no pattern allows it. */
 export function isUnencrypted(address: string, allowed: readonly string[] = []): boolean {
   const url = URL.parse(address);
   return (

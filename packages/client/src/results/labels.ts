@@ -1,7 +1,7 @@
 /**
- * Reader of the Labels column. The interface does not define its form inside a cell, so all likely
- * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
- * names that are true or false, delimited names, nothing.
+ * Reader of the Labels column. The interface does not define the form of a cell, so all likely
+ * forms are accepted: a JSON array of label objects or names, a single object or name, an object
+ * that maps names to true or false, delimited names, or nothing.
  */
 import {
   isJsonContainer,
@@ -15,7 +15,7 @@ import { readApplied } from '../service/contract.ts';
 export interface LabelCell {
   /** JSON array of objects with `name`, `applied` and `explanation`. */
   readonly json: string;
-  /** Text of a cell that is not JSON, or is unclear: `json` is a guess. */
+  /** Text of a cell that is not JSON or is ambiguous, so that `json` is a guess. */
   readonly raw: string | undefined;
 }
 
@@ -26,11 +26,11 @@ interface NamedLabel {
 }
 
 const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
-/** Kafka's default limit of a record. A label list takes up to 200 times the memory of its text. */
+/** Kafka's default limit of a record. Parsed labels take up to 200 times the memory of their text. */
 const MAX_TEXT_LENGTH = 1024 * 1024;
-/** Levels of a label list with its own fields. */
+/** Maximum nesting of a label list. */
 const MAX_DEPTH = 16;
-/** Labels of a cell that does not have them all in full: each becomes an object. */
+/** Maximum number of labels in a cell whose labels must be completed: each becomes an object. */
 const MAX_LABELS = 10_000;
 const SCANNER = new JsonScanner([[]]);
 const [WHOLE] = SCANNER.values;
@@ -53,7 +53,7 @@ export function readLabels(cell: string): LabelCell {
   if (levels > MAX_DEPTH || values > MAX_VALUES) return unread;
   const value = parseJson(text);
   if (value === null) return NO_LABELS;
-  // The common case is copied, without reading and printing numbers.
+  // Common case: the text is copied, so numbers are not parsed and written again.
   if (Array.isArray(value) && value.every(isComplete)) return { json: text, raw: undefined };
   const exact = parseKeepingDigits(text);
   const choice = choiceIn(exact);
@@ -70,7 +70,7 @@ function isNamed(value: unknown): value is NamedLabel {
   );
 }
 
-/** True for a label that says clearly whether it applies, and whose name is a name. */
+/** True for a label with a valid name that states clearly whether it applies. */
 function isReadable(value: unknown): value is NamedLabel {
   if (!isNamed(value) || readApplied(value.applied) === undefined) return false;
   return !NOTHING.test(value.name) && !isJsonContainer(value.name);
@@ -91,7 +91,7 @@ function choiceIn(value: unknown): NamedLabel[] | undefined {
     : undefined;
 }
 
-/** Completes a label. One that is listed without `applied` was assigned. */
+/** Completes a label. A label without `applied` was assigned. */
 function labelOf(label: NamedLabel): object {
   const { applied, explanation } = label;
   return {
@@ -101,14 +101,14 @@ function labelOf(label: NamedLabel): object {
   };
 }
 
-/** Spellings of an empty value. */
+/** Texts that mean an empty value. */
 const NOTHING = /^(?:none|nan|n\/a|undefined)$/i;
-/** By strength: weaker ones than the separator belong to a name. */
+/** Strongest first: a delimiter weaker than the one used is part of a name. */
 const DELIMITERS = ['\n', ';', '|', ','];
 
 /**
- * Returns delimited names; none for an empty value, or a text that begins like JSON, which is broken
- * JSON. Undefined for too many.
+ * Returns delimited names: none for an empty value, or for broken JSON (a text that begins like
+ * JSON). Returns undefined if there are too many.
  */
 function namesIn(text: string): string[] | undefined {
   if (/^[[{"]/.test(text) || NOTHING.test(text)) return [];

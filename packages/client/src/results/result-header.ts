@@ -1,18 +1,18 @@
-/** Header of a result file: columns by name, in any order. */
+/** Header of a result file. Columns are found by name, in any order. */
 
 import { ServiceError } from '../base/service-error.ts';
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../service/contract.ts';
 
-// Names of columns (docs/metadata.md). The header of a metadata column is its key, so that a policy
-// finds it. A key that could be mistaken for another column, or changed in transit, has none.
+// Names of columns (docs/metadata.md). A metadata column has its key as header, so that a policy can find
+// it. A key gets no column if it could be mistaken for another column or changed in transit.
 
 /** Header of the connector's own column. */
 export const REFERENCE_COLUMN = 'connector_ref';
 
 export interface ColumnOptions {
-  /** Metadata keys with a column for policies; undefined: all. */
+  /** Metadata keys that get a column for policies; undefined means all. */
   readonly columns?: readonly string[] | undefined;
-  /** Header of the result in result files, if configured: no metadata column may have it. */
+  /** Configured header of the result in result files. No metadata column may have it. */
   readonly resultColumn?: string | undefined;
 }
 
@@ -20,15 +20,15 @@ const STANDARD_COLUMNS: ReadonlySet<string> = new Set(
   [...Object.values(RESULT_COLUMNS), REFERENCE_COLUMN].map(foldName),
 );
 const CONTROL_CHARACTER = /\p{Cc}/u;
-/** Longest header; a longer key is data. */
+/** Longest header. A longer key is not a name but data. */
 const MAX_LENGTH = 1000;
 
-/** Returns the form by which headers are compared: without case, padding and width. */
+/** Returns the form in which headers are compared: without differences in case, padding and character width. */
 export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/** True for the header of the result: the service's name and ` result`. */
+/** True for a header that ends in ` result`, except `Expected result`. */
 export function isResultColumn(name: string): boolean {
   const fold = foldName(name);
   return fold.endsWith(RESULT_SUFFIX) && fold !== foldName(RESULT_COLUMNS.expected);
@@ -48,13 +48,13 @@ export function headerFor(key: string, { resultColumn }: ColumnOptions): string 
   return isPlain ? key : undefined;
 }
 
-/** Index of each column; -1 for one that the file lacks. */
+/** Index of each column; -1 for a missing one. */
 export interface ResultHeader {
   readonly width: number;
   readonly content: number;
   readonly status: number;
   readonly result: number;
-  /** True if several columns may have the result, and none is configured. */
+  /** True if several columns may contain the result, and none is configured. */
   readonly several: boolean;
   readonly expected: number;
   readonly labels: number;
@@ -64,9 +64,7 @@ export interface ResultHeader {
 export interface WantedColumns {
   /** Header of the connector's own column. */
   readonly referenceColumn: string;
-  /**
-   * Header of the result. Absent: the first one that ends in ` result`, except `Expected result`.
-   */
+  /** Header of the result. Default: the first that ends in ` result`, except `Expected result`. */
   readonly resultColumn?: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Scanner that finds the cells of one row in bytes, without decoding or copying them. It cuts rows
- * as csv-parse does with `relax_quotes` and both kinds of line end: a quote within a bare cell, a
- * CR alone, and text after a closing quote are content.
+ * Scanner that finds the cells of one row in bytes, without decoding or copying them. It splits rows
+ * as csv-parse does with `relax_quotes` and both kinds of line end: a quote within an unquoted cell,
+ * a single CR, and text after a closing quote are content.
  */
 import { isUtf8 } from 'node:buffer';
 import { grown } from '../base/grown.ts';
@@ -10,7 +10,7 @@ import { unreadable } from './result-header.ts';
 
 /** The row does not end in these bytes. */
 export const NOT_WHOLE = -1;
-/** Most columns of a row: as many as a spreadsheet can have. */
+/** Maximum number of columns of a row, the same as in spreadsheets. */
 export const MAX_COLUMNS = 16_384;
 
 const LF = 0x0a;
@@ -18,27 +18,27 @@ const CR = 0x0d;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 
-/** Bytes that may end a bare cell. */
+/** Bytes that may end an unquoted cell. */
 const ENDS_CELL = new Uint8Array(256);
 ENDS_CELL[COMMA] = 1;
 ENDS_CELL[LF] = 1;
 
-/** Bytes compared one by one before a native search, whose call costs as much as these. */
+/** Bytes compared one by one before a native search, whose call costs about as much. */
 const SHORT_CELL = 24;
 
 export class RowScanner {
-  /** Cells of the row; 0 for an empty line. */
+  /** Number of cells in the row; 0 for an empty line. */
   cells = 0;
-  /** Bytes that hold the row. */
+  /** Buffer that contains the row. */
   bytes: Buffer = Buffer.alloc(0);
-  /** Per cell: its first byte, the byte after it (without its quotes), 1 if two quotes are one. */
+  /** Per cell: start offset, end offset (both without its quotes), and 1 if it contains doubled quotes. */
   #starts = new Int32Array(64);
   #ends = new Int32Array(64);
   #doubled = new Uint8Array(64);
 
   /**
    * Scans the row at `start`. @returns the start of the next row, or NOT_WHOLE
-   * @throws ServiceError `protocol` for a row of too many columns
+   * @throws ServiceError `protocol` for a row with too many columns
    */
   scan(bytes: Buffer, start: number): number {
     this.bytes = bytes;
@@ -84,12 +84,12 @@ export class RowScanner {
     return this.#ends[cell] as number;
   }
 
-  /** True if two quotes in the bytes of a cell are one. */
+  /** True if a cell contains doubled quotes. */
   isDoubled(cell: number): boolean {
     return this.#doubled[cell] === 1;
   }
 
-  /** Returns the bytes of a cell; 0 for the column -1. */
+  /** Returns the size of a cell in bytes; 0 for column -1. */
   size(cell: number): number {
     return cell === -1 ? 0 : this.end(cell) - this.start(cell);
   }
@@ -100,7 +100,7 @@ export class RowScanner {
     return this.isDoubled(cell) ? text.replaceAll('""', '"') : text;
   }
 
-  /** True if the bytes of a cell are UTF-8; also for the column -1. */
+  /** True if a cell is valid UTF-8; also for column -1. */
   isUtf8(cell: number): boolean {
     return this.size(cell) === 0 || isUtf8(this.bytes.subarray(this.start(cell), this.end(cell)));
   }
@@ -111,8 +111,8 @@ export class RowScanner {
   }
 
   /**
-   * Scans a cell that begins with a quote; with text after its closing quote it is bare.
-   * @returns the place of the comma or line feed after it, of the text after it, or NOT_WHOLE
+   * Scans a cell that begins with a quote. If text follows the closing quote, the cell counts as unquoted.
+   * @returns the offset of the comma or line feed after the cell, or of the text after it, or NOT_WHOLE
    */
   #quoted(cell: number, start: number): number {
     const { bytes } = this;

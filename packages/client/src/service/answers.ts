@@ -1,6 +1,6 @@
 /**
- * Answers of the service, read strictly where the engine needs a field and tolerantly everywhere
- * else. Messages name the field, never its value.
+ * Responses of the service, read strictly where the engine needs a field and tolerantly everywhere
+ * else. Messages name the field, but never show its value.
  */
 import * as v from 'valibot';
 import { CompactObject } from '../base/json/compact-object.ts';
@@ -19,7 +19,7 @@ import {
   readApplied,
 } from './contract.ts';
 
-/** An answer lacks what the interface promises. */
+/** Error for a response without something that the interface promises. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
 }
@@ -37,18 +37,18 @@ export interface CreatedImport {
 }
 
 interface StatusView<Status> {
-  /** undefined for a status that this version does not know. */
+  /** undefined for a status that is unknown to this version. */
   readonly status: Status | undefined;
-  /** As the service spelled it. */
+  /** Status in the service's spelling. */
   readonly rawStatus: string;
 }
 
 export interface BatchView extends StatusView<BatchStatus> {
   readonly batchId: string;
   readonly type: string | undefined;
-  /** Opaque and secret. The interface promises it with SUCCESS only. */
+  /** Opaque and secret. Promised by the interface only with SUCCESS. */
   readonly downloadUrl: string | undefined;
-  /** Numbers of decisions by state; undefined where the service sends none. */
+  /** Numbers of decisions by state; undefined if the service sends none. */
   readonly counts: Readonly<
     Record<'total' | 'success' | 'pending' | 'error' | 'cancelled', number | undefined>
   >;
@@ -60,15 +60,15 @@ export interface ImportView extends StatusView<ImportStatus> {
 
 export interface DecisionView extends StatusView<DecisionStatus> {
   readonly decisionId: string;
-  /** Metadata of its creation as a JSON object, with every digit that the service sent. Secret, like all content. */
+  /** Metadata as a JSON object, with every digit that the service sent. Confidential, like all content. */
   readonly metadataJson: string;
   readonly result: string | null;
-  /** JSON array of objects with `name`, `applied`, `explanation` and further fields of the service. */
+  /** JSON array of objects with `name`, `applied`, `explanation` and further members of the service. */
   readonly labelsJson: string | null;
 }
 
 const required = v.pipe(v.string(), v.nonEmpty());
-/** A text that is not shaped like a status may be content, and statuses are logged and shown. */
+/** Checks the form of a status, because any other text may be content, and statuses are logged and shown. */
 const status = v.pipe(
   v.string(),
   v.trim(),
@@ -119,8 +119,8 @@ function read<T>(schema: v.GenericSchema<unknown, T>, json: unknown): T {
 }
 
 /**
- * Checks that an answer is about the resource that was requested: a cache or proxy that mixes
- * answers up must not end one item with the results of another.
+ * Checks that a response is about the requested resource: a cache or proxy that mixes responses up
+ * must not complete one item with the results of another.
  */
 function checkId(json: unknown, field: string, expected: string): void {
   const actual = v.parse(optional, isObject(json) ? json[field] : undefined);
@@ -159,10 +159,7 @@ export function readCreatedImport(json: unknown): CreatedImport {
   return { importId: import_id, uploadUrl: upload_url };
 }
 
-/**
- * The interface does not show this answer: the status may be called `status`, and all of it may be
- * one level down.
- */
+/** The interface does not define this response: the field may be called `status`, and may be one level down. */
 export function readImport(json: unknown, importId: string): ImportView {
   const found = importIn(json, [has('import_status'), isKnown, has('status')]);
   checkId(json, 'import_id', importId);
@@ -182,11 +179,11 @@ const has =
   (candidate) =>
     isObject(candidate) && typeof candidate[field] === 'string' && candidate[field] !== '';
 
-/** Distinguishes the status of the import, a documented word, from the status of an envelope (`success`). */
+/** Distinguishes an import's status, a documented word, from an envelope's (`success`). */
 const isKnown: ImportTest = (candidate) =>
   isObject(candidate) && normaliseImportStatus(String(candidate.status)) !== undefined;
 
-/** The object that passes the first test that any passes: the answer, or the only one inside it. */
+/** Returns the response, or the only object inside it, by the first test that either passes. */
 function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
   if (!isObject(json)) return json;
   const inner = Object.values(json).flatMap((value) =>
@@ -202,7 +199,7 @@ function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
 
 type ScannedDecision = [metadata: ScannedValue, result: ScannedValue, labels: ScannedValue];
 
-/** Places of the members of a decision that keep every digit. */
+/** Members of a decision in which every digit is kept. */
 const exactMembers = new JsonScanner([['metadata'], ['result'], ['labels']]);
 const compactObject = new CompactObject();
 
@@ -210,13 +207,13 @@ function exactValue(bytes: Buffer, { type, start, end }: ScannedValue): unknown 
   return type === MISSING ? undefined : parseKeepingDigits(bytes.toString('utf8', start, end));
 }
 
-/** Copies an object of scanned JSON, without blanks. */
+/** Returns a compact copy of an object in scanned JSON. */
 function compact(bytes: Buffer, start: number): string {
   const copy = Buffer.allocUnsafe(bytes.length - start);
   return copy.toString('utf8', 0, compactObject.copy(bytes, start, copy, 0));
 }
 
-/** @param text the answer as it came */
+/** @param text the response as received */
 export function readDecision(json: unknown, decisionId: string, text: string): DecisionView {
   checkId(json, 'decision_id', decisionId);
   const { decision_status: rawStatus } = read(decision, json);
@@ -230,14 +227,14 @@ export function readDecision(json: unknown, decisionId: string, text: string): D
     status: normaliseDecisionStatus(rawStatus),
     rawStatus,
     metadataJson: metadataAt.type === OBJECT ? compact(bytes, metadataAt.start) : '{}',
-    // A result of another type than the documented one is still the result: its JSON.
+    // A result of an undocumented type is kept as its JSON text.
     result:
       result == null || typeof result === 'string' ? (result ?? null) : JSON.stringify(result),
     labelsJson: labels && JSON.stringify(labels),
   };
 }
 
-/** Labels of an answer. Entries without a name are left out, and those with an unclear `applied`. */
+/** Returns the labels of a response, without those that lack a name or have an unclear `applied`. */
 function labelsOf(value: unknown): readonly object[] | null {
   if (value == null) return null;
   return [value].flat().flatMap((entry: unknown) => {
@@ -255,7 +252,7 @@ function labelsOf(value: unknown): readonly object[] | null {
   });
 }
 
-/** Returns whether an id fits into a path: dot segments would name another resource. */
+/** Returns whether an id can be part of a path. Dot segments would address another resource. */
 export function isPathSegment(id: string): boolean {
   return (
     id.length > 0 && id.length <= MAX_ID_LENGTH && id !== '.' && id !== '..' && id.isWellFormed()

@@ -1,4 +1,4 @@
-/** Calls to baseUrl: key, exchange, meaning of the answer, retry. */
+/** Calls to baseUrl: API key, exchange, interpretation of the response, retries. */
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
 import { isDeeperThan } from '../base/json/json-values.ts';
@@ -13,26 +13,26 @@ import { apiProblem, type ServiceAttempt, serviceError } from './error-classific
 import type { ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 
-/** Levels of an answer. Metadata of content events has 64 at most. */
+/** Maximum nesting of a response. Metadata of content events has at most 64 levels. */
 const MAX_DEPTH = 100;
 /**
- * Outcomes of a create that leave no doubt about its effect: answers of the service itself, and a
- * proxy that did not pass the request on. A gateway that lost the answer leaves it open.
+ * Outcomes of a create whose effect is certain: responses of the service itself, and a proxy that did
+ * not forward the request. It is uncertain if a gateway lost the response.
  */
 const CLEAR_REASON = /^(proxy_failed|(?!502|504)\d+)$/;
 
-/** Reads the JSON of a success; `text` is its source. @throws ProtocolViolation */
+/** Reads the JSON of a successful response; `text` is its source. @throws ProtocolViolation */
 type AnswerReader<T> = (json: unknown, text: string) => T;
 
 interface ApiCall<T> {
-  /** Label of metrics and first word of errors: `create_batch`. */
+  /** Label of metrics, and first word of error messages: `create_batch`. */
   readonly operation: string;
-  /** Below baseUrl, with escaped ids. */
+  /** Path below baseUrl, with escaped ids. */
   readonly path: string;
   /** The path with `{id}` in place of an id. */
   readonly template: () => string;
   readonly read: AnswerReader<T>;
-  /** A create, with its body if it has one. It makes something new each time it is retried. */
+  /** Set for a create, with its body if it has one. Each retry creates another resource. */
   readonly create?: { readonly body?: object };
 }
 
@@ -56,8 +56,8 @@ export class Api {
   }
 
   /**
-   * Creates a resource. There is no idempotency key: an unclear outcome is retried, since a
-   * resource without an upload costs nothing, and reported as `orphanPossible`.
+   * Creates a resource. There is no idempotency key: an unclear outcome is retried, because a
+   * resource without an upload costs nothing, and is reported as `orphanPossible`.
    * @throws ServiceError, or the signal's reason
    */
   create<T>(
@@ -131,7 +131,7 @@ export class Api {
     try {
       const result = await exchange(this.#context, this.#pool, request, signal, async (answer) => {
         if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
-        // No content was sent before a create, so its message cannot quote any.
+        // Before a create no content has been sent, so the error message cannot quote any.
         const shown = create === undefined ? 'code' : 'message';
         return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
       });
@@ -156,13 +156,15 @@ export class Api {
     }
     if (key === '') throw refused('the API key is empty');
     if (!/^[\x21-\x7e]+$/.test(key)) {
-      throw refused('the API key has characters that no header can carry (a line end, perhaps)');
+      throw refused(
+        'the API key has characters that are not allowed in a header (possibly a line break)',
+      );
     }
     return key;
   }
 }
 
-/** ` (ENOENT)`; only codes of the system, since anything else could be a piece of the key. */
+/** Returns ` (ENOENT)`. Shows only codes of the system, because other text could be part of the key. */
 function systemErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return Object.hasOwn(constants.errno, code) ? ` (${code})` : '';

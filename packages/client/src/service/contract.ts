@@ -3,7 +3,7 @@
  * only, so that the sandbox can share this file and nothing else.
  */
 
-/** Paths under baseUrl. Ids are escaped: they come from outside. */
+/** Paths under baseUrl. Ids are escaped, because they come from outside. */
 export const PATHS = {
   batches: '/v1/batches',
   batch: (batchId: string): string => `/v1/batches/${encodeURIComponent(batchId)}`,
@@ -11,7 +11,7 @@ export const PATHS = {
   decision: (decisionId: string): string => `/v1/decisions/${encodeURIComponent(decisionId)}`,
 } as const;
 
-/** Content-Type of every call to baseUrl, and of the two kinds of upload. */
+/** Content-Types of all calls to baseUrl, and of the two kinds of upload. */
 export const CONTENT_TYPES = {
   api: 'application/json',
   csv: 'text/csv',
@@ -28,8 +28,8 @@ const DECISION_STATUSES = ['SUCCESS', 'PENDING', 'ERROR'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
 /**
- * The documented spelling of a status in any case; undefined for one that this version does not
- * know, which the caller must tolerate: the service may add statuses.
+ * Returns the documented spelling of a status in any case; undefined for an unknown one, which the
+ * caller must tolerate, because the service may add statuses.
  */
 export const normaliseBatchStatus = (raw: string) => statusIn(raw, BATCH_STATUSES);
 export const normaliseImportStatus = (raw: string) => statusIn(raw, IMPORT_STATUSES);
@@ -39,7 +39,7 @@ function statusIn<Status extends string>(
   raw: string,
   known: readonly Status[],
 ): Status | undefined {
-  // The documentation's own example of a created batch has the variant without I.
+  // In the documentation's own example of a created batch, the status lacks the I.
   const text = raw
     .trim()
     .toUpperCase()
@@ -47,10 +47,10 @@ function statusIn<Status extends string>(
   return known.find((status) => status === text);
 }
 
-/** The one required column of an upload, and the first of the result. */
+/** The only required column of an upload, and the first column of the result. */
 export const CONTENT_COLUMN = 'Content';
 
-/** Columns of the result file. The result's own column is the service's name and RESULT_SUFFIX. */
+/** Columns of the result file. The column of the result itself is the service's name and RESULT_SUFFIX. */
 export const RESULT_COLUMNS = {
   content: CONTENT_COLUMN,
   status: 'Status',
@@ -59,7 +59,7 @@ export const RESULT_COLUMNS = {
 } as const;
 export const RESULT_SUFFIX = ' result';
 
-/** Spellings of `applied` other than true and false, in lower case. */
+/** Accepted values of `applied` other than true and false, in lower case. */
 const APPLIED: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['yes', true],
@@ -70,7 +70,7 @@ const APPLIED: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Returns whether a label applies, by its member `applied`; undefined if that is unclear. A label
+ * Returns whether a label applies, from its member `applied`; undefined if that is unclear. A label
  * without the member was assigned.
  */
 export function readApplied(value: unknown): boolean | undefined {

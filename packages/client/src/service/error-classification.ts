@@ -1,6 +1,6 @@
 /**
- * Errors of the service and its storage: what each failure of an exchange means, and what to do
- * about it. Only words that are safe to show get in.
+ * Errors of the service and its storage: what each failed exchange means, and what to do about it.
+ * Only text that is safe to show is included.
  */
 import { isObject } from '../base/json/json-values.ts';
 import { parseJson } from '../base/json/parse-json.ts';
@@ -12,13 +12,13 @@ import type { NetworkError, NetworkFailure } from '../http/network-error.ts';
 import { scrub } from '../http/redaction.ts';
 import { parseWebAddress } from '../http/web-address.ts';
 
-/** A day: a longer wait is an error of the other side, or of its clock. */
+/** One day. A longer wait is a mistake of the server, or of its clock. */
 const LONGEST_MS = 86_400_000;
 
 /**
- * Wait of a Retry-After header (seconds, or an HTTP date) in ms; undefined when absent or unreadable.
+ * Returns the wait of a Retry-After header (seconds or an HTTP date) in ms; undefined if absent or invalid.
  * Fractions of seconds are outside the standard, but some services send them.
- * @param nowMs time of the answer, by the clock of its sender if that is known
+ * @param nowMs time of the response, by the sender's clock if known
  */
 export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
@@ -30,17 +30,17 @@ export function parseRetryAfterMs(header: string | undefined, nowMs: number): nu
 
 export interface ServiceProblem {
   readonly failure: ServiceFailure;
-  /** Event, continuing "create_batch at host/path …". Already fit to be shown. */
+  /** What happened, in words that continue "create_batch at host/path …". Safe to show. */
   readonly what: string;
-  /** Label of metrics: an HTTP status, or a word out of a closed list. */
+  /** Label of metrics: an HTTP status, or a word from a closed list. */
   readonly reason: string;
   readonly status?: number | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Replaces the failure's usual advice, where that would mislead. */
+  /** Replaces the usual advice for this failure where it would mislead. */
   readonly advice?: string | undefined;
-  /** Uploads: an attempt whose answer was lost may have delivered the file. */
+  /** Uploads: true if an attempt whose response was lost may have delivered the file. */
   readonly mayHaveArrived?: boolean;
-  /** Downloads: another attempt would bring the same. */
+  /** Downloads: true if another attempt would have the same result. */
   readonly sameAgain?: boolean;
 }
 
@@ -54,12 +54,12 @@ const ADVICE: Readonly<Record<ServiceFailure, string>> = {
   too_large: 'lower the batch limits in rows or bytes',
   expired: 'request a new address; if it happens often, check the clock of this machine',
   unavailable: 'try again later, or check the service and the network',
-  blocked: 'check service.transfer (docs/service-security.md), and who answers there',
+  blocked: 'check service.transfer (docs/service-security.md), and which server responds there',
   protocol:
-    'the answer does not follow the interface: check baseUrl, proxies, and the version of the service',
+    'the response does not follow the interface: check baseUrl, proxies, and the version of the service',
 };
 
-/** Error of an operation. No cause is attached: errors of HTTP libraries hold addresses and headers. */
+/** Returns the error of an operation, without a cause: errors of HTTP libraries contain addresses and headers. */
 export function serviceError(
   operation: string,
   problem: ServiceProblem & { readonly address: string },
@@ -84,7 +84,7 @@ const NETWORK: Readonly<Record<NetworkFailure, readonly [ServiceFailure, string]
   blocked: ['blocked', 'was refused on this side'],
 };
 
-/** Advice by the code of a network error; the first row that fits holds. */
+/** Advice by the code of a network error. The first matching row is used. */
 const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'tls_failed',
@@ -126,17 +126,17 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
 ];
 
 export const NOT_PUBLIC =
-  'its address is not a public one: service.transfer.allowPrivate takes hosts and networks that may be used';
+  'its address is not a public one: service.transfer.allowPrivate lists hosts and networks that may be used';
 
 const BLOCKED: Readonly<Record<string, string>> = {
   ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
   UNKNOWN_CONTENT_ENCODING: 'sent a body in an encoding other than gzip, deflate, br and zstd',
-  GREW_TOO_MUCH: 'sent a file that grows more than any honest one when it is decompressed',
+  GREW_TOO_MUCH: 'sent a file that grows suspiciously when it is decompressed',
   RESULT_TOO_LARGE:
     'sent a file that is larger than this side accepts, 1 GiB by default: submit smaller batches',
 };
 
-/** Meaning of a failure below HTTP. */
+/** Returns the meaning of a failure below HTTP. */
 export function networkProblem({ failure: reason, code }: NetworkError): ServiceProblem {
   const [failure, text] = NETWORK[reason];
   const what = (reason === 'blocked' && BLOCKED[code]) || `${text} (${code})`;
@@ -144,14 +144,14 @@ export function networkProblem({ failure: reason, code }: NetworkError): Service
   return { failure, what, reason, advice: known?.[2] };
 }
 
-/** Meaning of a failure within the body of a download. */
+/** Returns the meaning of a failure within the body of a download. */
 export function downloadProblem(error: NetworkError, status: number): ServiceProblem {
   const { failure: reason, code } = error;
   const problem = { ...networkProblem(error), status };
   if (reason === 'blocked') return { ...problem, sameAgain: true };
   if (reason === 'reset') {
     const what = `was cut: the file ended before its end (${code})`;
-    const advice = 'download it again; what was read up to here is good';
+    const advice = 'download it again; the bytes read so far are valid';
     return { ...problem, failure: 'protocol', what, advice };
   }
   if (reason !== 'bad_answer') return problem;
@@ -172,7 +172,7 @@ function failureOfStatus(status: number): ServiceFailure {
   return status >= 400 ? 'rejected' : 'protocol';
 }
 
-/** Time of an answer by the clock that its other dates are of. */
+/** Returns the time of a response, by the clock of its own Date header. */
 function sentMs(answer: HttpAnswer): number | undefined {
   const ms = Date.parse(answer.header('date') ?? '');
   return Number.isNaN(ms) ? undefined : ms;
@@ -190,10 +190,10 @@ function statusProblem(answer: HttpAnswer, words: string, nowMs: number): Servic
 }
 
 /**
- * Meaning of an answer of baseUrl that is not a success: the interface shows no errors, so the
- * status decides.
- * @param shown whether the message is shown: one about uploaded rows may quote them
- * @param secret never shown, also when the service sends it
+ * Returns the meaning of an unsuccessful response of baseUrl. The interface does not define errors,
+ * so the status decides.
+ * @param shown whether the message is shown: a message about uploaded rows may quote them
+ * @param secret never shown, even if the service sends it
  */
 export function apiProblem(
   answer: HttpAnswer,
@@ -221,8 +221,8 @@ interface ErrorWords {
 }
 
 /**
- * Code and message of an error, from where services usually put them. Pages (HTML) are not shown:
- * they come from a gateway.
+ * Returns the code and message of an error, from where services usually put them. Pages (HTML) come from
+ * a gateway and are not shown.
  */
 function wordsOf(contentType: string, text: string): ErrorWords {
   if (/^text\/plain\b/i.test(contentType)) return { message: text };
@@ -243,8 +243,8 @@ function wordsOf(contentType: string, text: string): ErrorWords {
 }
 
 /**
- * Codes of S3, its imitations and Azure that are shown. Any other word is not repeated: a storage
- * could put a piece of the signature or of the content there.
+ * Codes of S3, compatible storages and Azure that are shown. Any other word is left out, because a
+ * storage could put a piece of the signature or of the content there.
  */
 const STORAGE_CODES = new Set(
   [
@@ -256,10 +256,10 @@ const STORAGE_CODES = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** A 400 of S3 for an upload that came too slowly; codes of overload, whatever the status. */
+/** S3's code in a 400 for an upload that was too slow, and codes of overload with any status. */
 const TRANSIENT_CODES = /^(RequestTimeout|SlowDown|ServerBusy|ServiceUnavailable|TooManyRequests)$/;
 
-/** Meaning of an answer of the storage that is not a success. Its XML is never shown. */
+/** Returns the meaning of an unsuccessful response of the storage. Its XML is never shown. */
 export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): ServiceProblem {
   const found = element(xml, 'Code');
   const code = STORAGE_CODES.has(found) ? found : '';
@@ -275,7 +275,7 @@ export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): 
   return { ...problem, failure: 'rejected', advice };
 }
 
-/** Text of the first such element; two flat elements need no XML parser. */
+/** Returns the text of the first such element. Two flat elements need no XML parser. */
 function element(xml: string, name: string): string {
   const start = xml.indexOf(`<${name}>`);
   const end = xml.indexOf(`</${name}>`, start);

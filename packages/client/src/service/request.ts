@@ -1,6 +1,6 @@
 /**
- * One attempt at one exchange: timed for the observer, a span of its own inside a traced step, with
- * every failure turned into a problem.
+ * One attempt at one exchange. It is timed for the observer, has its own span inside a traced step,
+ * and turns every failure into a problem.
  */
 
 import { retryWaitMs } from '../base/backoff.ts';
@@ -21,17 +21,17 @@ import type { ServiceContext } from './options.ts';
 export interface ServiceRequest extends HttpRequest {
   /** Label of metrics: `create_batch`. */
   readonly operation: string;
-  /** Exchanges that this one repeats or continues: retries and redirects. */
+  /** Number of earlier exchanges of the operation, by retries and redirects. */
   readonly resends: number;
-  /** Path with placeholders, for calls to baseUrl alone: only they carry the context of the trace. */
+  /** Path with placeholders, only for calls to baseUrl: only these carry the trace context. */
   readonly template?: () => string;
 }
 
 /**
- * Sends `request` and reads the part of the answer that the caller needs. An answer in which `read`
+ * Sends `request` and reads the part of the response that the caller needs. A response in which `read`
  * finds a ProtocolViolation is a failed request, whatever its status.
- * @throws only the signal's reason (or an AbortError when the client was closed): such an end is
- * no failure of the service
+ * @throws only the signal's reason, or an AbortError if the client was closed: neither is a failure
+ * of the service
  */
 export async function exchange<T>(
   { clock, observer }: ServiceContext,
@@ -43,7 +43,7 @@ export async function exchange<T>(
   let startedMs = clock.monotonic();
   const span = requestSpan(request);
   const onSent = () => {
-    // Without the wait for a free connection, which says nothing about the service.
+    // Excludes the wait for a free connection, which depends on this side only.
     startedMs = clock.monotonic();
     request.onSent?.();
   };
@@ -58,7 +58,7 @@ export async function exchange<T>(
     err({ ...problem, address: shownAddress(request.url) });
   let status: number | undefined;
   try {
-    // Calls to baseUrl alone have a template: a storage must not receive the trace.
+    // Only calls to baseUrl have a template: a storage must not receive the trace.
     const context = request.template !== undefined && span.ids && traceHeadersOf(span.ids);
     const headers = context ? { ...request.headers, ...context } : request.headers;
     const answer = await pool.send({ ...request, headers, onSent }, signal);
@@ -81,7 +81,7 @@ export async function exchange<T>(
   }
 }
 
-/** By OpenTelemetry's conventions for HTTP clients; the address without its query (I6). */
+/** Starts a span by OpenTelemetry's conventions for HTTP clients. The address has no query (I6). */
 function requestSpan({ method, url, resends, template }: ServiceRequest): Span {
   const step = currentSpan();
   if (step === NO_SPAN) return NO_SPAN;
@@ -104,7 +104,7 @@ export function isSuccess({ status }: HttpAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Body of an error; empty when it is cut or endless. @throws the signal's reason */
+/** Returns the body of an error; empty if it is cut or too long. @throws the signal's reason */
 export async function errorText(answer: HttpAnswer): Promise<string> {
   try {
     return await answer.text();
@@ -115,10 +115,10 @@ export async function errorText(answer: HttpAnswer): Promise<string> {
 }
 
 /**
- * Runs `attempt` until it succeeds, fails permanently, or the settings' count or time is used up.
- * A Retry-After is a floor of the wait; if that wait would end after maxElapsedMs, the error is
- * thrown at once and carries it.
- * @throws ServiceError, or the signal's reason: an abort ends the wait between two tries at once
+ * Runs `attempt` until it succeeds, fails permanently, or reaches the limit of attempts or time.
+ * A Retry-After is the minimum of the wait. If that wait would end after maxElapsedMs, the error is
+ * thrown at once and contains it.
+ * @throws ServiceError, or the signal's reason: an abort ends a wait between attempts at once
  */
 export async function withRetry<T>(
   { settings, clock, random, observer }: ServiceContext,
@@ -134,7 +134,7 @@ export async function withRetry<T>(
     if (result.ok) return result.value;
 
     const { failure, reason, retryAfterMs } = result.error;
-    // Counted from the first failure: neither a queue before it nor a long first try uses it up.
+    // Starts with the first failure, so that neither a queue nor a slow first attempt counts.
     if (failures === 0) giveUpAtMs = clock.monotonic() + maxElapsedMs;
     const waitMs = retryWaitMs(failures, settings.retry, random, retryAfterMs);
     const isTransient = failure === 'unavailable';

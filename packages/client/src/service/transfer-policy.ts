@@ -1,6 +1,6 @@
 /**
- * Policy for presigned addresses. An attacker who controls the service's answers, or the storage's
- * redirects, must not reach the network through this process: hosts are checked by name before a
+ * Policy for presigned addresses. An attacker who controls the service's responses or the storage's
+ * redirects must not reach the network through this process. So hosts are checked by name before a
  * request, and by address at each connection.
  */
 import { isIP } from 'node:net';
@@ -15,24 +15,24 @@ import {
 import { NOT_PUBLIC } from './error-classification.ts';
 
 export interface TransferRules {
-  /** Hosts of transfers (web-address.ts). Empty: every host with public addresses. */
+  /** Hosts of transfers (web-address.ts). If empty, all hosts with public addresses are allowed. */
   readonly hosts: readonly string[];
-  /** Hosts that may be reached by http; this machine always may. */
+  /** Hosts that may be reached by http. This machine is always allowed. */
   readonly allowHttp: readonly string[];
-  /** Hosts, and ranges such as `10.0.0.0/8`, whose addresses need not be public. */
+  /** Hosts and ranges such as `10.0.0.0/8` whose addresses need not be public. */
   readonly allowPrivate: readonly string[];
 }
 
 export interface TransferPolicy {
-  /** Reason why an address may not be used, as far as it is known without a name lookup. */
+  /** Returns why an address may not be used, as far as that is known without a name lookup. */
   objection(url: URL): string | undefined;
-  /** Returns whether a host may be connected to at an address. Called for each connection. */
+  /** Returns whether a host may be reached at an address. Called for each connection. */
   allowsAddress(host: string, address: string): boolean;
 }
 
 /**
  * @throws TypeError for an invalid rule
- * @param baseUrl when it is this machine, the storage may be, too
+ * @param baseUrl if it is this machine, the storage may be on it, too
  */
 export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPolicy {
   const hosts = hostPatterns(rules.hosts);
@@ -40,10 +40,10 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
   const isNetwork = (text: string) => problemWithCidr(text) === undefined;
   const networks = addressSet(rules.allowPrivate.filter(isNetwork));
   const names = hostPatterns(rules.allowPrivate.filter((text) => !isNetwork(text)));
-  // A connection is judged by its address, whatever the port: such a rule would never hold.
+  // Connections are checked by address, without a port, so such a rule would never apply.
   const ported = names.find(({ port }) => port !== undefined);
   if (ported !== undefined) {
-    throw new TypeError(`"${ported.host}:${ported.port}" in a list of hosts: without a port`);
+    throw new TypeError(`"${ported.host}:${ported.port}" in a list of hosts: remove the port`);
   }
   const isLocal = isLoopbackHost(baseUrl);
 
@@ -51,7 +51,7 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
     const range = rangeOf(address);
     if (range === 'public' || contains(networks, address)) return true;
     if (range === 'loopback' && isLocal) return true;
-    // Never the addresses of cloud credentials: the owner of a name chooses its address.
+    // Never allows the addresses of cloud credentials, because the owner of a name chooses its address.
     const isNamed = matchesHost(names, new URL(`http://${bracketed(host)}`));
     return (range === 'private' || range === 'loopback') && isNamed;
   };
@@ -62,7 +62,7 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
         return 'its host is not one of service.transfer.hosts';
       }
       if (url.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(http, url)) {
-        return 'http is for hosts of service.allowHttp only, or the content travels in the clear';
+        return 'http sends content unencrypted and is only allowed for the hosts of service.allowHttp';
       }
       const host = hostOf(url);
       return isIP(host) === 0 || allowsAddress(host, host) ? undefined : NOT_PUBLIC;

@@ -1,7 +1,7 @@
 /**
- * Files to and from presigned addresses. The address is the authorization: no key is sent there,
- * and no header beyond what is needed, since an unsigned header can break the signature
- * (User-Agent never does).
+ * Transfers of files to and from presigned addresses. The address is the authorization: no key is
+ * sent, and no unneeded header, because an unsigned header can invalidate the signature (User-Agent
+ * never does).
  */
 import { err, ok, type Result } from '../base/result.ts';
 import { plainBytes } from '../http/decompression.ts';
@@ -29,9 +29,9 @@ import { errorText, exchange, isSuccess, type ServiceRequest, withRetry } from '
 import type { TransferPolicy } from './transfer-policy.ts';
 
 /**
- * Gathers chunks into pieces of `size` bytes, of which the last may be smaller. Bytes before an error
- * are yielded before it is thrown. Chunks are copied as they come: a body that drips byte by byte
- * would take hundreds of bytes of objects for each.
+ * Gathers chunks into pieces of `size` bytes; the last may be smaller. Bytes before an error are
+ * yielded before it is thrown. Chunks are copied on arrival: if a body arrived byte by byte, each
+ * byte would otherwise keep hundreds of bytes of objects.
  */
 export async function* gathered(
   chunks: AsyncIterable<Buffer>,
@@ -57,13 +57,13 @@ export async function* gathered(
   if (length > 0) yield Buffer.from(piece.subarray(0, length));
 }
 
-/** Hosts remembered, so that each is reported once. */
+/** Maximum number of hosts that are recorded, so that each is reported once. */
 const MAX_HOSTS = 1000;
-/** Bytes of a downloaded piece: a reader in another thread takes each with a message. */
+/** Size of a piece of a download. A reader in another thread receives one message per piece. */
 const PIECE_BYTES = 256 * 1024;
 /**
- * Statuses of an upload that may have been stored: the storage, or a gateway, broke down over it.
- * 501 and 503 come before anything is stored; 303 refers to what was done.
+ * Statuses after which an upload may have been stored: the storage or a gateway failed while handling
+ * it. 501 and 503 come before anything is stored; 303 refers to a completed action.
  */
 const MAY_HAVE_ARRIVED = /^(303|5(?!01|03)\d\d)$/;
 
@@ -72,7 +72,7 @@ export interface TransferCall {
 }
 
 export interface UploadCall extends TransferCall {
-  /** Sent exactly so: it is part of the signature. */
+  /** Sent exactly as given, because it is part of the signature. */
   readonly contentType: string;
 }
 
@@ -86,7 +86,7 @@ interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
   readonly source?: BodySource;
 }
 
-/** They connect to no address that the policy refuses. Neither can starve the other. */
+/** Separate pools, so that neither direction starves the other. Both refuse addresses by the policy. */
 interface TransferPools {
   readonly upload: HttpPool;
   readonly download: HttpPool;
@@ -110,11 +110,11 @@ export class Transfer {
   }
 
   /**
-   * PUT of the whole body, with its Content-Length. The same PUT is harmless again, so unclear
-   * outcomes are retried.
+   * PUT of the whole body, with its Content-Length. Repeating it is harmless, so unclear outcomes are
+   * retried.
    * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`,
-   * `blocked`, `protocol`, with `mayHaveArrived`; the signal's reason when aborted; the error of a
-   * streamed body's source, and RangeError when it has another length than announced
+   * `blocked`, `protocol`, with `mayHaveArrived`; the signal's reason if aborted; the error of a
+   * streamed body's source, and RangeError if its length differs from the announced one
    */
   async upload(uploadUrl: string, body: UploadBody, call: UploadCall): Promise<void> {
     const { contentType, signal } = call;
@@ -146,12 +146,12 @@ export class Transfer {
   }
 
   /**
-   * GET of a file: its bytes in pieces, decompressed when they were stored so. Nothing is sent
-   * before the first piece is requested; leaving the loop frees the connection. A piece belongs to
-   * the caller. A body that fails half-way is not retried here: only the caller knows what it can skip.
-   * @throws ServiceError: as `upload`; `protocol` for a body that ends early or cannot be
+   * GET of a file: yields its bytes in pieces, decompressed if it was stored compressed. Nothing is sent
+   * before the first piece is requested, and leaving the loop frees the connection. The caller owns each
+   * piece. A body that fails half-way is not retried here, because only the caller knows what it can skip.
+   * @throws ServiceError as for `upload`; `protocol` for a body that ends early or cannot be
    * decompressed, `blocked` for one that is too large or has an unknown encoding; the signal's
-   * reason when aborted
+   * reason if aborted
    */
   async *download(
     downloadUrl: string,
@@ -200,7 +200,7 @@ export class Transfer {
     }
   }
 
-  /** One attempt, with the current values of the configured headers. */
+  /** Makes one attempt, with the current values of the configured headers. */
   async #send(
     request: TransferRequest,
     resends: number,
@@ -216,7 +216,7 @@ export class Transfer {
 
   /**
    * Follows redirects: method and body must stay, and every new host must be allowed.
-   * @param extra headers for the origin that the service named, and no other
+   * @param extra headers for the origin that the service named only
    */
   async #follow(
     { source, ...request }: TransferRequest,
@@ -264,7 +264,7 @@ export class Transfer {
     }
   }
 
-  /** The answer when it is a success; the next address when it is a redirect. */
+  /** Returns the response if it is a success, or the next address if it is a redirect. */
   async #read(
     answer: HttpAnswer,
     url: URL,
@@ -281,7 +281,7 @@ export class Transfer {
     return next.ok ? next : err(refused(next.error, status));
   }
 
-  /** Reason why an address may not be used, continuing "upload at host/path was not called: …". */
+  /** Returns why an address may not be used, in words that continue "upload at host/path was not called: …". */
   #objection(operation: string, from: URL, url: URL): string | undefined {
     const { observer } = this.#context;
     const objection = leavesHttps(from, url)
@@ -300,7 +300,7 @@ function refused(what: string, status?: number): ServiceProblem {
   return { failure: 'protocol', what, reason: 'refused', status };
 }
 
-/** Transient: a file in rotation is no reason to give records up. */
+/** Transient, because a file may be in rotation: records are kept for a retry. */
 function noHeader(name: string): ServiceProblem {
   const what = `was not called: cannot read the extra header "${name}", or its value is invalid`;
   const advice = 'check the source of service.transfer.uploadHeaders';

@@ -1,4 +1,4 @@
-/** Consumer of decisions and dead letters (src/consumer) against a real broker. */
+/** Consumer of decisions and dead letters (src/consumer), tested with a real broker. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ const headersOf = (id: string) =>
     ([name, value]) => [name, String(value)] as const,
   );
 
-/** Everything a consumer logged, for messages of failures. */
+/** Log lines of all consumers, for messages of failures. */
 const quiet: string[] = [];
 
 async function start(
@@ -68,7 +68,7 @@ test('delivers no record of an aborted transaction, however transactions interle
     for (let turn = 0; turn < 3; turn++) {
       for (const [n, producer] of producers.entries()) {
         const id = `${round}/${n}/${turn}`;
-        // Kafka's own abort marker has such a key.
+        // Kafka's own abort marker has a similar key.
         const key = turn === 1 ? Buffer.alloc(4) : 'k';
         await producer.send(decisions, 0, [{ key, value: decisionOf(id) }]);
         written[n]?.push(id);
@@ -101,7 +101,7 @@ test('delivers no record of an aborted transaction, however transactions interle
   await Promise.all(producers.map((producer) => producer.close()));
 });
 
-test('hands over whatever anybody writes on the topics, and continues after it', async () => {
+test('delivers whatever other programs write to the topics, and continues after it', async () => {
   const decisions = await kafka.createTopic('decisions');
   const deadLetters = await kafka.createTopic('dead-letters', { partitions: 2 });
   const raw = new RawProducer(kafka.brokers);
@@ -156,7 +156,7 @@ test('hands over whatever anybody writes on the topics, and continues after it',
   assert.deepEqual(again, ['after a restart']);
 });
 
-test('delivers the records again after a rejection of process, also one with a reader of another topic in its group', async () => {
+test('delivers the records again after a rejection of process, also if a reader of another topic is in its group', async () => {
   const decisions = await kafka.createTopic('decisions');
   const group = uniqueName('moderation');
   await kafka.write(decisions, [{ value: decisionOf('a') }]);
@@ -185,7 +185,7 @@ test('delivers the records again after a rejection of process, also one with a r
   );
 });
 
-/** Process that stores effects in a database (dying-consumer.ts), with the lines that it has printed. */
+/** Starts a process that stores effects in a database (dying-consumer.ts), and collects its output lines. */
 function storing(environment: Readonly<Record<string, string>>) {
   const file = fileURLToPath(new URL('./dying-consumer.ts', import.meta.url));
   const child = spawn(process.execPath, [file], {
@@ -212,7 +212,7 @@ test('stores each effect once when the process is killed before and after the co
   const write = (id: string) => kafka.write(decisions, [{ value: decisionOf(id) }]);
   const run = (dieAt: string) =>
     storing({
-      // Another group at each start: the broker would wait for the session of the dead member.
+      // Uses a new group for each start, because the broker would wait for the session of the killed member.
       ...{ GROUP: uniqueName('once'), DATABASE: file, DIE_AT: dieAt },
       ...{ DECISIONS: decisions, DEAD_LETTERS: deadLetters },
     });
@@ -229,7 +229,7 @@ test('stores each effect once when the process is killed before and after the co
   assert.deepEqual(storedIn(file), ['a', 'b', 'c']);
 });
 
-test('begins at the start of the log without a commit, and reports no lost records', async () => {
+test('without a committed offset begins at the start of the log, and reports no lost records', async () => {
   const decisions = await kafka.createTopic('decisions');
   await kafka.write(
     decisions,

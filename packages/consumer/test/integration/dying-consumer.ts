@@ -1,4 +1,4 @@
-/** Consumer that stores effects and positions together, and kills itself before or after it has done so, or freezes before (DIE_AT). */
+/** Consumer that stores effects and positions together. By DIE_AT, it kills itself before or after that, or freezes before. */
 import { DatabaseSync } from 'node:sqlite';
 import { decisionStore } from '../../../../examples/typescript/decision-store.ts';
 import { consumeDecisions } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** Decoding of records on the output and dead-letter topics: whatever is in them. */
+/** Decoding of records on the output and dead-letter topics, whatever they contain. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ const record = (value: Buffer | null) => ({
   value,
 });
 
-test('any record is decoded or reported, with no word of its content', () => {
+test('any record is decoded or reported, without quoting its content', () => {
   fc.assert(
     fc.property(hostileRecord, (hostile) => {
       const { value, headers } = asBytes(hostile);
@@ -35,7 +35,7 @@ test('a decision is decoded from JSON', () => {
   assert.deepEqual(value, JSON.parse(JSON_TEXT));
 });
 
-test('framed values are read by the schema that the registry has, in each format, and others are reported', async () => {
+test('framed values of each format are decoded with the registry’s schema, and other values are reported', async () => {
   const answers: Record<string, unknown> = {
     '/schemas/ids/9': { schema: '"string"', schemaType: 'AVRO' },
   };
@@ -54,7 +54,7 @@ test('framed values are read by the schema that the registry has, in each format
   await framed.prepare(records, signal);
   const decoded = records.map((one) => decodeOutcome<Decision>(one, framed));
   const plain = JSON.parse(JSON_TEXT) as Decision;
-  // Every format keeps digits that a double does not have; this consumer parses doubles.
+  // All formats keep digits that a double cannot represent, but this consumer parses doubles.
   for (const { value } of decoded.slice(0, values.length)) assert.deepEqual(value, plain);
   assert.deepEqual(
     decoded.slice(values.length).map(({ problem }) => problem?.replace(/: expected.*/, '')),

@@ -1,4 +1,4 @@
-/** The sandbox against the service's interface, line by line. The numbers in the names are its sections. */
+/** The sandbox, compared with each line of the service's interface. The numbers in the names are its sections. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
@@ -20,7 +20,7 @@ const POLICY: PolicyInput = {
 const KEY = 'test-key';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** A sandbox that ends with the test; failures of the sandbox itself fail the test. */
+/** Starts a sandbox that ends with the test. Failures of the sandbox itself fail the test. */
 async function sandboxFor(t: TestContext, options: Partial<SandboxOptions> = {}) {
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
@@ -43,7 +43,7 @@ async function sandboxFor(t: TestContext, options: Partial<SandboxOptions> = {})
   return { sandbox, call, read, submitted };
 }
 
-test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, then SUCCESS, and its counts move along', async (t) => {
+test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, then SUCCESS, and its counts follow the state', async (t) => {
   const clock = new SteppingClock();
   const timing = { storageEventDelay: '5s', reviewTime: '10s' } as const;
   const { read, submitted } = await sandboxFor(t, { clock, policy: { ...POLICY, timing } });
@@ -85,7 +85,7 @@ test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, the
   });
 });
 
-test('2.3 the result file has the columns of the document, then the metadata, one row for each item, statuses SUCCESS and ERROR', async (t) => {
+test('2.3 the result file has the documented columns, then the metadata, and one row per item with status SUCCESS or ERROR', async (t) => {
   const { read, submitted } = await sandboxFor(t, { policy: POLICY });
   const { download_url } = await read(`/v1/batches/${await submitted()}`);
   const file = await (await fetch(download_url)).text();

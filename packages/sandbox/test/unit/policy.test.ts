@@ -38,7 +38,7 @@ test('every wrong setting is reported at once, with its path', () => {
   assert.match(problems({ review: { rules: [{ when: { matches: '(' } }] } }), /regular expression/);
 });
 
-test('a policy file that is missing, not YAML or wrong is refused by its path', async (t) => {
+test('a policy file that is missing, not YAML or wrong is rejected with its path', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'policy-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'policy.yaml');

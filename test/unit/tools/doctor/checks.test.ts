@@ -98,7 +98,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     'the dead-letter topic accepts less than the source',
     (world) => Object.assign(world.settings.get('dead') ?? {}, { 'max.message.bytes': '1000' }),
     [
-      /^topic\.deadLetters warning: max\.message\.bytes is 1000, that of the source 1048588: .* -> raise max\.message\.bytes to 1048588/,
+      /^topic\.deadLetters warning: max\.message\.bytes is 1000, but 1048588 for the source: .* -> raise max\.message\.bytes to 1048588/,
     ],
   ],
   [
@@ -152,13 +152,13 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     'the pipeline is drained',
     (world) => withCommand(world, {}),
     [
-      /^journal warning: the pipeline is draining and takes nothing in, by command of helm uninstall posts -> run "content-review-connector resume posts", unless this is intended$/,
+      /^journal warning: the pipeline is draining and reads nothing new, by command of helm uninstall posts -> run "content-review-connector resume posts", unless this is intended$/,
     ],
   ],
   [
     'the pipeline is paused',
     (world) => withCommand(world, { state: 'paused', by: 'ann' }),
-    [/^journal warning: the pipeline is paused and takes nothing in, by command of ann -> /],
+    [/^journal warning: the pipeline is paused and reads nothing new, by command of ann -> /],
   ],
   [
     'the group was reset',

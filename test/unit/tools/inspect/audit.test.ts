@@ -262,7 +262,7 @@ test('a journal of another pipeline and an unreadable one are refused', async ()
   };
   await assert.rejects(
     world.through(audit(more)),
-    isInspectError('refused', /was created with 1 partitions and has 2/),
+    isInspectError('refused', /was created with 1 partitions and now has 2/),
   );
   world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'surprise', value: '{}' }]);
   await assert.rejects(auditOf(world), isInspectError('refused', /unknown key "surprise"/));

@@ -1,11 +1,11 @@
 /**
- * Compact copy of a JSON object: without blanks, each string as `JSON.stringify` writes it, numbers
- * as they were written, and of several members with one name only the last.
+ * Compact copy of a JSON object: without whitespace, with strings as `JSON.stringify` writes them and
+ * numbers as in the original. If a name occurs several times, only the last member is kept.
  */
 
-/** Places of a member, in the copy: its name and its value, both with the quotes of a string. */
+/** Offsets per member: start and end of its name and of its value, quotes included. */
 const PLACES = 4;
-/** Names of an object that are compared one by one; more are looked up in a map. */
+/** Maximum number of names that are compared one by one. Larger objects use a map. */
 const FEW_NAMES = 16;
 
 const QUOTE = 0x22;
@@ -18,22 +18,22 @@ const OPENING_OBJECT = 0x7b;
 const CLOSING_OBJECT = 0x7d;
 
 export class CompactObject {
-  /** Number of members of the object itself. */
+  /** Number of members of the outermost object. */
   members = 0;
-  /** Places of the members of all open objects; its own members are the first. */
+  /** Offsets of the members of all open objects, starting with the outermost. */
   #places = new Int32Array(64 * PLACES);
-  /** Places of superseded members in the copy, as pairs of start and end. */
+  /** Superseded members in the copy, as pairs of start and end offsets. */
   #superseded: [start: number, end: number][] = [];
   #from: Buffer = Buffer.alloc(0);
   #to: Buffer = Buffer.alloc(0);
-  /** Next byte to read, and next byte to write. */
+  /** Offset of the next byte to read. */
   #at = 0;
   #out = 0;
 
   /**
    * Copies an object. The copy is never longer than the original.
-   * @param from a text that was scanned, so that it is valid JSON of a bounded depth
-   * @param start place of its opening brace
+   * @param from valid JSON of a bounded depth, as a scan guarantees
+   * @param start offset of its opening brace
    * @returns the offset of the next byte
    */
   copy(from: Buffer, start: number, to: Buffer, at: number): number {
@@ -44,7 +44,7 @@ export class CompactObject {
     this.#superseded = [];
     this.#object(0);
     if (this.#superseded.length === 0) return this.#out;
-    // Without the superseded members every name is unique, so the second copy is the last.
+    // Only unique names are left, so the second copy removes nothing.
     this.#cut();
     return this.copy(to, at, to, at);
   }
@@ -65,7 +65,7 @@ export class CompactObject {
     return this.#places[member * PLACES + 3] as number;
   }
 
-  /** @param first number of its first member in the places */
+  /** @param first index of its first member */
   #object(first: number): void {
     let next = first;
     let byName: Map<string, number> | undefined;
@@ -85,7 +85,7 @@ export class CompactObject {
           ? this.#find(first, next, nameStart, nameEnd)
           : byName.get(this.#to.toString('latin1', nameStart, nameEnd));
       byName?.set(this.#to.toString('latin1', nameStart, nameEnd), next);
-      // The copy has a comma after the superseded member.
+      // The comma after the superseded member goes with it.
       if (before !== undefined)
         this.#superseded.push([this.nameStart(before), this.valueEnd(before) + 1]);
       this.#skipBlanks();
@@ -103,7 +103,7 @@ export class CompactObject {
     if (first === 0) this.members = next;
   }
 
-  /** @param free number of the first unused place */
+  /** @param free index of the first unused member */
   #value(free: number): void {
     const byte = this.#from[this.#at];
     if (byte === QUOTE) this.#string();
@@ -147,7 +147,7 @@ export class CompactObject {
       byte = from[++at] as number;
     }
     this.#at = at + 1;
-    // A string that is a value is always parsed as it is written, other than a name.
+    // V8 misreads only names with escapes (parse-json.ts), never string values.
     const text = JSON.parse(from.toString('utf8', start, this.#at)) as string;
     this.#out += to.write(JSON.stringify(text), this.#out);
   }
@@ -169,14 +169,14 @@ export class CompactObject {
     this.#to[this.#out++] = mark;
   }
 
-  /** @returns the byte after the blanks */
+  /** @returns the first byte after the whitespace */
   #skipBlanks(): number {
     let byte = this.#from[this.#at] as number;
     while (byte <= 0x20) byte = this.#from[++this.#at] as number;
     return byte;
   }
 
-  /** @returns the number of the member with the name that was just copied */
+  /** @returns the index of the member with the name that was just copied */
   #find(first: number, next: number, nameStart: number, nameEnd: number): number | undefined {
     const to = this.#to;
     for (let member = first; member < next; member++) {
@@ -212,7 +212,7 @@ export class CompactObject {
     let out = this.#superseded[0]?.[0] ?? 0;
     let from = out;
     for (const [start, end] of this.#superseded) {
-      // A member within a superseded one is gone already.
+      // Skips members inside a superseded one, which are removed with it.
       if (start > from) {
         to.copyWithin(out, from, start);
         out += start - from;
@@ -223,7 +223,7 @@ export class CompactObject {
   }
 }
 
-/** Bytes of numbers and words. */
+/** True for the bytes of numbers, true, false and null. */
 function isPartOfScalar(byte: number): boolean {
   return byte > 0x20 && byte !== COMMA && byte !== CLOSING && byte !== CLOSING_OBJECT;
 }

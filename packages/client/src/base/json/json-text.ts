@@ -1,21 +1,21 @@
 /** Parts of JSON texts. */
 import { LITERAL, MISSING, type ScannedValue } from './scanner.ts';
 
-/** Part of a JSON text: a string has its quotes. */
+/** Part of a JSON text. A string includes its quotes. */
 export interface JsonPlace {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
 }
 
-/** Returns a value as a JSON text of its own, which needs no scan. */
+/** Returns the JSON text of a value in the form of a scanned part, without a scan. */
 export function jsonTextOf(value: unknown): JsonPlace & { readonly hasEscapes: boolean } {
   const json = JSON.stringify(value);
   const bytes = Buffer.from(json);
   return { bytes, start: 0, end: bytes.length, hasEscapes: json.includes('\\') };
 }
 
-/** Returns the text of a JSON string that was scanned. */
+/** Returns the decoded text of a scanned JSON string. */
 export function textOfString({
   bytes,
   start,
@@ -27,7 +27,7 @@ export function textOfString({
     : bytes.toString('utf8', start + 1, end - 1);
 }
 
-/** Returns a part as it is written. */
+/** Returns the JSON text of a part. */
 export function writtenText({ bytes, start, end }: JsonPlace): string {
   return bytes.toString('utf8', start, end);
 }
@@ -39,8 +39,8 @@ export function isAbsent({ type, bytes, start }: ScannedValue): boolean {
   return type === MISSING || (type === LITERAL && bytes[start] === LOWER_N);
 }
 
-// Numbers that keep their text (`JSON.rawJSON`), because JavaScript would write another: 1.50,
-// 12345678901234567890, 1e400. `JSON.stringify` writes the text again.
+// Numbers that keep their text (`JSON.rawJSON`), because JavaScript would write them differently:
+// 1.50, 12345678901234567890, 1e400. `JSON.stringify` writes the original text again.
 
 /** The part of ECMAScript's "JSON.parse source text access" that TypeScript does not declare. */
 interface RawJson {
@@ -53,7 +53,7 @@ interface KeptNumber {
   readonly rawJSON: string;
 }
 
-/** Returns a number that keeps its text. @param text one number as JSON writes it */
+/** Returns a number that keeps its text. @param text a number in JSON syntax */
 export function keepNumber(text: string): object {
   return rawJson.rawJSON(text);
 }
@@ -69,7 +69,7 @@ export function digitsOf({ rawJSON }: KeptNumber): string {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** True if a text is one number as JSON writes it. */
+/** True if a text is a number in JSON syntax. */
 export function isNumberText(text: string): boolean {
   return NUMBER.test(text);
 }

@@ -1,36 +1,33 @@
-/** Values of JSON: their kinds, their depth, and members of any name. */
+/** Helpers for JSON values: objects, nesting depth, and members with special names. */
 
-/** Returns whether a value is an object of JSON: no list, and not null. */
+/** Returns whether a value is a JSON object (neither an array nor null). */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Maximum nesting of metadata: serialising a deeper value would need a deep stack, here and in the readers of decisions. */
+/** Maximum nesting of metadata: serialising a deeper value needs a deep stack, here and in readers of decisions. */
 export const MAX_DEPTH = 64;
 
-/**
- * True if a value of JSON nests more levels of arrays and objects than allowed. Looks no deeper
- * than that itself.
- */
+/** True if a JSON value has more than `levels` levels of arrays and objects. Recurses no deeper than that. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   if (Array.isArray(value)) return value.some((member) => isDeeperThan(member, levels - 1));
-  // Values of JSON inherit nothing that is enumerable, and a list of the members would be garbage for each record.
+  // Parsed values inherit nothing enumerable, and `Object.values` would allocate a list for each record.
   for (const name in value)
     if (isDeeperThan((value as Readonly<Record<string, unknown>>)[name], levels - 1)) return true;
   return false;
 }
 
-/** Names of elements, which V8 keeps in a list with room for all that come before: kilobytes. */
+/** Index-like names. V8 stores them in an array with room for all smaller indexes: kilobytes. */
 const ELEMENT = /^\d{1,10}$/;
 
-/** Sets a member whatever its name is: `__proto__` would become the prototype of the object. */
+/** Sets a member of any name, even `__proto__`, which an assignment would make the object's prototype. */
 export function setMember(object: object, name: string, value: unknown): void {
   const first = name.charCodeAt(0);
   if (name === '__proto__') Object.defineProperty(object, name, { value, ...PLAIN });
   else if (first >= 0x30 && first <= 0x39 && ELEMENT.test(name)) {
-    // An element that is read-only first makes the list a table.
+    // A read-only element makes V8 store the elements in a hash table.
     Object.defineProperty(object, name, { value, ...PLAIN, writable: false });
     Object.defineProperty(object, name, PLAIN);
   } else (object as Record<string, unknown>)[name] = value;
@@ -38,7 +35,7 @@ export function setMember(object: object, name: string, value: unknown): void {
 
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
-/** Returns an object of these members; the last of several with one name counts. */
+/** Returns an object of these members. If a name occurs several times, the last value is used. */
 export function objectOf(members: Iterable<readonly [name: string, value: unknown]>): object {
   const object = {};
   for (const [name, value] of members) setMember(object, name, value);

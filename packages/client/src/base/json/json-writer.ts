@@ -1,24 +1,24 @@
-/** Writer of JSON text into bytes that grow, up to a limit. */
+/** Writer of JSON text into a buffer that grows up to a limit. */
 import { isUtf8 } from 'node:buffer';
 import { MalformedError } from '../varint.ts';
 
-/** Room that stays allocated between two texts. */
+/** Size of the buffer that is kept between two texts. */
 export const KEPT_BYTES: number = 64 * 1024;
 
-/** Bytes that become base64 at once; a multiple of three. */
+/** Bytes that are encoded as base64 at once; a multiple of three. */
 const BASE64_PART = 48 * 1024;
 
-/** Levels of nesting: those that write recurse. */
+/** Maximum nesting of a value that is written: the writers recurse. */
 export const MAX_WRITTEN_LEVELS = 500;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Size of a byte of a string, in JSON; 0 for a byte that is not ASCII. */
+/** Size of each byte in a JSON string; 0 for a byte that is not ASCII. */
 const SIZES = new Uint8Array(256);
 SIZES.fill(6, 0, 0x20);
 SIZES.fill(1, 0x20, 0x80);
-/** Letter after the backslash, of the bytes that have a short escape. */
+/** Letter after the backslash, for bytes with a short escape. */
 const LETTERS = new Uint8Array(256);
 for (const [byte, letter] of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].map((pair) =>
   Buffer.from(pair),
@@ -28,12 +28,12 @@ for (const [byte, letter] of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].m
 }
 const HEX = Buffer.from('0123456789abcdef');
 
-/** Error for a text beyond the limit. */
+/** Error for a text that exceeds the limit. */
 export class TextTooLong extends Error {
   override readonly name = 'TextTooLong';
 }
 
-/** Returns the size of a text in UTF-8 as a JSON string; undefined if it is not UTF-8. */
+/** Returns the size of a UTF-8 text as a JSON string, or undefined if it is not UTF-8. */
 export function stringSize(bytes: Buffer, start: number, end: number): number | undefined {
   let size = 2;
   let isAscii = true;
@@ -47,7 +47,7 @@ export function stringSize(bytes: Buffer, start: number, end: number): number | 
   return isAscii || isUtf8(bytes.subarray(start, end)) ? size : undefined;
 }
 
-/** Writes a text in UTF-8 as a JSON string. @returns the offset of the next byte */
+/** Writes a UTF-8 text as a JSON string. @returns the offset of the next byte */
 export function writeString(
   to: Buffer,
   at: number,
@@ -76,7 +76,7 @@ export function writeString(
   return out;
 }
 
-/** Short parts are copied here: a native call takes longer. */
+/** Longest part that is copied byte by byte, which is faster than a native call. */
 const SHORT_BYTES = 64;
 
 function copyBytes(to: Buffer, at: number, bytes: Uint8Array, start: number, end: number): void {
@@ -90,7 +90,7 @@ export class JsonWriter {
   #limit = 0;
   #level = 0;
 
-  /** Begins a text. @param limit its greatest size, bytes; other methods throw TextTooLong */
+  /** Begins a text. @param limit maximum size in bytes; the other methods throw TextTooLong above it */
   begin(limit: number): void {
     this.#at = 0;
     this.#limit = limit;
@@ -108,13 +108,13 @@ export class JsonWriter {
     this.#level--;
   }
 
-  /** Writes a byte of ASCII. */
+  /** Writes an ASCII byte. */
   mark(byte: number): void {
     if (this.#at === this.#bytes.length || this.#at >= this.#limit) this.#grow(1);
     this.#bytes[this.#at++] = byte;
   }
 
-  /** Writes bytes that are JSON. */
+  /** Writes bytes that are JSON already. */
   json(bytes: Uint8Array, start = 0, end = bytes.length): void {
     const size = end - start;
     this.#room(size);
@@ -122,21 +122,21 @@ export class JsonWriter {
     this.#at += size;
   }
 
-  /** Writes a text of JSON that is ASCII, such as a number. */
+  /** Writes JSON text that is ASCII, such as a number. */
   ascii(text: string): void {
     this.#room(text.length);
     this.#bytes.write(text, this.#at, 'latin1');
     this.#at += text.length;
   }
 
-  /** Writes a text as a string. */
+  /** Writes a text as a JSON string. */
   string(text: string): void {
     const json = JSON.stringify(text);
     this.#room(Buffer.byteLength(json));
     this.#at += this.#bytes.write(json, this.#at);
   }
 
-  /** Writes text in UTF-8 as a string. @returns false if the bytes are not UTF-8 */
+  /** Writes UTF-8 text as a JSON string. @returns false if the bytes are not UTF-8 */
   utf8(bytes: Buffer, start: number, end: number): boolean {
     const size = stringSize(bytes, start, end);
     if (size === undefined) return false;
@@ -145,12 +145,12 @@ export class JsonWriter {
     return true;
   }
 
-  /** Writes bytes as a string of base64. */
+  /** Writes bytes as a base64 string. */
   base64(bytes: Buffer, start: number, end: number): void {
     const size = Math.ceil((end - start) / 3) * 4;
     this.#room(size + 2);
     this.mark(QUOTE);
-    // Parts keep the texts in between small.
+    // Encoding in parts keeps the temporary strings small.
     for (let at = start; at < end; at += BASE64_PART)
       this.ascii(bytes.toString('base64', at, Math.min(at + BASE64_PART, end)));
     this.mark(QUOTE);
@@ -163,7 +163,7 @@ export class JsonWriter {
     return copy;
   }
 
-  /** Gives up the text, and the room that it took. */
+  /** Discards the text and frees its buffer. */
   drop(): void {
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
   }

@@ -1,21 +1,21 @@
 /**
- * Parsers of foreign JSON.
+ * Parsers of untrusted JSON.
  *
- * V8 takes an escaped name for another one when an object before it had a name with a backslash
+ * V8 can confuse an escaped name with another if an earlier object had a name with a backslash
  * (https://github.com/nodejs/node/issues/63785): after `{"a":1,"\\u00":2}`, `JSON.parse` reads
- * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. A string that is a value is always
- * read as it is written. So a text whose names have escapes is parsed here, its names as values.
+ * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. String values are not affected. So
+ * texts with escaped names are parsed here, with each name decoded like a string value.
  */
 import { keepNumber } from './json-text.ts';
 import { setMember } from './json-values.ts';
 import { JsonScanner, MAX_LEVELS } from './scanner.ts';
 
-/** Greatest number of members and elements in a text: their objects take some tens of megabytes. */
+/** Maximum number of members and elements in a text. Their objects need some tens of megabytes. */
 export const MAX_VALUES: number = 2 ** 18;
 
 /**
- * `JSON.parse` for a text that others wrote.
- * @throws SyntaxError, without a part of the text, if it is not JSON, nested deeper than
+ * `JSON.parse` for untrusted text.
+ * @throws SyntaxError, which quotes nothing of the text, if it is not JSON, nested deeper than
  * `MAX_LEVELS`, or has more values than `MAX_VALUES`
  */
 export function parseJson(text: string): unknown {
@@ -36,7 +36,7 @@ const scanner = new JsonScanner([[]]);
 function parse(text: string, keepsDigits: boolean): unknown {
   const fault = scanner.scan(Buffer.from(text));
   if (fault === 'depth') throw new SyntaxError(TOO_DEEP);
-  // The parser below finds the place of another fault.
+  // The parser below finds the position of any other fault.
   if (fault !== undefined) return new JsonParser(text, keepsDigits).document();
   const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
@@ -59,7 +59,7 @@ class JsonParser {
   readonly #keepsDigits: boolean;
   #at = 0;
   #level = 0;
-  /** Place of the next backslash; the length of the text if there is none. */
+  /** Offset of the next backslash, or the length of the text if there is none. */
   #backslash = -1;
 
   constructor(text: string, keepsDigits: boolean) {
@@ -108,7 +108,7 @@ class JsonParser {
     do items.push(this.#value());
     while (this.#isNext(COMMA));
     if (!this.#isNext(CLOSING)) throw this.#error();
-    // A list that grew has room for sixteen at least.
+    // An array that grew has room for at least 16 elements; a copy has no spare room.
     return this.#close(items.slice());
   }
 
@@ -158,14 +158,14 @@ class JsonParser {
     return value;
   }
 
-  /** Skips blanks, and a mark if it is next. */
+  /** Skips whitespace, then `mark` if it is next. */
   #isNext(mark: number): boolean {
     if (this.#skipBlanks() !== mark) return false;
     this.#at++;
     return true;
   }
 
-  /** @returns the unit after the blanks; NaN at the end */
+  /** @returns the first code unit after the whitespace; NaN at the end */
   #skipBlanks(): number {
     let unit = this.#text.charCodeAt(this.#at);
     while (unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09)
@@ -173,13 +173,13 @@ class JsonParser {
     return unit;
   }
 
-  /** The message shows no part of the text (I6). */
+  /** Returns an error that shows no part of the text (I6). */
   #error(): SyntaxError {
     return new SyntaxError(`unexpected token in JSON at position ${this.#at}`);
   }
 }
 
-/** Units of numbers and words: letters, digits, sign and point. */
+/** Code units of numbers, true, false and null. */
 function isPartOfScalar(unit: number): boolean {
   return (
     (unit >= 0x30 && unit <= 0x39) ||
@@ -189,7 +189,7 @@ function isPartOfScalar(unit: number): boolean {
   );
 }
 
-/** Returns true for the text of a JSON list or object. */
+/** Returns true for the text of a JSON array or object. */
 export function isJsonContainer(text: string): boolean {
   return /^\s*[[{]/.test(text) && new JsonScanner([]).scan(Buffer.from(text)) === undefined;
 }

@@ -1,14 +1,14 @@
 /**
  * Strict scanner of JSON bytes. It accepts exactly the texts that `JSON.parse` accepts, up to
- * `MAX_LEVELS` levels of nesting, and records where the values at some paths are. It makes no
- * object, so a hostile text costs no memory.
+ * `MAX_LEVELS` levels of nesting, and records where the values at some paths are. It allocates no
+ * objects, so a hostile text costs no memory.
  */
 import { isUtf8 } from 'node:buffer';
 
-/** Greatest nesting of a text, in arrays and objects. */
+/** Maximum nesting of a text, in arrays and objects. */
 export const MAX_LEVELS = 1_000;
 
-/** Type of a value; `MISSING` if a path leads nowhere. */
+/** Type of a value; `MISSING` if nothing is at the path. */
 export const MISSING = 0;
 export const STRING = 1;
 export const NUMBER = 2;
@@ -19,26 +19,26 @@ export const ARRAY = 5;
 /** Reason why a text cannot be scanned. */
 export type ScanFault = 'syntax' | 'utf8' | 'depth';
 
-/** Value at a path of the last text that was scanned. Valid until the next scan. */
+/** Value at a path of the last scanned text. Valid until the next scan. */
 export interface ScannedValue {
   readonly type: number;
   readonly bytes: Buffer;
-  /** Place in the scanned bytes, with the quotes of a string. */
+  /** Offsets in the scanned bytes; a string includes its quotes. */
   readonly start: number;
   readonly end: number;
-  /** True if a string of it, or one of its keys, has a backslash. */
+  /** True if a string or a name in the value has a backslash. */
   readonly hasEscapes: boolean;
-  /** Levels of arrays and objects, with its own; 0 for a scalar. */
+  /** Levels of arrays and objects, including the value itself; 0 for a scalar. */
   readonly levels: number;
-  /** Number of its members or elements. */
+  /** Number of direct members or elements. */
   readonly members: number;
-  /** Number of all members and elements in it, at any level. */
+  /** Number of members and elements at all levels. */
   readonly values: number;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Step of the wanted paths. */
+/** Node in the tree of the paths. */
 interface Step {
   readonly names: Buffer[];
   readonly children: Step[];
@@ -65,7 +65,7 @@ const LOWER_U = 0x75;
 export const OPENING_OBJECT = 0x7b;
 export const CLOSING_OBJECT = 0x7d;
 
-/** Classes of the bytes of a string: plain, not ASCII, or an end of the run. */
+/** Classes of bytes in a string: plain, not ASCII, or one that ends a run of plain bytes. */
 const STOP = 2;
 const HIGH = 1;
 const CLASSES = new Uint8Array(256);
@@ -74,7 +74,7 @@ CLASSES.fill(STOP, 0, 0x20);
 CLASSES[QUOTE] = STOP;
 CLASSES[BACKSLASH] = STOP;
 
-/** Bytes that may follow a backslash, without `u`. */
+/** Bytes that may follow a backslash, except `u`. */
 const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
 const HEX = new Uint8Array(256);
@@ -85,15 +85,15 @@ const FALSE = Buffer.from('false');
 const NULL = Buffer.from('null');
 
 export class JsonScanner {
-  /** Values at the paths, in their order. */
+  /** Values at the paths, in the order of the paths. */
   readonly values: readonly ScannedValue[];
   readonly #root: Step;
-  /** By level: whether it is an object, its step, its deepest level, and its counts. */
+  /** Per level: whether it is an object, its step, its deepest level, and its counts. */
   readonly #isObject = new Uint8Array(MAX_LEVELS + 1);
   readonly #steps: (Step | undefined)[] = [];
   readonly #deepest = new Uint16Array(MAX_LEVELS + 1);
   readonly #members = new Float64Array(MAX_LEVELS + 1);
-  /** Members, elements and strings with escapes before a level began. */
+  /** Members, elements and escaped strings that were counted before a level began. */
   readonly #valuesBefore = new Float64Array(MAX_LEVELS + 1);
   readonly #escapesBefore = new Float64Array(MAX_LEVELS + 1);
   #bytes: Buffer = NULL;
@@ -104,13 +104,13 @@ export class JsonScanner {
   #hasOddNumbers = false;
   #hasEscapedNames = false;
 
-  /** @param paths names of members that lead to a value; an empty path is the whole text */
+  /** @param paths each the names of the members that lead to a value; an empty path is the whole text */
   constructor(paths: readonly (readonly string[])[]) {
     this.#root = { names: [], children: [], value: undefined, below: [] };
     this.values = paths.map((path) => this.#add(path));
   }
 
-  /** Scans a text. @returns why it is not JSON, or cannot be scanned */
+  /** Scans a text. @returns why it cannot be scanned, or undefined */
   scan(bytes: Buffer, start = 0, end = bytes.length): ScanFault | undefined {
     this.#bytes = bytes;
     this.#at = start;
@@ -121,18 +121,18 @@ export class JsonScanner {
     this.#hasEscapedNames = false;
     reset(this.#root.below);
     const fault = this.#text();
-    // Broken UTF-8 ends a string early or late, so that it is often a fault of syntax first.
+    // Invalid UTF-8 may end a string early or late, so it often appears as a syntax error first.
     if ((fault === 'syntax' || !this.#isAscii) && !isUtf8(bytes.subarray(start, end)))
       return 'utf8';
     return fault;
   }
 
-  /** True if a number of the text is one that JavaScript would write differently. */
+  /** True if JavaScript would write a number of the text differently. */
   get hasOddNumbers(): boolean {
     return this.#hasOddNumbers;
   }
 
-  /** True if a name of the text has a backslash: `JSON.parse` may read another (parse-json.ts). */
+  /** True if a name in the text has a backslash, which `JSON.parse` may misread (parse-json.ts). */
   get hasEscapedNames(): boolean {
     return this.#hasEscapedNames;
   }
@@ -231,7 +231,7 @@ export class JsonScanner {
           value.values = 0;
         }
       }
-      // A value has ended, or an empty array or object is about to.
+      // A value has ended, or an empty array or object is about to end.
       for (;;) {
         if (level === 0) {
           this.#skipBlanks();
@@ -281,7 +281,7 @@ export class JsonScanner {
     this.#at = at;
   }
 
-  /** Reads a key and its colon. @returns the step of its value; `#at` is negative if it has none */
+  /** Reads a name and its colon. @returns the step of its value; `#at` is negative if the name or colon is missing */
   #key(step: Step | undefined): Step | undefined {
     this.#skipBlanks();
     const start = this.#at;
@@ -305,12 +305,12 @@ export class JsonScanner {
     const child = isEscaped
       ? childOfText(step, this.#bytes.toString('utf8', start, end))
       : childOf(step, this.#bytes, start + 1, end - 1);
-    // The last of several members with one name counts.
+    // If a name occurs several times, the last member is used.
     if (child !== undefined) reset(child.below);
     return child;
   }
 
-  /** Skips the string that begins here; moves to a negative place if it does not end. */
+  /** Skips the string that begins here. Sets `#at` to a negative offset if it does not end. */
   #string(): void {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -357,7 +357,7 @@ export class JsonScanner {
       at = this.#digits(sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
     }
     this.#at = at;
-    // A double has fifteen digits for certain, and is printed without an exponent from 0.000001 on.
+    // A double keeps at least 15 digits, and is printed without an exponent from 0.000001 on.
     const isOdd =
       at !== fraction ||
       at - start > 15 ||
@@ -366,7 +366,7 @@ export class JsonScanner {
     if (isOdd) this.#hasOddNumbers = true;
   }
 
-  /** @returns the place after the digits; negative if there is no digit */
+  /** @returns the offset after the digits; negative if there is no digit */
   #digits(start: number): number {
     const bytes = this.#bytes;
     let at = start;
@@ -393,13 +393,13 @@ function childOf(step: Step, bytes: Buffer, start: number, end: number): Step | 
   return undefined;
 }
 
-/** @param text key as JSON, with escapes */
+/** @param text name in JSON syntax, with escapes */
 function childOfText(step: Step, text: string): Step | undefined {
   const name = Buffer.from(JSON.parse(text) as string);
   return childOf(step, name, 0, name.length);
 }
 
-/** True if the bytes at a place are these. */
+/** True if `wanted` is at this offset. */
 function isAt(bytes: Buffer, start: number, wanted: Buffer): boolean {
   for (let i = 0; i < wanted.length; i++) if (bytes[start + i] !== wanted[i]) return false;
   return true;

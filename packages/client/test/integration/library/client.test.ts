@@ -9,7 +9,7 @@ import { ContentReviewClient, ServiceError, type UploadSource } from '../../../s
 import { deadAddress, httpServer, json, KEY } from '../service/servers.ts';
 import { all, scripted } from './scripted.ts';
 
-test('an import is created, uploaded from a file, and waited for until it is complete', async (t) => {
+test('an import is created, uploaded from a file, and polled until it is complete', async (t) => {
   const states = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'ON_FIRE', 'COMPLETE'];
   const { client, clock, server } = await scripted(t, (response, request) => {
     const upload_url = `http://${request.headers.host}/put?sig=1`;
@@ -41,7 +41,7 @@ test('an import is created, uploaded from a file, and waited for until it is com
   });
 });
 
-test('a pending decision is polled ever less often', async (t) => {
+test('a pending decision is polled at growing intervals', async (t) => {
   let asked = 0;
   const { client, clock } = await scripted(t, (response) =>
     json(response, 200, {
@@ -63,7 +63,7 @@ test('a pending decision is polled ever less often', async (t) => {
   }
 });
 
-test('a batch is finished only when its results are available, or when there will be none', async (t) => {
+test('a batch is finished only when its results are available or will never be', async (t) => {
   const answers = [
     { batch_status: 'SUCCESS', download_url: null },
     { batch_status: 'SUCCESS', download_url: 'http://127.0.0.1/d' },
@@ -74,7 +74,7 @@ test('a batch is finished only when its results are available, or when there wil
   assert.equal((await client.waitForBatch('b-1')).status, 'CANCELLED');
 });
 
-test('the error of a request has its failure, and retries are reported', async (t) => {
+test('the error of a request contains its failure, and retries are reported', async (t) => {
   const expected = {
     400: 'rejected',
     401: 'unauthorized',
@@ -131,7 +131,7 @@ test('nothing is created for an unusable source, and no message quotes it', asyn
     ])
       await assert.rejects(
         submit(),
-        (error) => error instanceof TypeError && /^what is uploaded must be/.test(error.message),
+        (error) => error instanceof TypeError && /^the upload must be/.test(error.message),
       );
   }
   await assert.rejects(client.submitBatch('post', { path: '/none/such' }), { code: 'ENOENT' });
@@ -155,7 +155,7 @@ test('the length of a download is reported unless it is compressed or unknown', 
   }
 });
 
-test('closing the client ends waits for the next poll and for a retry at once', {
+test('closing the client immediately ends waits for the next poll and for a retry', {
   timeout: 10_000,
 }, async (t) => {
   for (const status of [200, 503]) {
@@ -179,7 +179,7 @@ test('closing the client ends waits for the next poll and for a retry at once', 
   }
 });
 
-test("a wait outlasts a 404 in the first minute after the client's own create, and no other", async (t) => {
+test("a wait continues on a 404 only in the first minute after the client's own create", async (t) => {
   let unknown = 3;
   const { client, clock } = await scripted(t, (response, { method }) => {
     const created = { import_status: 'WAITING_FOR_UPLOAD', upload_url: 'http://127.0.0.1:1/u' };
@@ -204,7 +204,7 @@ test("a wait outlasts a 404 in the first minute after the client's own create, a
   assert.ok(waitedMs >= 60_000 && waitedMs < 100_000, `${waitedMs}`);
 });
 
-test('a wait outlasts an outage of the service once it has responded', async (t) => {
+test('a wait continues through an outage once the service has responded', async (t) => {
   const pending = { batch_status: 'PENDING' };
   const cancelled = { batch_status: 'CANCELLED' };
   const answers: (object | undefined)[] = [];

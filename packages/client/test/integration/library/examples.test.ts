@@ -1,4 +1,4 @@
-/** The examples of packages/client/README.md, as they stand there. */
+/** The examples of packages/client/README.md, run unchanged. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { httpServer, json, KEY } from '../service/servers.ts';
 const ENTRY = new URL('../../../src/index.ts', import.meta.url).href;
 const DOCUMENT = new URL('../../../README.md', import.meta.url);
 
-/** The example below a heading, run in a process and a directory of its own. @returns what it printed */
+/** Runs the example below a heading in its own process and directory. @returns its output */
 async function run(
   t: TestContext,
   heading: string,

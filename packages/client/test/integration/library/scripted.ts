@@ -1,10 +1,10 @@
-/** The public client over a server that a test scripts, with time that does not pass. */
+/** The public client with a scripted server, on a clock that a test controls. */
 import type { TestContext } from 'node:test';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../../src/index.ts';
 import { InstantClock } from '../../unit/service/fakes.ts';
 import { type Handler, httpServer, KEY, type TestServer } from '../service/servers.ts';
 
-/** Sleeping takes no time; what is to fire at a time fires once the clock has passed it. */
+/** Clock on which sleeping takes no time. Timers fire when the clock has passed their time. */
 export class SteppingClock extends InstantClock {
   readonly #armed = new Set<{ readonly atMs: number; readonly fire: () => void }>();
 
@@ -40,7 +40,7 @@ export async function scripted(
   return { client, clock, server };
 }
 
-/** Reads everything that comes. */
+/** Reads a whole download. */
 export async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
   const out: T[] = [];
   for await (const item of source) out.push(item);

@@ -14,12 +14,12 @@ const CREATED = {
 const CREATED_RAW = JSON.stringify(CREATED);
 const FULL_ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${CREATED_RAW.length}\r\n\r\n${CREATED_RAW}`;
 
-/** True if a whole POST of ours has arrived. */
+/** True if the client's whole POST has arrived. */
 function complete(received: string): boolean {
   return received.endsWith('}');
 }
 
-test('each permanent status becomes its failure, is not retried and leaves no orphan', async (t) => {
+test('each permanent status has its failure, is not retried and leaves no orphan', async (t) => {
   const expected: [number, ServiceFailure][] = [
     [400, 'rejected'],
     [401, 'unauthorized'],
@@ -60,7 +60,7 @@ test('408, 429 and every 5xx are retried until they succeed', async (t) => {
     passing.map((status) => `create_batch ${status}`),
   );
   assert.equal(clock.slept.length, passing.length);
-  assert.equal(observer.orphans, 2, 'only the gateway answers 502 and 504 leave the outcome open');
+  assert.equal(observer.orphans, 2, 'only a gateway’s 502 and 504 leave the outcome open');
 });
 
 test('retries end with unavailable, the last status and the Retry-After', async (t) => {
@@ -77,7 +77,7 @@ test('retries end with unavailable, the last status and the Retry-After', async 
 });
 
 for (const aheadHours of [-5, 0, 5])
-  test(`Retry-After as an HTTP date counts from the answer's Date, ${aheadHours} h from the local clock`, async (t) => {
+  test(`Retry-After as an HTTP date is relative to the Date of the response, ${aheadHours} h from the local clock`, async (t) => {
     const { url } = await httpServer(t, (response, _, index) => {
       if (index > 0) return json(response, 200, CREATED);
       const dateMs = Date.now() + aheadHours * 3_600_000;
@@ -90,7 +90,7 @@ for (const aheadHours of [-5, 0, 5])
     assert.ok((clock.slept[0] ?? 0) >= 9_000 && (clock.slept[0] ?? 0) < 60_000);
   });
 
-test('a redirect of the API is not followed: the key would travel with it', async (t) => {
+test('a redirect of the API is not followed, because the key would be sent along', async (t) => {
   const other = await httpServer(t, (response) => json(response, 200, CREATED));
   const server = await httpServer(t, (response) =>
     response.writeHead(307, { location: `${other.url}/v1/batches` }).end(),
@@ -102,7 +102,7 @@ test('a redirect of the API is not followed: the key would travel with it', asyn
   assert.deepEqual([server.seen.length, other.seen.length], [1, 0]);
 });
 
-test('errors hold operation, place, status, the service’s own words and advice', async (t) => {
+test('errors contain operation, address, status, the service’s own message and advice', async (t) => {
   const server = await httpServer(t, (response) =>
     json(response, 400, { error: { code: 'bad_type', message: 'type "x" is unknown' } }),
   );
@@ -117,7 +117,7 @@ test('errors hold operation, place, status, the service’s own words and advice
   });
 });
 
-test('only codes are shown of answers about uploaded rows: messages may quote them', async (t) => {
+test('of responses about uploaded rows only the code is shown, because messages may quote the rows', async (t) => {
   const quote = 'batch row 1 "my secret content" is too rude';
   const bodies: [string, string, RegExp][] = [
     [
@@ -162,7 +162,7 @@ test('only codes are shown of answers about uploaded rows: messages may quote th
   }
 });
 
-test('an answer that makes no sense counts as a failed request, and is named', async (t) => {
+test('an invalid response counts as a failed request, and the error names the problem', async (t) => {
   const cases: [string, RegExp][] = [
     ['<html>', /answered 200, but the body is not JSON, or exceeds the limits of depth and size;/],
     ['\ufeff{}', /answered 200, but the body begins with a byte order mark/],
@@ -193,7 +193,7 @@ test('an answer that makes no sense counts as a failed request, and is named', a
   }
 });
 
-test('a refused connection is unavailable after retries, and leaves no orphan, since nothing was sent', async (t) => {
+test('a refused connection ends as unavailable after retries, without an orphan, because nothing was sent', async (t) => {
   const { client, observer } = clientFor(t, await deadAddress(), { retry: { maxRetries: 1 } });
   await assert.rejects(client.createBatch('email', NEVER), {
     failure: 'unavailable',
@@ -207,7 +207,7 @@ test('a refused connection is unavailable after retries, and leaves no orphan, s
 });
 
 test('a connection timeout is retried, and leaves no orphan', async (t) => {
-  // The handshake never gets an answer.
+  // The handshake never gets a response.
   const server = await rawServer(t, () => {});
   const settings = { connectTimeoutMs: 100, retry: { maxRetries: 1 } };
   const { client, observer } = clientFor(t, server.url.replace('http:', 'https:'), settings);
@@ -233,7 +233,7 @@ test('a reset after the POST was sent is retried and reported as a possible orph
   assert.deepEqual([observer.retries, observer.orphans], [['create_batch reset'], 1]);
 });
 
-test('an answer cut in its body is retried, whether the connection was to be kept or not', async (t) => {
+test('a response cut in its body is retried, with and without keep-alive', async (t) => {
   for (const connectionHeader of ['keep-alive', 'close']) {
     const server = await rawServer(t, (socket, received, connection) => {
       if (!complete(received)) return;
@@ -259,7 +259,7 @@ test('a headers timeout is retried and reported as a possible orphan', async (t)
   assert.deepEqual([observer.retries, observer.orphans], [['create_batch headers_timeout'], 1]);
 });
 
-test('a body that stops, or drips endlessly, ends with the body timeout', async (t) => {
+test('a body that stops or drips endlessly ends with the body timeout', async (t) => {
   for (const everyMs of [undefined, 20]) {
     const server = await rawServer(t, (socket, received, connection) => {
       if (!complete(received)) return;
@@ -275,7 +275,7 @@ test('a body that stops, or drips endlessly, ends with the body timeout', async 
   }
 });
 
-test('an answer that is not HTTP, or has no end, is a protocol error', async (t) => {
+test('a response that is not HTTP or never ends is a protocol error', async (t) => {
   for (const answer of [
     'SSH-2.0-OpenSSH_9.6\r\n',
     'HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n',
@@ -301,7 +301,7 @@ test('an answer that is not HTTP, or has no end, is a protocol error', async (t)
   });
 });
 
-test('an abort ends a waiting request at once with the signal’s reason, and a POST under way may leave an orphan', async (t) => {
+test('an abort ends a request at once with the signal’s reason, and an aborted POST may leave an orphan', async (t) => {
   const arrived = Promise.withResolvers<void>();
   const server = await rawServer(t, (_, received) => complete(received) && arrived.resolve());
   const { client, observer } = clientFor(t, server.url);
@@ -314,7 +314,7 @@ test('an abort ends a waiting request at once with the signal’s reason, and a 
   assert.deepEqual([observer.requests, observer.orphans], [['create_batch aborted'], 1]);
 });
 
-test('an abort ends the wait for a key and a retry at once', async (t) => {
+test('an abort immediately ends a wait for the key or a retry', async (t) => {
   const server = await httpServer(t, (response) => json(response, 503, {}));
   const reason = new Error('enough');
   const isReason = (error: unknown) => error === reason;
@@ -341,7 +341,7 @@ test('an abort ends the wait for a key and a retry at once', async (t) => {
   await assert.rejects(third, isReason);
 });
 
-test('close ends what is under way with an AbortError, refuses what comes after, and can be repeated', async (t) => {
+test('close ends pending calls with an AbortError, rejects later calls, and can be repeated', async (t) => {
   const arrived = Promise.withResolvers<void>();
   const server = await httpServer(t, () => arrived.resolve());
   const { client } = clientFor(t, server.url);

@@ -34,7 +34,7 @@ test('creating a batch sends the type as JSON with the bearer key (4.1, 5)', asy
   );
 });
 
-test('a baseUrl that is no plain http(s) address is refused without being repeated', (t) => {
+test('a baseUrl that is not a plain http(s) address is rejected without being quoted', (t) => {
   for (const url of [
     '',
     'ftp://host',
@@ -53,7 +53,7 @@ test('a baseUrl that is no plain http(s) address is refused without being repeat
   }
 });
 
-test('a created batch without a usable id or upload address is a protocol error, and possibly an orphan', async (t) => {
+test('a created batch without a usable id or upload address is a protocol error, and may leave an orphan', async (t) => {
   const broken: [unknown, RegExp][] = [
     [{ ...CREATED, batch_id: undefined }, /batch_id is missing/],
     [{ ...CREATED, batch_id: '' }, /batch_id is missing/],
@@ -79,7 +79,7 @@ test('a created batch without a usable id or upload address is a protocol error,
   }
 });
 
-test('retrieving a batch gives status, address and counts (4.2)', async (t) => {
+test('retrieving a batch returns status, address and counts (4.2)', async (t) => {
   const body = {
     batch_id: 'b-1',
     type: 'email',
@@ -104,7 +104,7 @@ test('retrieving a batch gives status, address and counts (4.2)', async (t) => {
   assert.equal(request?.body.length, 0);
 });
 
-test('a status is read in any case, and a text that is not shaped like one is not repeated', async (t) => {
+test('a status is read in any case, and text that does not look like a status is not quoted', async (t) => {
   const statuses = [' success', 'Wating_For_Upload', '\u001b[31mmy secret content', 'x'.repeat(65)];
   const server = await httpServer(t, (response, _, index) =>
     json(response, 200, { batch_status: statuses[index] }),
@@ -123,7 +123,7 @@ test('a status is read in any case, and a text that is not shaped like one is no
   ]);
 });
 
-test('a retrieved batch without a status, or that is another one, is a protocol error', async (t) => {
+test('a retrieved batch without a status, or with another id, is a protocol error', async (t) => {
   for (const body of [{ batch_id: 'b-1' }, { batch_id: 'b-2', batch_status: 'SUCCESS' }]) {
     const server = await httpServer(t, (response) => json(response, 200, body));
     await assert.rejects(clientFor(t, server.url).client.getBatch('b-1', NEVER), {
@@ -132,7 +132,7 @@ test('a retrieved batch without a status, or that is another one, is a protocol 
   }
 });
 
-test('an id is escaped into one path segment, and one that cannot be is refused without a call', async (t) => {
+test('an id is escaped into one path segment; one for which that is impossible is rejected without a call', async (t) => {
   const id = 'a/b?c#d %ü';
   const server = await httpServer(t, (response) =>
     json(response, 200, { batch_id: id, batch_status: 'PENDING' }),
@@ -145,7 +145,7 @@ test('an id is escaped into one path segment, and one that cannot be is refused 
   assert.equal(server.seen.length, 1);
 });
 
-test('without a usable key nothing is sent and the error carries advice', async (t) => {
+test('without a usable key nothing is sent, and the error contains advice', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, CREATED));
   const unreadable = Object.assign(new Error('ENOENT: no such file /secret/hunter22'), {
     code: 'ENOENT',
@@ -153,8 +153,8 @@ test('without a usable key nothing is sent and the error carries advice', async 
   const keys: [() => Promise<string>, RegExp][] = [
     [() => Promise.reject(unreadable), /could not be read \(ENOENT\); check that the API key/],
     [async () => '', /the API key is empty/],
-    [async () => 'hunter22\n', /characters that no header can carry/],
-    [async () => 'hunter22é', /characters that no header can carry/],
+    [async () => 'hunter22\n', /characters that are not allowed in a header/],
+    [async () => 'hunter22é', /characters that are not allowed in a header/],
   ];
   for (const [apiKey, message] of keys) {
     const failed = clientFor(t, server.url, { apiKey }).client.createBatch('email', NEVER);

@@ -11,7 +11,7 @@ const DECISION = {
   labels: [{ name: 'spam', applied: true, explanation: 'a link farm' }],
 };
 
-test('retrieving a decision gives status, metadata, result and labels (4.5)', async (t) => {
+test('retrieving a decision returns status, metadata, result and labels (4.5)', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, DECISION));
   const { client, observer } = clientFor(t, server.url);
   assert.deepEqual(await client.getDecision('d-1', NEVER), {
@@ -40,7 +40,7 @@ test('metadata keeps every digit, every key and its order', async (t) => {
   assert.equal(metadataJson, metadata);
 });
 
-test('answers are required as they are, and read even if they are compressed', async (t) => {
+test('uncompressed responses are requested, and compressed ones are read nevertheless', async (t) => {
   const codings = {
     gzip: gzipSync,
     br: brotliCompressSync,
@@ -64,7 +64,7 @@ test('answers are required as they are, and read even if they are compressed', a
   await assert.rejects(read, { failure: 'protocol', message: /BODY_TOO_LARGE/ });
 });
 
-test('a pending, an unknown and a sparse decision are read', async (t) => {
+test('decisions that are pending, sparse or of unknown status are read', async (t) => {
   const bodies = [
     { ...DECISION, decision_status: 'PENDING', metadata: {}, result: null, labels: null },
     { decision_status: 'ON_FIRE' },
@@ -92,7 +92,7 @@ test('a pending, an unknown and a sparse decision are read', async (t) => {
   assert.deepEqual(await client.getDecision('d-1', NEVER), scored);
 });
 
-test('labels keep unknown fields and may lack an explanation; an entry without a name is no label', async (t) => {
+test('labels keep unknown fields and may lack an explanation; an entry without a name is not a label', async (t) => {
   const labels = [
     { name: 'a', applied: false, score: 0.3 },
     { name: 'b', applied: 'yes', explanation: 7 },
@@ -110,7 +110,7 @@ test('labels keep unknown fields and may lack an explanation; an entry without a
   ]);
 });
 
-test('a decision without a status, with metadata that is no object, or that is another one is a protocol error', async (t) => {
+test('a decision without a status, with metadata that is not an object, or with another id is a protocol error', async (t) => {
   const bodies = [
     { ...DECISION, decision_status: undefined },
     { ...DECISION, metadata: [1] },

@@ -23,7 +23,7 @@ test('creating an import is a POST without a body, with the bearer key (4.3, 5)'
   assert.deepEqual([observer.requests, observer.orphans], [['create_import 200'], 0]);
 });
 
-test('the status is found at all places where an undocumented answer may have it', async (t) => {
+test('the status is found in every place where the undocumented response may have it', async (t) => {
   const COMPLETE = 'COMPLETE';
   const bodies = [
     { import_status: COMPLETE },
@@ -42,7 +42,7 @@ test('the status is found at all places where an undocumented answer may have it
   }
 });
 
-test('an answer without a status, with two, or about another import is a protocol error', async (t) => {
+test('a response without a status, with two statuses, or about another import is a protocol error', async (t) => {
   const bodies = [
     {},
     { import_id: 'i-1' },

@@ -1,4 +1,4 @@
-/** Targets of connections: name resolution, redirects, extra headers, lost answers. */
+/** Targets of connections: name resolution, redirects, extra headers, lost responses. */
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const BODY = Buffer.from('Content\r\nhello\r\n');
 const HERE = 'http://127.0.0.1:9';
 const AWAY = 'https://review.example.com';
 
-/** Names resolve to these addresses, one answer after the other; the last one stays. */
+/** Lookup that returns one list after the other, and repeats the last one. */
 function resolving(...answers: string[][]): {
   readonly lookup: LookupAll;
   readonly asked: string[];
@@ -30,7 +30,7 @@ function resolving(...answers: string[][]): {
 
 const named = (url: string, host: string) => url.replace('127.0.0.1', host);
 
-test('a name that resolves to a private address is not connected to; with both kinds only the public one is used', async (t) => {
+test('no connection is made to a private address of a name; if a name has both kinds, only the public one is used', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   for (const address of [
     '127.0.0.1',
@@ -54,7 +54,7 @@ test('a name that resolves to a private address is not connected to; with both k
       'and not tried again',
     );
   }
-  // Of several addresses only the allowed ones are tried.
+  // If there are several addresses, only the allowed ones are tried.
   const allowPrivate = ['127.0.0.0/8'];
   const { client } = clientFor(t, AWAY, {
     allowHttp: ['f.example.com'],
@@ -65,7 +65,7 @@ test('a name that resolves to a private address is not connected to; with both k
   assert.equal(server.seen.length, 1);
 });
 
-test('a name is checked for each connection, in the very answer that is connected to', async (t) => {
+test('a name is checked for each connection, in the same lookup that the connection uses', async (t) => {
   const server = await httpServer(t, (response) =>
     response.writeHead(200, { connection: 'close' }).end(),
   );
@@ -80,14 +80,10 @@ test('a name is checked for each connection, in the very answer that is connecte
   await client.upload(url, BODY, CSV);
   await assert.rejects(client.upload(url, BODY, CSV), { failure: 'blocked' });
   await assert.rejects(client.upload(url, BODY, CSV), { failure: 'blocked' });
-  assert.deepEqual(
-    [dns.asked.length, server.seen.length],
-    [3, 1],
-    'one question, one answer, one connection',
-  );
+  assert.deepEqual([dns.asked.length, server.seen.length], [3, 1], 'one lookup per connection');
 });
 
-test('the service itself may be anywhere, and no transfer uses its connections', async (t) => {
+test('the service may have any address, and no transfer uses its connections', async (t) => {
   const server = await httpServer(t, (response) =>
     response
       .writeHead(200, { 'content-type': 'application/json' })
@@ -112,7 +108,7 @@ test('each redirect goes through the same checks', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const locations = [
     ['https://169.254.169.254/latest/meta-data/', /not a public one/],
-    ['http://files.example.com/', /http is for hosts of service\.allowHttp only/],
+    ['http://files.example.com/', /only allowed for the hosts of service\.allowHttp/],
     ['https://[::ffff:a9fe:a9fe]/', /not a public one/],
   ] as const;
   for (const [location, message] of locations) {
@@ -137,7 +133,7 @@ test('each redirect goes through the same checks', async (t) => {
   assert.equal(target.seen.length, 0);
 });
 
-test('extra headers go with each upload, and to no other origin', async (t) => {
+test('extra headers are sent with each upload, but to no other origin', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const server = await httpServer(t, (response, request) =>
     request.path === '/away'
@@ -163,7 +159,7 @@ test('extra headers go with each upload, and to no other origin', async (t) => {
   assert.equal(target.seen[0]?.headers['content-type'], 'text/csv');
 });
 
-test('a failed upload reports that it may have arrived once an answer was lost, or a gateway broke down', async (t) => {
+test('a failed upload reports that it may have arrived if a response was lost or a gateway failed', async (t) => {
   const expired = '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
   const answers: [number | 'reset', boolean][] = [
     ['reset', true],
@@ -172,7 +168,7 @@ test('a failed upload reports that it may have arrived once an answer was lost, 
     [503, false],
     [429, false],
   ];
-  // It asks to look elsewhere for what became of the request.
+  // A 303 refers to the outcome of the request.
   const seeOther = await httpServer(t, (response) =>
     response.writeHead(303, { location: '/done' }).end(),
   );

@@ -1,4 +1,4 @@
-/** A real proxy on the way: tunnels for https, whole addresses for http, credentials that stay hidden. */
+/** A real proxy: tunnels for https, whole addresses for http, and credentials that are never shown. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
@@ -15,13 +15,13 @@ const BASIC = `Basic ${Buffer.from('me:hunter22secret').toString('base64')}`;
 
 const through = (env: Record<string, string>) => ({ proxy: proxyFromEnvironment(env) });
 
-/** Sends http and https through the proxy at `url`, with credentials where they are given. */
+/** Sends https and http through the proxy at `url`. */
 const throughBoth = (url: string, credentials?: string) => {
   const address = credentials ? url.replace('://', `://${credentials}@`) : url;
   return through({ HTTPS_PROXY: address, HTTP_PROXY: address });
 };
 
-test('calls and transfers go through a tunnel, with the credentials of the proxy for the proxy alone', async (t) => {
+test('calls and transfers go through a tunnel, and only the proxy receives its credentials', async (t) => {
   const proxy = await proxyServer(t, ({ authorization }) =>
     authorization === BASIC ? undefined : 407,
   );
@@ -71,7 +71,7 @@ test('behind a proxy a literal address is still checked; names are resolved by t
   await client.upload(`https://files.example.com:${port}/x`, Buffer.from('x'), CSV);
 });
 
-test('a proxy that refuses, requires credentials, is missing or hangs is named in the error, its credentials are not', async (t) => {
+test('the error names a proxy that refuses, requires credentials, is missing or hangs, but not its credentials', async (t) => {
   const secret = /hunter22secret|aHVudGVy|bWU6|X-Amz-Signature/;
   const cases: [string, RegExp][] = [
     [
@@ -95,7 +95,7 @@ test('a proxy that refuses, requires credentials, is missing or hangs is named i
       await assert.rejects(
         client.createBatch('email', NEVER),
         (error: Error & { failure: string }) => {
-          // A 403 to plain http may be the service's own.
+          // For plain http, a 403 may come from the service itself.
           if (base.startsWith('https:') || !message.source.includes('403'))
             assert.equal(error.failure, 'unavailable');
           if (base.startsWith('https:')) assert.match(error.message, message);

@@ -1,4 +1,4 @@
-/** Real servers on 127.0.0.1 that behave as a test tells them; closed when the test ends. */
+/** Real servers on 127.0.0.1 with scripted behaviour; closed when the test ends. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import {
   type AddressInfo,
@@ -15,7 +15,7 @@ import { constantRandom, InstantClock, RecordingObserver } from '../../unit/serv
 export interface Seen {
   readonly method: string;
   readonly url: string;
-  /** Its path alone. */
+  /** Path of the request, without the origin. */
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
@@ -28,7 +28,7 @@ export interface TestServer {
   readonly seen: Seen[];
 }
 
-/** An HTTP server; the handler is called once per request, with how many came before it. */
+/** Starts an HTTP server. The handler is called once per request, with the number of earlier requests. */
 export async function httpServer(t: TestContext, handler: Handler): Promise<TestServer> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
@@ -53,7 +53,7 @@ export async function httpServer(t: TestContext, handler: Handler): Promise<Test
   return { url: await listening(server), seen };
 }
 
-/** A bare TCP server: `onData` is called with everything a connection has sent so far, each time more comes. */
+/** Starts a TCP server. With each chunk, `onData` is called with everything that the connection has sent so far. */
 export async function rawServer(
   t: TestContext,
   onData: (socket: Socket, received: string, connection: number) => void,
@@ -82,7 +82,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** An address without a listener. */
+/** Returns an address without a listener. */
 export async function deadAddress(): Promise<string> {
   const server = createTcpServer();
   const url = await listening(server);
@@ -103,7 +103,7 @@ export function json(
 
 export const KEY = CANARY.key;
 
-/** A client over the given server: no real waiting between retries, everything it tells is recorded. */
+/** Returns a client of the given server. Retries do not really wait, and the observer's calls are recorded. */
 export function clientFor(
   t: TestContext,
   baseUrl: string,

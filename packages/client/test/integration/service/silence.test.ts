@@ -1,4 +1,4 @@
-/** I6: content, API keys and the queries of presigned addresses never reach an error, whatever the other side does. */
+/** I6: no response can put content, API keys or the queries of presigned addresses into an error. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { clientFor, collect, NEVER, rawServer } from './servers.ts';
 const secretText = fc.stringMatching(/^[\x21-\x7e]{16,60}$/);
 const secrets = fc.record({ key: secretText, query: secretText, content: secretText });
 
-/** Answer of a hostile server, given all that it received. undefined: reset. */
+/** Response of a hostile server, made from everything that it received. undefined: a reset. */
 type Answer = (received: string) => string | undefined;
 
 function http(status: string, headers: string, body: string): string {
@@ -81,7 +81,7 @@ async function errorsOf(
   return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
 }
 
-test('whatever the other side answers, no share of a key, a query or the content is in any error', async (t) => {
+test('whatever the response is, no part of a key, a query or the content appears in any error', async (t) => {
   let answer: Answer = () => undefined;
   const server = await rawServer(t, (socket, received) => {
     if (!isWhole(received)) return;
@@ -112,6 +112,6 @@ test('whatever the other side answers, no share of a key, a query or the content
   assert.deepEqual(
     [...failed].sort(),
     Object.keys(answers).sort(),
-    'every answer made something fail',
+    'every response caused a failure',
   );
 });

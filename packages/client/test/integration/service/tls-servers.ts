@@ -34,7 +34,7 @@ export async function httpsServer(
       response.writeHead(status, headers).end(body);
     });
   });
-  // A handshake that fails is what some tests want.
+  // Some tests expect the handshake to fail.
   server.on('tlsClientError', () => {});
   return { port: await listening(t, server), server };
 }
@@ -45,8 +45,8 @@ export interface ProxyRequest {
 }
 
 /**
- * A proxy that resolves every name to this machine, and writes down what it was asked for; with a certificate it is reached by https.
- * `refuse`: the status to answer with instead.
+ * Starts a proxy that resolves every name to this machine and records the requested targets. With a certificate it uses https.
+ * `refuse`: the status with which it responds to every request.
  */
 export async function proxyServer(
   t: TestContext,

@@ -1,4 +1,4 @@
-/** Certificates: authorities of one's own, client certificates, rotation, and what errors say to do. */
+/** Certificates: private authorities, client certificates, rotation, and the advice in errors. */
 import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ const CREATED = {
 };
 const CSV = { contentType: 'text/csv', ...NEVER };
 const ONCE = { retry: { maxRetries: 0 } };
-test('a private authority is trusted for the service and the storage, besides those that Node.js knows', async (t) => {
+test('a private authority is trusted for the service and the storage, in addition to those that Node.js trusts', async (t) => {
   const { port } = await httpsServer(t, () => CREATED);
   const url = `https://127.0.0.1:${port}`;
   const unknown = {
@@ -24,7 +24,7 @@ test('a private authority is trusted for the service and the storage, besides th
   const { client } = clientFor(t, url, { ...ONCE, tls: { ca: [pem('ca.pem')] } });
   assert.equal((await client.createBatch('email', NEVER)).batchId, 'b-1');
   await client.upload(`${url}/file`, Buffer.from('x'), CSV);
-  // One file may be missing of several; a certificate that signed itself is its own authority.
+  // Each file adds its authorities. A self-signed certificate is its own authority.
   const { port: selfPort } = await httpsServer(t, () => CREATED, { certificate: 'self' });
   await assert.rejects(
     clientFor(t, `https://localhost:${selfPort}`, ONCE).client.createBatch('email', NEVER),
@@ -36,7 +36,7 @@ test('a private authority is trusted for the service and the storage, besides th
   await self.client.createBatch('email', NEVER);
 });
 
-test('a client certificate goes to the service, and to no storage', async (t) => {
+test('a client certificate is sent to the service, but not to a storage', async (t) => {
   const shown: (string | undefined)[] = [];
   const note = (request: { socket: unknown }) => {
     shown.push(
@@ -60,12 +60,12 @@ test('changed files are read again for the next connection', async (t) => {
   await assert.rejects(client.createBatch('email', NEVER), { failure: 'unavailable' });
   copyFileSync(pem('ca.pem'), ca);
   await client.createBatch('email', NEVER);
-  // What cannot be used does not take the place of what could.
+  // Unusable files do not replace the last usable ones.
   copyFileSync(pem('server.key'), ca);
   await client.createBatch('email', NEVER);
 });
 
-test('a redirect from https to http is refused on this side, so that no record is given up for it', async (t) => {
+test('a redirect from https to http is refused by the client, so that no record becomes a dead letter because of it', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const { port } = await httpsServer(t, () => ({
     status: 307,

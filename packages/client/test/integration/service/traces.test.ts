@@ -1,4 +1,4 @@
-/** Spans of requests, and the context of the trace that goes with calls to baseUrl (docs/tracing.md). */
+/** Spans of requests, and the trace context in calls to baseUrl (docs/tracing.md). */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { RecordingTracer } from '../../../../../test/support/memory/telemetry/recording-tracer.ts';
@@ -15,7 +15,7 @@ const CREATED = {
 const CSV = { contentType: 'text/csv', ...NEVER };
 const port = (url: string) => Number(new URL(url).port);
 
-/** A step inside a batch, and its spans so far. */
+/** Returns a step inside a batch, and its spans so far. */
 function step() {
   const tracer = new RecordingTracer();
   const span = tracer.startBatch('process events', {}, []).step('create');
@@ -24,7 +24,7 @@ function step() {
   return { span, tracer, shown };
 }
 
-test('each try of a call is a client span by the conventions, whose context the service gets', async (t) => {
+test('each attempt of a call is a client span by the conventions, and the service receives its context', async (t) => {
   const api = await httpServer(t, (response, _, index) =>
     index === 0 ? json(response, 503, {}) : json(response, 200, CREATED),
   );
@@ -54,7 +54,7 @@ test('each try of a call is a client span by the conventions, whose context the 
   assert.equal(span.steps[1]?.ids.traceId, span.ids.traceId);
 });
 
-test('storage gets no context, also behind a redirect; its spans have neither query nor template', async (t) => {
+test('a storage receives no context, even after a redirect; its spans have neither query nor template', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const storage = await httpServer(t, (response) =>
     response.writeHead(307, { location: `${target.url}/moved?X-Amz-Signature=secret` }).end(),
@@ -94,7 +94,7 @@ test('storage gets no context, also behind a redirect; its spans have neither qu
   assert.doesNotMatch(tracer.text(), /secret|X-Amz/);
 });
 
-test('no context goes out outside of a step, nor without a recorded span', async (t) => {
+test('no context is sent outside of a step or without a recorded span', async (t) => {
   const api = await httpServer(t, (response) => json(response, 200, CREATED));
   const { client } = clientFor(t, api.url);
   await client.createBatch('post', NEVER);

@@ -1,9 +1,9 @@
-/** Valid JSON as others write it: with blanks, escapes, repeated names, and numbers of any form. */
+/** Arbitraries of valid JSON as other programs may write it: with whitespace, escapes, repeated names, numbers in any form. */
 import fc from 'fast-check';
 
 const blanks = fc.constantFrom('', '', '', ' ', '\n', '\t\r ');
 
-/** A string as JSON, with escapes that `JSON.stringify` would not write. */
+/** String in JSON, with escapes that `JSON.stringify` would not write. */
 export const stringText = fc
   .array(
     fc.oneof(
@@ -25,7 +25,7 @@ export const numberText = fc.oneof(
   fc.constantFrom('-0', '1.50', '1e5', '12345678901234567890', '0.1000000000000000055', '1E400'),
 );
 
-/** A value as JSON, with blanks, escapes and repeated names. */
+/** Value in JSON, with whitespace, escapes and repeated names. */
 export const { value: valueText, object: objectText } = fc.letrec<{
   value: string;
   object: string;
@@ -48,7 +48,7 @@ export const { value: valueText, object: objectText } = fc.letrec<{
     ),
 }));
 
-/** A value whose members are in the order of their names. */
+/** Returns a value with all members sorted by name. */
 export function canonical(value: unknown): unknown {
   const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
   if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;

@@ -33,7 +33,7 @@ test('texts are written as JSON.stringify writes them, from strings and from byt
   );
 });
 
-test('a text grows up to its limit, and not beyond', () => {
+test('a text may grow up to its limit, but not beyond', () => {
   const writer = new JsonWriter();
   const part = Buffer.alloc(1_000, 'x');
   fc.assert(

@@ -1,4 +1,4 @@
-/** Scanner, compact copy and parser of JSON against `JSON.parse`. */
+/** Scanner, compact copy and parser of JSON, compared with `JSON.parse`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { canonical, numberText, objectText, valueText } from './json-texts.ts';
 
 const RUNS = { numRuns: 1_000 };
 
-/** Texts that are nearly JSON, from tokens that a scanner may confuse. */
+/** Texts that are almost JSON, made of tokens that a scanner may confuse. */
 const almostJson = fc
   .array(
     fc.constantFrom(
@@ -31,7 +31,7 @@ const isJson = (bytes: Buffer): boolean => {
   }
 };
 
-/** Scans bytes in the middle of others that would continue the text. */
+/** Scans bytes that are surrounded by others which would continue the text. */
 function scanned(bytes: Buffer, paths: string[][] = [[]], around = '"}]1,') {
   const scanner = new JsonScanner(paths);
   const within = Buffer.concat([Buffer.from(around), bytes, Buffer.from(around)]);
@@ -88,7 +88,7 @@ test('a text nested more deeply than the limit is refused, and one at the limit 
   assert.equal(scanned(nested(MAX_LEVELS + 1)).fault, 'depth');
 });
 
-test('a compact copy is the object, canonical but for the text of its numbers', () => {
+test('a compact copy equals the object, and is canonical except for the text of its numbers', () => {
   const copies = new CompactObject();
   fc.assert(
     fc.property(objectText, fc.nat(9), (text, at) => {
@@ -98,7 +98,7 @@ test('a compact copy is the object, canonical but for the text of its numbers', 
       const copy = to.toString('utf8', at, end);
       const document = parseJson(text) as object;
       assert.deepEqual(parseJson(copy), document);
-      // The same members, the later ones of a name last.
+      // With the same members; if a name is repeated, the last one is kept.
       const sorted = (one: string) => JSON.stringify(canonical(parseKeepingDigits(one)));
       assert.equal(sorted(copy), sorted(text));
       assert.equal(copies.members, Object.keys(document).length);
@@ -112,7 +112,7 @@ test('a compact copy is the object, canonical but for the text of its numbers', 
           Object.getOwnPropertyDescriptor(document, name as string)?.value,
         );
       }
-      // No blanks, no other escapes, no repeated names: a copy of it is the same.
+      // No whitespace, other escapes or repeated names are left, so another copy is identical.
       const again = Buffer.alloc(copy.length * 3);
       assert.equal(again.toString('utf8', 0, copies.copy(to, at, again, 0)), copy);
     }),
@@ -120,7 +120,7 @@ test('a compact copy is the object, canonical but for the text of its numbers', 
   );
 });
 
-test('the parser gives what JSON.parse gives, and refuses what it refuses', () => {
+test('the parser returns what JSON.parse returns, and rejects what it rejects', () => {
   const attempt = (parse: (text: string) => unknown, text: string) => {
     try {
       return { value: parse(text) };
@@ -128,7 +128,7 @@ test('the parser gives what JSON.parse gives, and refuses what it refuses', () =
       return { isSyntaxError: error instanceof SyntaxError };
     }
   };
-  // Its own names have no escapes, so JSON.parse is right about them.
+  // These names have no escapes, so JSON.parse reads them correctly.
   const texts = fc
     .oneof(fc.json(), almostJson, valueText)
     .filter((text) => !/\\[^"]*"\s*:/.test(text));
@@ -156,7 +156,7 @@ test('a text with too many levels or values is refused, and one at the limits is
   }
 });
 
-test('no error of the parser shows a part of the text', () => {
+test('no error of the parser quotes the text', () => {
   for (const text of [
     'secret',
     '["secret',

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readUnsigned, varintSize, writeUnsigned, writeVarint } from '../../../src/base/varint.ts';
 
-/** As many at each power of two as between them. */
+/** Numbers of all magnitudes, equally many per power of two. */
 const unsigned = fc
   .tuple(fc.maxSafeNat(), fc.nat(53))
   .map(([value, shift]) => Math.floor(value / 2 ** shift));
 
-test('numbers are read as they were written, in as many bytes as they need', () => {
+test('numbers are read as written, and take no more bytes than they need', () => {
   fc.assert(
     fc.property(unsigned, fc.nat(3), (value, start) => {
       const bytes = Buffer.alloc(start + 8);
@@ -32,11 +32,11 @@ test('the size of a zigzag number is the number of bytes that are written', () =
   );
 });
 
-test('any bytes are a safe integer, or refused', () => {
+test('any bytes are read as a safe integer or rejected', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 12 }),
     fc.uint8Array({ min: 0x80, maxLength: 400, size: 'max' }),
-    // Each is a zero that goes on.
+    // Each byte is a zero with a continuation bit.
     fc
       .tuple(fc.nat(400), fc.nat(0x7f))
       .map(([length, last]) => Uint8Array.from([...Array(length).fill(0x80), last])),

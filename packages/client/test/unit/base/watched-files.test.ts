@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { temporaryDirectory } from '../../../../../test/support/temporary-directory.ts';
 import { WatchedFiles } from '../../../src/base/watched-files.ts';
 
-test('a file system that hangs does not hold up callers once there is a value', {
+test('a file system that hangs does not block callers once there is a value', {
   timeout: 30_000,
 }, async (t) => {
   const file = path.join(temporaryDirectory(), 'key');

@@ -1,4 +1,4 @@
-/** Failures of commands: text of others does not control the terminal. */
+/** Failures of commands: external text in them cannot control the terminal. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

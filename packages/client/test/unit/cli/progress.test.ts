@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Io } from '../../../src/cli/io.ts';
 import { CommandProgress } from '../../../src/cli/progress.ts';
 
-/** An outlet that records its output, on the test's own clock. */
+/** Creates an outlet that records its output, with a clock that the test controls. */
 function stage(columns: number | undefined) {
   const said: string[] = [];
   const clock = { ms: 0 };
@@ -20,7 +20,7 @@ function stage(columns: number | undefined) {
 }
 
 describe('progress', () => {
-  it('at a terminal is one line that is overwritten and never longer than the terminal is wide', () => {
+  it('at a terminal is one line that is overwritten and never wider than the terminal', () => {
     const { said, clock, progress } = stage(20);
     for (const text of ['too soon', 'too soon', `${'x'.repeat(30)}\u001b[2J`]) {
       progress.show(() => text);

@@ -10,7 +10,7 @@ import {
 
 const octets = fc.tuple(...[0, 1, 2, 3].map(() => fc.integer({ min: 0, max: 255 })));
 
-/** The registries once more, in arithmetic: no table of ranges that a slip could be in twice. */
+/** The registries as arithmetic, so that a mistake in the table of ranges is not repeated here. */
 function expected([a = 0, b = 0, c = 0, d = 0]: readonly number[]): AddressRange {
   const is = (...parts: number[]) => parts.every((part, index) => part === [a, b, c, d][index]);
   if (is(169, 254) || is(168, 63, 129, 16) || is(192, 0, 0, 192) || is(100, 100, 100, 200))
@@ -28,7 +28,7 @@ function expected([a = 0, b = 0, c = 0, d = 0]: readonly number[]): AddressRange
   return a === 0 || a >= 224 || documentation || other ? 'reserved' : 'public';
 }
 
-/** Near the edges of ranges, where mistakes are. */
+/** Addresses near the edges of ranges, where mistakes are likely. */
 const special = fc.constantFrom(
   ...[
     '9.255.255.255',
@@ -72,7 +72,7 @@ const ipv4 = fc.oneof(
   special.map((text) => text.split('.').map(Number)),
 );
 
-test('every IPv4 address has its range in the registries, also inside IPv6', () => {
+test('every IPv4 address has the range of the registries, also when embedded in IPv6', () => {
   fc.assert(
     fc.property(ipv4, (parts) => {
       const text = parts.join('.');
@@ -132,7 +132,7 @@ test('IPv6 addresses outside global unicast are not public', () => {
   );
 });
 
-test('a set has exactly the addresses of its ranges, in every notation', () => {
+test('a set contains exactly the addresses of its ranges, in every notation', () => {
   fc.assert(
     fc.property(octets, fc.integer({ min: 0, max: 32 }), octets, (network, bits, address) => {
       const value = (parts: readonly number[]) => parts.reduce((sum, part) => sum * 256 + part, 0);

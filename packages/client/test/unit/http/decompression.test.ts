@@ -6,7 +6,7 @@ import { plainBytes } from '../../../src/http/decompression.ts';
 
 const LIMITS = { maxBytes: 1e9, maxRatio: 200, graceMs: 10_000, bytesPerSecond: 1_000 };
 
-test('names of codings that change no byte are no codings', async () => {
+test('names of codings that change no bytes are ignored', async () => {
   const read = async (encoding: string, file: Buffer) => {
     const chunks: Buffer[] = [];
     for await (const chunk of plainBytes(Readable.from([file]), encoding, LIMITS))
@@ -24,7 +24,7 @@ test('names of codings that change no byte are no codings', async () => {
     });
 });
 
-test('bytes that cannot be decompressed are no early end, also while more of them come', async () => {
+test('bytes that cannot be decompressed are not reported as an early end, even while more arrive', async () => {
   const text = Buffer.from('some text, which is here to be compressed');
   for (const [encoding, file, broken] of [
     ['gzip', gzipSync(text), 10],

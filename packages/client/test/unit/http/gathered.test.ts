@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { gathered } from '../../../src/service/transfer.ts';
 
-test('pieces have the bytes of the chunks, and the size except for the last', async () => {
+test('pieces contain the bytes of the chunks, and all but the last have the given size', async () => {
   const chunk = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes));
   await fc.assert(
     fc.asyncProperty(fc.array(chunk), fc.integer({ min: 1, max: 50 }), async (chunks, size) => {
@@ -16,7 +16,7 @@ test('pieces have the bytes of the chunks, and the size except for the last', as
   );
 });
 
-test('chunks are not kept: each may be overwritten once the next is requested', async () => {
+test('each chunk may be overwritten once the next is requested', async () => {
   async function* dripping() {
     const chunk = Buffer.alloc(1);
     for (const byte of Buffer.from('drip')) {

@@ -12,7 +12,7 @@ const advised = (code: string, stage: ExchangeStage) => {
   return networkProblem(error);
 };
 
-test('a failed handshake carries advice', () => {
+test('the error of a failed handshake contains advice', () => {
   const cases: [string, ExchangeStage, RegExp][] = [
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'connecting', /does not speak TLS/],
     ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'connecting', /does not speak TLS/],
@@ -22,7 +22,7 @@ test('a failed handshake carries advice', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'connecting', /service\.tls\.ca/],
     ['CERT_HAS_EXPIRED', 'connecting', /the clock of this machine/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'connecting', /another host/],
-    // TLS 1.3: a gateway says only now that it wanted a certificate.
+    // TLS 1.3: only now does the gateway report that it required a certificate.
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'sent', /service\.tls\.certificate/],
     ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'connecting', /HTTP\/1\.1/],
     ['ERR_SSL_NOT_THOUGHT_OF', 'connecting', /check the certificate/],
@@ -35,7 +35,7 @@ test('a failed handshake carries advice', () => {
   }
 });
 
-test('a refusal of this side is kept at every stage', () => {
+test('a refusal by the client is kept at every stage', () => {
   for (const stage of ['connecting', 'sent', 'body'] as const) {
     const refusal = new NetworkError('blocked', 'ADDRESS_NOT_PUBLIC');
     assert.equal(networkError(refusal, stage), refusal);

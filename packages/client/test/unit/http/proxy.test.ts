@@ -22,7 +22,7 @@ test('the proxy is chosen by the scheme, and the lower-case variable wins', () =
   assert.equal(chosen({ HTTPS_PROXY: '' }, 'https://a.example/'), undefined);
 });
 
-test('NO_PROXY names hosts with everything below them, ports, addresses, networks, or everything', () => {
+test('NO_PROXY accepts hosts with their subdomains, ports, addresses, networks, or everything', () => {
   const cases: [string, string, boolean][] = [
     ['example.com', 'https://example.com/', true],
     ['example.com', 'https://a.example.com/', true],
@@ -66,7 +66,7 @@ test('user and password of the address become credentials and are removed from i
   assert.equal(rules.https?.credentials, 'me:p@ss');
 });
 
-test('an invalid proxy is refused by the name of its variable, without its value', () => {
+test('the error of an invalid proxy names its variable, but not its value', () => {
   for (const value of ['http://[hunter2', 'socks5://hunter2:1', 'http://me:%ZZhunter2@p.example']) {
     assert.throws(
       () => proxyFromEnvironment({ HTTPS_PROXY: value }),

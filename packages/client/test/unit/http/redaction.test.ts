@@ -5,10 +5,10 @@ import { anyCharacter } from '../../../../../test/support/any-character.ts';
 import { shownCode } from '../../../src/base/shown-text.ts';
 import { scrub, shownAddress } from '../../../src/http/redaction.ts';
 
-/** Keys as services make them: printable, without spaces. */
+/** Keys in the form that services generate: printable, without spaces. */
 const keys = fc.stringMatching(/^[\x21-\x7e]{8,80}$/);
 
-/** True if any six characters in a row of the secret are in the text. */
+/** True if the text contains any six consecutive characters of the secret. */
 function leaks(text: string, secret: string): boolean {
   const haystack = text.replaceAll('[redacted]', ' ').toLowerCase();
   for (let at = 0; at + 6 <= secret.length; at++)
@@ -16,7 +16,7 @@ function leaks(text: string, secret: string): boolean {
   return false;
 }
 
-test('no six characters in a row of a key survive scrubbing, wherever they stand, in whatever case', () => {
+test('no six consecutive characters of a key survive scrubbing, in any place and any case', () => {
   fc.assert(
     fc.property(
       keys,
@@ -43,7 +43,7 @@ test('scrubbed text is one line of at most 200 characters', () => {
   );
 });
 
-test('bearer credentials and queries of addresses are masked, also when they are not ours', () => {
+test('bearer credentials and queries of addresses are masked, even if they are not the client’s own', () => {
   assert.equal(scrub('got Bearer abc.def for it', []), 'got Bearer [redacted] for it');
   assert.equal(
     scrub('see https://s3.example/x?X-Amz-Signature=abc&y=1 now', []),
@@ -70,7 +70,7 @@ test('an address is shown as host and path only', () => {
   );
 });
 
-test('only text that is shaped like a code is shown as one', () => {
+test('only text in the form of a code is shown', () => {
   assert.equal(shownCode('AccessDenied'), 'AccessDenied');
   for (const raw of ['', 'two words', '<xml>', 'a'.repeat(65), '9lives', 42, null, undefined, {}]) {
     assert.equal(shownCode(raw), undefined);

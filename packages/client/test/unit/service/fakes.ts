@@ -1,8 +1,8 @@
-/** Time, chance and an observer that a test owns. */
+/** Time, randomness and an observer that a test controls. */
 import type { Clock } from '../../../src/base/clock.ts';
 import type { ServiceObserver } from '../../../src/service/options.ts';
 
-/** Sleeping takes no real time: it moves the clock and is written down. */
+/** Clock on which sleeping takes no real time: it advances the clock and is recorded. */
 export class InstantClock implements Clock {
   readonly slept: number[] = [];
   #nowMs: number;
@@ -30,7 +30,7 @@ export class InstantClock implements Clock {
   }
 }
 
-/** Sleeps until aborted, and says when it begins to. */
+/** Clock on which a sleep ends only by an abort, and reports when it begins. */
 export class EndlessSleepClock extends InstantClock {
   readonly #began = Promise.withResolvers<void>();
   readonly sleeping: Promise<void> = this.#began.promise;
@@ -43,7 +43,7 @@ export class EndlessSleepClock extends InstantClock {
   }
 }
 
-/** Chance that always draws the same. */
+/** Returns randomness that always draws the same value. */
 export function constantRandom(value: number): { next(): number } {
   return { next: () => value };
 }

@@ -33,7 +33,7 @@ function failing(problem: Partial<ServiceProblem> = {}): ServiceAttempt<never> {
   });
 }
 
-/** Fails the given number of times, then has a value. */
+/** Returns an attempt that fails the given number of times, then succeeds. */
 function after(
   failures: number,
   problem: Partial<ServiceProblem> = {},
@@ -49,7 +49,7 @@ test('a transient failure is retried, with exponentially growing, jittered waits
   assert.deepEqual(observer.retries, Array(4).fill('op 503'));
 });
 
-test('no try starts later than maxElapsedMs after the first failure', async () => {
+test('no attempt starts later than maxElapsedMs after the first failure', async () => {
   const { context, clock } = contextWith({
     baseMs: 1000,
     capMs: 1000,
@@ -60,7 +60,7 @@ test('no try starts later than maxElapsedMs after the first failure', async () =
   assert.deepEqual(clock.slept, [500, 500, 500, 500]);
 });
 
-test('Retry-After is a floor: the wait is never shorter, also at the lowest draw', async () => {
+test('Retry-After is a minimum: the wait is never shorter, even at the lowest draw', async () => {
   for (const draw of [0, 0.999]) {
     const { context, clock } = contextWith({ baseMs: 100 }, new InstantClock(), draw);
     await withRetry(context, 'op', never, after(1, { retryAfterMs: 7000 }));

@@ -10,7 +10,7 @@ const policy = (rules: Partial<TransferRules> = {}, baseUrl = SERVICE) =>
 const objection = (url: string, rules?: Partial<TransferRules>, baseUrl?: string) =>
   policy(rules, baseUrl).objection(new URL(url));
 
-test('without a list every host is taken by https; with one only its hosts', () => {
+test('without a list every host is allowed by https, with a list only its hosts', () => {
   assert.equal(objection('https://bucket.s3.amazonaws.com/key?X-Amz-Signature=1'), undefined);
   const hosts = ['files.example.com', '*.s3.amazonaws.com', 'minio.example.com:9000'];
   for (const url of [
@@ -35,7 +35,7 @@ test('without a list every host is taken by https; with one only its hosts', () 
   }
 });
 
-test('a pattern means the host that it names, or everything below it, and nothing that only looks like it', () => {
+test('a pattern matches its host or all subdomains of it, and no similar names', () => {
   const label = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
   const name = fc
     .array(label, { minLength: 1, maxLength: 3 })
@@ -64,8 +64,8 @@ test('a pattern means the host that it names, or everything below it, and nothin
   );
 });
 
-test('http is for hosts allowed by name, and for this machine', () => {
-  const inTheClear = /http is for hosts of service\.allowHttp only/;
+test('http is allowed for hosts in its list, and for this machine', () => {
+  const inTheClear = /only allowed for the hosts of service\.allowHttp/;
   assert.match(objection('http://files.example.com/') ?? '', inTheClear);
   assert.match(
     objection('http://files.example.com/', { hosts: ['files.example.com'] }) ?? '',
@@ -101,18 +101,18 @@ test('an address that is not public is refused in every notation, unless its net
   assert.notEqual(objection('https://11.1.2.3/', { hosts: ['10.0.0.1'] }), undefined);
 });
 
-test('a storage on this machine is for a service on this machine only', () => {
+test('a storage on this machine is allowed only for a service on this machine', () => {
   for (const baseUrl of ['http://127.0.0.1:8090', 'http://localhost:8090', 'http://[::1]:8090']) {
     assert.equal(objection('http://127.0.0.1:8090/x', {}, baseUrl), undefined);
     assert.equal(policy({}, baseUrl).allowsAddress('localhost', '::1'), true);
     assert.equal(policy({}, baseUrl).allowsAddress('storage', '10.0.0.1'), false);
   }
-  // A private service does not make its network one for transfers: that requires an explicit setting.
+  // A service at a private address does not allow its network for transfers. That requires an explicit setting.
   assert.equal(policy({}, 'https://10.0.0.1').allowsAddress('10.0.0.2', '10.0.0.2'), false);
   assert.equal(policy({}, 'https://10.0.0.1').allowsAddress('localhost', '127.0.0.1'), false);
 });
 
-test('an allowed name may resolve to a private network, never to an address of cloud credentials', () => {
+test('an allowed name may resolve to a private network, but never to an address of cloud credentials', () => {
   const named = policy({ allowPrivate: ['minio.corp', '*.storage.corp'] });
   for (const address of ['10.0.0.1', '192.168.1.1', 'fd00::1', '127.0.0.1', '8.8.8.8']) {
     assert.ok(named.allowsAddress('minio.corp', address), address);

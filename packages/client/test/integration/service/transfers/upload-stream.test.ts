@@ -12,7 +12,7 @@ const PARTS = ['{"type":"a",', '"data":{}}\n', '{"type":"b","data":{}}\n'].map((
 );
 const WHOLE = Buffer.concat(PARTS);
 
-/** A body in pieces, and how often it was begun and left. */
+/** Returns a body in pieces that counts how often it was opened and closed. */
 function pieces(parts: readonly Buffer[] = PARTS, options: Partial<StreamBody> = {}) {
   const count = { opened: 0, closed: 0 };
   const open = async function* () {
@@ -26,7 +26,7 @@ function pieces(parts: readonly Buffer[] = PARTS, options: Partial<StreamBody> =
   return { body: { length: Buffer.concat(parts).length, open, ...options }, count };
 }
 
-test('a streamed body arrives whole, with its Content-Length and not chunked', async (t) => {
+test('a streamed body arrives whole, with a Content-Length and without chunked encoding', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { body, count } = pieces();
   await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, body, JSONL);
@@ -88,13 +88,13 @@ test('a failed attempt restarts the body, also after a redirect', async (t) => {
   assert.deepEqual(count, { opened: 3, closed: 3 });
 });
 
-test('a body of another length than announced never looks complete, and is not retried', async (t) => {
+test('a body whose length differs from the announced one never looks complete, and is not retried', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { client } = clientFor(t, 'http://127.0.0.1:9');
   for (const [length, message] of [
     [WHOLE.length + 1, /has only \d+ of the/],
     [WHOLE.length - 1, /has more than the/],
-    // As long as the first pieces: a storage that counts only would have taken them for all.
+    // The length of the first pieces: a storage that only counts bytes would have accepted them as the whole.
     [WHOLE.length - (PARTS[2]?.length ?? 0), /has more than the/],
   ] as const) {
     const { body, count } = pieces(PARTS, { length });
@@ -108,7 +108,7 @@ test('a body of another length than announced never looks complete, and is not r
   );
 });
 
-test('an abort ends a streamed upload at once and closes its source', async (t) => {
+test('an abort immediately ends a streamed upload and closes its source', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const stop = new AbortController();
   const closed = Promise.withResolvers<void>();

@@ -41,7 +41,7 @@ test('on the wire an upload has host, length, exactly the signed type, Accept-En
   assert.deepEqual(observer.requests, ['upload 200']);
 });
 
-test('each answer of the storage becomes its failure, with the XML Code and nothing else of the XML', async (t) => {
+test('each response of the storage has its failure, with the XML Code and nothing else from the XML', async (t) => {
   const expected: [number, string, ServiceFailure, RegExp][] = [
     [
       403,
@@ -101,7 +101,7 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
       status,
       operation: 'upload',
     });
-    assert.equal(server.seen.length, 2, 'final answers are not tried again');
+    assert.equal(server.seen.length, 2, 'final responses are not retried');
   }
 });
 
@@ -123,7 +123,7 @@ test('a busy or slow storage gets the same body again', async (t) => {
   assert.equal(observer.orphans, 0);
 });
 
-test('once an upload has resolved its body may be written over, also when the storage answered before it had read it', async (t) => {
+test('after an upload its body may be overwritten, even if the storage responded before it had read the body', async (t) => {
   const body = Buffer.alloc(32 * 1024 * 1024, 'a');
   const answered = Promise.withResolvers<Socket>();
   const over = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ test('once an upload has resolved its body may be written over, also when the st
   assert.equal(server.received[0]?.slice(-bodyBytes).indexOf('b'), -1);
 });
 
-test('an upload may take its size at the minimum speed longer than other requests', async (t) => {
+test('an upload may take longer than other requests, by its size at the minimum speed', async (t) => {
   const answerLate = (afterMs: number) =>
     httpServer(t, (response) => {
       setTimeout(() => response.end(), afterMs);
@@ -167,7 +167,7 @@ test('an upload may take its size at the minimum speed longer than other request
   });
 });
 
-test('redirects keep method, body and type, whichever of the four they are', async (t) => {
+test('all four kinds of redirects keep method, body and type', async (t) => {
   for (const status of [301, 302, 307, 308]) {
     const target = await httpServer(t, (response) => response.end());
     const server = await httpServer(t, (response) =>
@@ -200,7 +200,7 @@ test('a relative redirect stays on its host, and the third redirect is the last'
   });
 });
 
-test('an abort ends an upload at once, also while it waits for a connection', async (t) => {
+test('an abort immediately ends an upload, even while it waits for a connection', async (t) => {
   const arrived = Promise.withResolvers<void>();
   const server = await httpServer(t, () => arrived.resolve());
   const { client } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 1 });
@@ -223,7 +223,7 @@ test('an abort ends an upload at once, also while it waits for a connection', as
   assert.equal(server.seen.length, 1);
 });
 
-test('no more calls, uploads and downloads run at once than allowed, and none waits for another kind', async (t) => {
+test('calls, uploads and downloads each have their own limit of concurrency, and none waits for another kind', async (t) => {
   const held: (() => void)[] = [];
   const arrivals: (() => void)[] = [];
   const server = await httpServer(t, (response, { method }) => {
