@@ -64,3 +64,61 @@ test('live items wait for a backlog without lanes, but not if the backlog is in 
   await lanes.untilSettled(600 * SECOND);
   lanes.assertExactlyOnce();
 });
+
+test('a lane without room submits its open batches instead of waiting for their age', async () => {
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 1_000_000,
+    options: {
+      batch: { maxRows: 1_000, maxAgeMs: 300 * SECOND },
+      lanes: { live: { share: 0.5 } },
+      review: { pollMs: SECOND },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5_000; n++)
+    world.put(0, sourceValue({ type: `type ${n % 20}`, content: CONTENT }));
+  await world.clock.advance(120 * SECOND);
+  const decided = world.decisions().length;
+  assert.ok(decided > 3_000, `${decided} decided`);
+});
+
+test('live items pass a backlog that has used up the quota', async () => {
+  const world = new World({
+    partitions: 1,
+    options: {
+      batch: { maxRows: 10, maxAgeMs: SECOND },
+      quota: { rowsPerMinute: 40 },
+      lanes: { live: { share: 0.5 } },
+      review: { pollMs: SECOND },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 200; n++) world.put(0, sourceValue({ type: 'archive', content: 'x' }));
+  await world.clock.advance(5 * SECOND);
+  for (let n = 0; n < 5; n++) world.put(0, sourceValue({ type: 'live', content: 'x' }));
+  await world.clock.advance(75 * SECOND);
+  assert.equal(world.decisions().filter(({ type }) => type === 'live').length, 5);
+  await world.untilSettled(600 * SECOND);
+  world.assertExactlyOnce();
+});
+
+test('retries pass new batches that wait for the rows under review to end', async () => {
+  let reviews = 0;
+  const world = new World({
+    partitions: 1,
+    options: {
+      batch: { maxRows: 50, maxAgeMs: SECOND },
+      quota: { rowsUnderReview: 8 },
+      review: { pollMs: SECOND, attempts: 3 },
+    },
+    service: {
+      review: () =>
+        reviews++ < 4 ? { afterMs: 20 * SECOND, state: 'failed' } : { afterMs: SECOND },
+    },
+  });
+  world.start();
+  world.produce(40, { types: ['a'] });
+  await world.untilSettled(600 * SECOND);
+  world.assertExactlyOnce();
+});
