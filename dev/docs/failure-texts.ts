@@ -240,7 +240,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'unexpected exception',
     connector:
-      'Turns a record that causes an exception into a dead letter with its coordinates. Treats such a result row as malformed, or turns its record into such a dead letter. Treats such a response as a violation of the API contract. The shard continues.',
+      'If a record causes the exception, publishes a dead letter with its coordinates. If a result row does, treats the row as malformed or publishes the same kind of dead letter for its record. If a response does, treats it as a violation of the API contract. The shard continues in every case.',
     user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
   },
   {

@@ -9,7 +9,7 @@ export interface ScheduleOptions {
   readonly start: (plan: Plan) => Promise<void>;
 }
 
-/** Resolves when all files have ended. After an abort no more files are started. */
+/** Resolves once every file has finished. After an abort, no further files are started. */
 export async function runPlanned(
   plans: readonly Plan[],
   { capacity, signal, start }: ScheduleOptions,

@@ -21,7 +21,7 @@ import { sourceOptions } from './source.ts';
 const output = group('Decisions.', {
   topic: derived(topic('Topic of the decisions; it must exist.'), '<source.topic>.decisions'),
   format: choice(
-    'Format of the values. json-schema, avro and protobuf begin with a schema id, and require schemaRegistry and a registered schema (schemas register).',
+    'Format of the values. With json-schema, avro and protobuf, each value begins with a schema id; they require schemaRegistry and a schema registered with the command schemas register.',
     ['json', 'json-schema', 'avro', 'protobuf'],
   ),
   subject: derived(

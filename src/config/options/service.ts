@@ -25,7 +25,7 @@ const tls = group('Certificates for https, in files as in kafka.tls.', {
   certificate: optional(
     pemFile('Client certificate for the service; it is never sent to the storage.', 'CERTIFICATE'),
   ),
-  key: optional(pemFile('Private key of `certificate`, not encrypted.', 'PRIVATE KEY')),
+  key: optional(pemFile('Unencrypted private key for `certificate`.', 'PRIVATE KEY')),
 });
 
 const transfer = group('Uploads and downloads at presigned addresses (service-security.md).', {

@@ -25,7 +25,7 @@ export interface ReviewOptions extends Partial<MappingOptions & UploadOptions> {
   readonly createReader?: CreateResultFileReader;
 }
 
-/** Number of remembered notices, each of which is reported once. */
+/** Maximum number of notices to remember, so that each is reported only once. */
 const MAX_NOTICES = 1000;
 /** Maximum length of a column name in a notice: a name may be as long as a row. */
 const MAX_NOTICE_CHARACTERS = 100;

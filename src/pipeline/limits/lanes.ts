@@ -79,7 +79,7 @@ export interface Rank {
   readonly lane: Lane;
   /** Retries go before new batches of their lane. */
   readonly isRetry: boolean;
-  /** Size of the task in relation to others. */
+  /** Size of the task in rows; only its ratio to other tasks matters. */
   readonly rows: number;
 }
 
@@ -94,7 +94,7 @@ class Turns {
   readonly #choose: Choose;
   /** Waiting tasks, with the functions that start them and resolve when they have ended. */
   readonly #waiting = new Map<Rank, () => Promise<void>>();
-  /** Virtual time: start of the newest task. */
+  /** Virtual start time of the task that was started most recently. */
   #time = 0;
   /** Virtual time at which the tasks of a lane so far end. */
   readonly #ends = new Map<Lane, number>();

@@ -34,7 +34,7 @@ export class Deferrals implements Disposable {
   readonly #shard: ShardContext;
   readonly #limitsOf: (type: string) => BatchLimits;
   readonly #reread: (plan: BatchPlan, records: BatchRecords) => Promise<void>;
-  /** Memory of the coordinates. */
+  /** Memory budget held for the coordinates of deferred records. */
   readonly #coordinates: Lease;
   readonly #queues = new Map<Lane, Map<string, Queue>>();
 

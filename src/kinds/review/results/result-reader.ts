@@ -1,4 +1,4 @@
-/** Reader of one result file, piece by piece. */
+/** Reads one result file piece by piece. */
 
 import { createHash } from 'node:crypto';
 import { isJsonContainer } from '../../../../packages/client/src/base/json/parse-json.ts';

@@ -42,7 +42,7 @@ const readHere = () => resultFileReader(SETTINGS, () => {});
 const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) =>
   thread.reader(SETTINGS, onNotice);
 
-/** Returns a copy of a row that outlives its slice. */
+/** Copies a row, so that the copy stays valid after its slice of rows is released. */
 function kept(row: Row): Row {
   if (!('record' in row)) return row;
   const copy = (bytes: Buffer | string | null) =>
