@@ -10,7 +10,7 @@ const tls = group(
   'Encrypted connections to the brokers. Files are PEM, relative to the configuration file; each new connection uses their current content.',
   {
     enabled: flag(
-      'Whether the brokers' listener uses TLS (security protocol SSL or SASL_SSL).',
+      'Whether the listener of the brokers uses TLS (security protocol SSL or SASL_SSL).',
       false,
     ),
     ca: certificates("Authorities that issued the brokers' certificates."),
