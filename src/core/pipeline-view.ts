@@ -44,7 +44,7 @@ export interface LaneView {
 }
 
 export interface QuotaView {
-  readonly limit: 'rowsPerMinute' | 'rowsPerDay' | 'rowsUnderReview';
+  readonly limit: 'rowsPerMinute' | 'rowsPerDay';
   readonly left: number;
 }
 

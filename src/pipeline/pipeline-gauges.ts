@@ -8,7 +8,7 @@ import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
 /** Maximum number of unread partitions that a reason names. */
 const MAX_UNREAD = 3;
-const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay', 'rowsUnderReview'] as const;
+const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay'] as const;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
 /** Returns the current lag, or undefined if it is unknown. */

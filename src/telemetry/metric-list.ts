@@ -24,7 +24,7 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 /** Source of the values of each label. Each set is small and closed. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
-  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay, rowsUnderReview.',
+  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay.',
   lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',

@@ -1,7 +1,6 @@
 /**
- * Quota of one shard: rows that it may submit per minute and per day, and rows under review. What a
- * shard has submitted is part of its journal, so that a restart or another owner does not start
- * anew. Time is an input.
+ * Quota of one shard: rows that it may submit per minute and per day. What a shard has submitted is
+ * part of its journal, so that a restart or another owner does not start anew. Time is an input.
  *
  * A minute is any interval of 60 s; submissions are kept by second. A day is a day in UTC.
  */
@@ -10,7 +9,6 @@
 export interface QuotaLimits {
   readonly rowsPerMinute: number;
   readonly rowsPerDay: number;
-  readonly rowsUnderReview: number;
 }
 
 /** Rows that a shard has submitted, as the journal has them. */
@@ -51,17 +49,15 @@ export class Quota {
 
   /** Largest batch that the quota is used up with well, rows. */
   get maxRows(): number {
-    const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
-    const least = Math.min(rowsPerMinute, rowsPerDay, rowsUnderReview);
-    return Math.max(1, Math.floor(least / BATCH_PART));
+    const { rowsPerMinute, rowsPerDay } = this.limits;
+    return Math.max(1, Math.floor(Math.min(rowsPerMinute, rowsPerDay) / BATCH_PART));
   }
 
   /**
-   * Returns the time until a batch may be submitted, ms: 0 if it may be now, Infinity if rows under
-   * review have to end first. A batch above a limit is admitted alone.
+   * Returns the time until a batch may be submitted, ms; 0 if it may be submitted now. A batch above
+   * a limit is admitted alone.
    */
-  waitMs(rows: number, underReview: number, nowMs: number): number {
-    if (!fits(rows, underReview, this.limits.rowsUnderReview)) return Infinity;
+  waitMs(rows: number, nowMs: number): number {
     const dayMs = fits(rows, this.#rowsOfDay(nowMs), this.limits.rowsPerDay)
       ? 0
       : Math.ceil(this.dayEndsMs(nowMs) - nowMs);
@@ -82,13 +78,12 @@ export class Quota {
   }
 
   /** Rows that may still be submitted; Infinity where there is no limit. */
-  left(underReview: number, nowMs: number): QuotaLimits {
-    const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
+  left(nowMs: number): QuotaLimits {
+    const { rowsPerMinute, rowsPerDay } = this.limits;
     const rest = (limit: number, used: number) => Math.max(0, limit - used);
     return {
       rowsPerMinute: rest(rowsPerMinute, sumOf(this.#inMinute(nowMs))),
       rowsPerDay: rest(rowsPerDay, this.#rowsOfDay(nowMs)),
-      rowsUnderReview: rest(rowsUnderReview, underReview),
     };
   }
 

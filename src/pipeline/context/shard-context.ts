@@ -143,7 +143,6 @@ function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
   return {
     rowsPerMinute: share('rowsPerMinute'),
     rowsPerDay: share('rowsPerDay'),
-    rowsUnderReview: share('rowsUnderReview'),
   };
 }
 

@@ -67,7 +67,7 @@ export class QuotaGate {
   /** Rows left, and the end of the day, wall clock, ms. */
   get left(): QuotaLimits & { readonly dayEndsMs: number } {
     const nowMs = this.#nowMs;
-    const left = this.#quota.left(this.#parts.state.unsettled, nowMs);
+    const left = this.#quota.left(nowMs);
     return { ...left, dayEndsMs: this.#quota.dayEndsMs(nowMs) };
   }
 
@@ -106,35 +106,26 @@ export class QuotaGate {
     return writeQuota(this.#quota.spend(rows, this.#nowMs));
   }
 
-  /** To be called when records were settled. */
-  look(): void {
-    this.#look();
-  }
-
   get #nowMs(): number {
     return this.#parts.clock.monotonic() + this.#aheadMs;
   }
 
   /**
-   * Chooses the first in rank; if that waits for longer than a minute of the quota, a batch that may
-   * go now, since retries end the rows under review that new batches wait for.
+   * Chooses the first in rank. If that must wait for the next day, chooses a batch that fits into
+   * what is left of the present one.
    */
   async #choose(ranked: readonly Rank[]): Promise<Rank | undefined> {
-    const { clock, signal, state, waits } = this.#parts;
+    const { clock, signal, waits } = this.#parts;
     // What a lost shard runs next looks at the signal.
     if (signal.aborted) return ranked[0];
-    const waitsMs = ranked.map(({ rows, isRetry }) =>
-      // Records of a retry are under review already.
-      this.#quota.waitMs(rows, isRetry ? 0 : state.unsettled, this.#nowMs),
-    );
+    const waitsMs = ranked.map(({ rows }) => this.#quota.waitMs(rows, this.#nowMs));
     const [firstMs = 0] = waitsMs;
     const next = firstMs <= LONGEST_MINUTE_MS ? 0 : waitsMs.indexOf(0);
     this.#setWaiting(waitsMs[next] !== 0);
     if (!this.#isWaiting) return ranked[next];
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#look = resolve;
-    const waitMs = next === 0 ? firstMs : earliest(waitsMs);
-    const cancel = waitMs === Infinity ? () => {} : clock.after(waitMs, resolve);
+    const cancel = clock.after(next === 0 ? firstMs : earliest(waitsMs), resolve);
     const changed = abortable(promise, signal).catch(() => undefined);
     await waits.while('quota', changed).finally(cancel);
     return undefined;

@@ -95,10 +95,7 @@ export class OwnedShard implements ShardStages {
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
-    this.writer = new TerminalWriter(shard, size, () => {
-      shard.quota?.look();
-      this.intake.flow();
-    });
+    this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
     this.#passedOver = new Map(

@@ -15,7 +15,6 @@ test('no minute and no day has more rows than the quota, across any changes of t
   const limits = fc.record({
     rowsPerMinute: fc.integer({ min: 8, max: 200 }),
     rowsPerDay: fc.oneof(fc.constant(NONE), fc.integer({ min: 200, max: 2_000 })),
-    rowsUnderReview: fc.constant(NONE),
   });
   const step = fc.record({
     part: fc.double({ min: 0.01, max: 1, noNaN: true }),
@@ -40,11 +39,11 @@ test('no minute and no day has more rows than the quota, across any changes of t
         }
         const rows = Math.max(1, Math.floor(part * quota.maxRows));
         const clockMs = nowMs + aheadMs;
-        const waitMs = quota.waitMs(rows, 0, clockMs);
+        const waitMs = quota.waitMs(rows, clockMs);
         if (waitMs > 0)
-          assert.ok(quota.waitMs(rows, 0, clockMs + waitMs - 1) > 0, 'the wait is minimal');
+          assert.ok(quota.waitMs(rows, clockMs + waitMs - 1) > 0, 'the wait is minimal');
         nowMs += waitMs;
-        assert.equal(quota.waitMs(rows, 0, nowMs + aheadMs), 0);
+        assert.equal(quota.waitMs(rows, nowMs + aheadMs), 0);
         journal = quota.spend(rows, nowMs + aheadMs);
         sent.push([nowMs, rows]);
       }
@@ -61,12 +60,12 @@ test('no minute and no day has more rows than the quota, across any changes of t
 test('while there is work, at least 95 % of the rows of a minute are submitted', () => {
   fc.assert(
     fc.property(fc.integer({ min: 40, max: 10_000 }), (rowsPerMinute) => {
-      const quota = new Quota({ rowsPerMinute, rowsPerDay: NONE, rowsUnderReview: NONE }, 0);
+      const quota = new Quota({ rowsPerMinute, rowsPerDay: NONE }, 0);
       const rows = quota.maxRows;
       let submitted = 0;
       const minutes = 30;
       for (let nowMs = 0; nowMs < minutes * MINUTE; ) {
-        const waitMs = quota.waitMs(rows, 0, nowMs);
+        const waitMs = quota.waitMs(rows, nowMs);
         nowMs += waitMs;
         if (waitMs > 0) continue;
         quota.spend(rows, nowMs);
@@ -77,17 +76,9 @@ test('while there is work, at least 95 % of the rows of a minute are submitted',
   );
 });
 
-test('rows under review delay new batches until they end, and a batch above the limit is submitted alone', () => {
-  const quota = new Quota({ rowsPerMinute: NONE, rowsPerDay: NONE, rowsUnderReview: 100 }, 0);
-  assert.deepEqual([quota.waitMs(50, 50, 0), quota.waitMs(51, 50, 0)], [0, Infinity]);
-  assert.equal(quota.waitMs(200, 0, 0), 0);
-  const { rowsUnderReview, rowsPerDay } = quota.left(120, 0);
-  assert.deepEqual([rowsUnderReview, rowsPerDay], [0, NONE]);
-});
-
 test('submissions in the future of the clock count for one minute from now', () => {
-  const limits = { rowsPerMinute: 10, rowsPerDay: NONE, rowsUnderReview: NONE };
+  const limits = { rowsPerMinute: 10, rowsPerDay: NONE };
   const journal = new Quota(limits, 10 * DAY).spend(10, 10 * DAY);
   const quota = new Quota(limits, 5_000, journal);
-  assert.equal(quota.waitMs(1, 0, 5_000), 61_000);
+  assert.equal(quota.waitMs(1, 5_000), 61_000);
 });

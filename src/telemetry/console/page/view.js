@@ -27,7 +27,6 @@ const PHASES = {
 const QUOTA = {
   rowsPerMinute: 'in this minute',
   rowsPerDay: 'until midnight UTC',
-  rowsUnderReview: 'under review',
 };
 const SHARD_STATES = { owner: 'owned', claiming: 'claiming', lost: 'lost, to be reclaimed' };
 /** Maximum length of a list of shards that is open at first. */

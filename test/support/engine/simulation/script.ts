@@ -129,8 +129,6 @@ export interface Shape {
   readonly hasLane?: boolean;
   /** Number of rows that the pipeline may submit per minute. Unset: no limit. */
   readonly quotaPerMinute?: number;
-  /** Rows that may be under review; unset: no limit. */
-  readonly quotaUnderReview?: number;
 }
 
 export interface Script {
