@@ -23,7 +23,7 @@ interface Input {
 /**
  * Submits a file once.
  * @returns the id of the batch or import that was created for the file
- * @throws CommandFailed that says what happened to the file; ServiceError if nothing was created
+ * @throws CommandFailed with the state of the file; ServiceError if nothing was created
  */
 export async function submitFile(
   session: Session,

@@ -1,6 +1,6 @@
 /**
- * Quota of one shard: rows that it may submit per minute and per day. What a shard has submitted is
- * part of its journal, so that a restart or another owner does not start anew. Time is an input.
+ * Quota of one shard: rows that it may submit per minute and per day. The submitted rows are part of
+ * the shard's journal, so that the count continues after a restart or takeover. Time is an input.
  *
  * A minute is any interval of 60 s; submissions are kept by second. A day is a day in UTC.
  */
@@ -60,7 +60,7 @@ export class Quota {
   waitMs(rows: number, nowMs: number): number {
     const dayMs = fits(rows, this.#rowsOfDay(nowMs), this.limits.rowsPerDay)
       ? 0
-      : Math.ceil(this.dayEndsMs(nowMs) - nowMs);
+      : Math.ceil((Math.floor(nowMs / DAY_MS) + 1) * DAY_MS - nowMs);
     return Math.max(dayMs, this.#minuteWaitMs(rows, nowMs));
   }
 
@@ -85,11 +85,6 @@ export class Quota {
       rowsPerMinute: rest(rowsPerMinute, sumOf(this.#inMinute(nowMs))),
       rowsPerDay: rest(rowsPerDay, this.#rowsOfDay(nowMs)),
     };
-  }
-
-  /** End of the day, ms. */
-  dayEndsMs(nowMs: number): number {
-    return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
   }
 
   #rowsOfDay(nowMs: number): number {

@@ -1,4 +1,4 @@
-/** What the stages of an owned shard share, from its claim to its loss. */
+/** Context that the stages of an owned shard share, from its claim to its loss. */
 import { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { QuotaLimits } from '../../core/journal/quota.ts';

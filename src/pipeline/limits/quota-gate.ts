@@ -64,11 +64,9 @@ export class QuotaGate {
     this.#changed = changed;
   }
 
-  /** Rows left, and the end of the day, wall clock, ms. */
-  get left(): QuotaLimits & { readonly dayEndsMs: number } {
-    const nowMs = this.#nowMs;
-    const left = this.#quota.left(nowMs);
-    return { ...left, dayEndsMs: this.#quota.dayEndsMs(nowMs) };
+  /** Rows that may still be submitted. */
+  get left(): QuotaLimits {
+    return this.#quota.left(this.#nowMs);
   }
 
   /** True if few batches of the lane wait: each of them holds memory. */

@@ -81,7 +81,7 @@ export interface AuditReport {
   readonly verdict: 'balanced' | 'missing' | 'double' | 'unknown';
   readonly partitions: readonly PartitionBalance[];
   readonly totals: BalanceCounts;
-  /** What an operator has commanded; null: nothing. */
+  /** Command of an operator that is in force; null if there is none. */
   readonly hold: Hold | null;
   readonly shards: readonly ShardReport[];
   /** Number of output offsets read. */
