@@ -1,4 +1,4 @@
-/** Exchanges with a registry: order of its addresses, time limit, credentials, and interpretation of responses. */
+/** HTTP requests to a registry: order of addresses, timeout, credentials, and interpretation of responses. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
@@ -24,7 +24,7 @@ export class RegistryHttp {
   readonly #settings: RegistrySettings;
   #http: HttpExchange | undefined;
   #closed = false;
-  /** Index of the address to try first: the last one that responded, or its successor after a failure. */
+  /** Index of the address to try first: the one that responded last or, if it then failed, its successor. */
   #first = 0;
 
   constructor(settings: RegistrySettings) {
@@ -32,8 +32,9 @@ export class RegistryHttp {
   }
 
   /**
-   * Sends a request to each address until one responds, beginning with the one that responded last.
-   * @returns the JSON of the response
+   * Sends a request to one address after another until one responds. Begins with the address that
+   * responded last.
+   * @returns the parsed JSON of the response
    * @throws RegistryUnavailable, RegistryRefused, UnusableSchema for a response that is too large,
    * or the signal's reason at once
    */
@@ -101,7 +102,7 @@ export class RegistryHttp {
 
   #open(): HttpExchange {
     const unavailable = (message: string) => new RegistryUnavailable('network', message);
-    if (this.#closed) throw unavailable('the client of the registry was closed');
+    if (this.#closed) throw unavailable('the registry client was closed');
     try {
       this.#http ??= this.#settings.open();
       return this.#http;
@@ -133,14 +134,14 @@ function understood(status: number, text: string): unknown {
   const answer = parsed(text);
   if (status >= 200 && status < 300 && answer !== undefined) return answer;
   const { error_code: code, message } = Object(answer) as Readonly<Record<string, unknown>>;
-  // 404 or 405 without a code of the registry means that the path is wrong.
+  // A 404 or 405 without one of the registry's codes means that the path is wrong.
   const missing = status === 404 || status === 405;
   const known = typeof code === 'number' && (!missing || (code >= 40_400 && code < 40_500));
   if (status >= 400 && known) {
     const reason = typeof message === 'string' ? message.slice(0, 2_000) : `status ${status}`;
     throw new RegistryRefused(status, code, reason);
   }
-  // A proxy or a wrong path is no reason for dead letters.
+  // A response from a proxy or a wrong path is not a reason for dead letters.
   throw new RegistryUnavailable(
     'bad_answer',
     `the response (status ${status}) is not from a schema registry: does schemaRegistry.urls end with the path of its Confluent API?`,
