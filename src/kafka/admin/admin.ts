@@ -1,4 +1,4 @@
-/** Requests to the cluster outside the data path (ClusterAdmin). */
+/** Cluster requests outside the data path. Implements ClusterAdmin. */
 import {
   type ClusterAdmin,
   type CommittedOffset,
@@ -72,9 +72,12 @@ export async function createTopic(
   });
 }
 
-/** Maximum age of the facts, as for metadata in Java's producers. Partitions added to an output topic are used after it. */
+/**
+ * Maximum age of a topic's facts, as for metadata in Java's producers. Partitions that are added to
+ * an output topic are used after this time.
+ */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
-/** Time for a new topic to appear in the metadata of every broker. */
+/** Maximum time for a new topic to appear in the metadata of every broker. */
 const VISIBLE_PATIENCE_MS = 15_000;
 
 /** Facts about a topic that a producer needs, at most a few minutes old. */
@@ -156,8 +159,8 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   /**
-   * Returns the first offset of each partition at or after a time, including open transactions.
-   * Partitions without such an offset are left out.
+   * Returns the first offset of each partition at or after a time. Records of open transactions
+   * count. Partitions without such a record are left out.
    */
   async offsets(
     topic: string,
@@ -209,7 +212,7 @@ export class KafkaAdmin implements ClusterAdmin {
     );
   }
 
-  /** Rejects when the topic does not exist. */
+  /** Returns the facts about a topic. Rejects if the topic does not exist. */
   writable(topic: string): Promise<WritableTopic> {
     const nowMs = performance.now();
     const kept = this.#writable.get(topic);
@@ -257,7 +260,7 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 }
 
-/** Returns undefined if the client has no right to read it. */
+/** Returns the topic's maximum size of a record batch, or undefined if the client has no right to read it. */
 async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<number | undefined> {
   try {
     const settings = await settingsOf(cluster, topic, ['max.message.bytes']);

@@ -1,6 +1,6 @@
 /**
- * Diagnosis of a cluster and of this client's rights, without a consumer or a producer. Nothing here
- * joins a group or changes the cluster.
+ * Diagnosis of a cluster and of this client's rights, without a consumer or a producer. Never joins
+ * a group or changes the cluster.
  */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -14,27 +14,27 @@ export interface BrokerAnswer {
   readonly id: number;
   /** Advertised address: `host:port`. */
   readonly address: string;
-  /** Reason why the broker cannot be reached there, with the remedy; undefined if it can. */
+  /** Reason why the broker cannot be reached at this address, with the remedy. undefined if it can be reached. */
   readonly failure: string | undefined;
 }
 
 export interface GroupDescription {
   /** Kafka's name: Stable, Empty, Dead, … */
   readonly state: string;
-  /** `consumer` for a group of consumers, empty for a group without members. */
+  /** `consumer` for a consumer group, empty for a group without members. */
   readonly protocolType: string;
-  /** Name of the agreed assigner; empty until the members agree on one. */
+  /** Name of the assigner that the members agreed on. Empty until then. */
   readonly protocol: string;
   /** True if all members are replicas of this connector. */
   readonly isOurs: boolean;
   readonly members: readonly { readonly clientId: string; readonly host: string }[];
 }
 
-/** Errors that brokers return if an unknown producer ends a transaction that does not exist. */
+/** Errors with which brokers reject ending a transaction of a producer that does not exist. */
 const NO_SUCH_TRANSACTION =
   /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
 
-/** Inspector of a cluster. Each method rejects with an error that names the cause and the remedy. */
+/** Inspector of a cluster. Each method rejects with an error that contains the cause and the remedy. */
 export class KafkaClusterInspector {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
@@ -46,7 +46,7 @@ export class KafkaClusterInspector {
     this.#connection = new ClusterConnection(connect, logger);
   }
 
-  /** Connects to this address of the configuration and logs in. */
+  /** Connects to one address of the configuration and logs in. */
   async connect(address: string): Promise<void> {
     const only = { ...this.#connect, brokers: [address] };
     const connection = new ClusterConnection(only, this.#logger, 0);
@@ -57,7 +57,7 @@ export class KafkaClusterInspector {
     }
   }
 
-  /** Queries every broker of the cluster at its own address. */
+  /** Sends a request to every broker of the cluster at its own address. */
   async brokers(): Promise<readonly BrokerAnswer[]> {
     return await this.#connection.request('list the brokers', {}, async (cluster) => {
       await cluster.refreshMetadata();
@@ -91,8 +91,8 @@ export class KafkaClusterInspector {
   }
 
   /**
-   * Checks the right to write with an unused transactional id, by ending a transaction that does
-   * not exist. Initialises no producer. Rejects if the right is missing.
+   * Checks the right to write with an unused transactional id by ending a transaction that does not
+   * exist, so no producer is initialised. Rejects if the right is missing.
    */
   async tryTransactionalId(id: string): Promise<void> {
     const what = `use the transactional id ${id}`;

@@ -1,6 +1,9 @@
 /** Remedies for failed TLS handshakes, by the codes and messages of Node and OpenSSL. */
 
-/** Failure to reach a protected cluster, in one sentence that names the option to change. Never contains a secret. */
+/**
+ * Failure to reach a secured cluster. The message is one sentence that names the option to change,
+ * and never contains a secret.
+ */
 export class SecurityError extends Error {
   override readonly name = 'SecurityError';
   /** kafkajs retries an error only if this is true. */
@@ -16,13 +19,16 @@ export class SecurityError extends Error {
 }
 
 interface TlsOptionNames {
-  /** Option with the authorities. */
+  /** Name of the option with the authorities. */
   readonly ca: string;
-  /** Option with the expected name. */
+  /** Name of the option with the expected host name. */
   readonly name: string;
 }
 
-/** Node's message for a connection closed in the handshake. Its code is the same for every cut connection. */
+/**
+ * Node's message for a connection that was closed during the handshake. Its error code does not
+ * distinguish this from other closed connections.
+ */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const NO_TLS =
@@ -67,7 +73,7 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
   ],
 ];
 
-/** Returns the remedy, or undefined if TLS was not the reason. */
+/** Returns the remedy for an error, or undefined if TLS was not the cause. */
 export function tlsRemedy(error: unknown, names: TlsOptionNames): string | undefined {
   const { code = '', message = '' } = error as { code?: unknown; message?: string };
   const text = `${code} ${message}`;

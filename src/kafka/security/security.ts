@@ -1,4 +1,4 @@
-/** TLS and logins of a process for its connections to brokers, shared by all its clients. */
+/** TLS and logins for connections to brokers. Shared by all Kafka clients of the process. */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
@@ -22,7 +22,7 @@ export class ExpiryWatch {
   readonly #observe: ExpiryObserver;
   readonly #now: () => number;
   readonly #warned = new Set<string>();
-  /** Expiry by owner, then by place (ms since the epoch). */
+  /** Expiry times (ms since the epoch) by owner, then by broker or authority. */
   readonly #ends = new Map<CertificateOwner, Map<string, number>>();
 
   constructor(logger: Logger, observe: ExpiryObserver, now: () => number = Date.now) {
@@ -54,7 +54,7 @@ export class ExpiryWatch {
   }
 }
 
-/** Interval at which the files are checked without new connections, because certificates may expire meanwhile. */
+/** Interval at which the files are checked even without new connections, because certificates may expire meanwhile. */
 const LOOK_MS = 3_600_000;
 
 interface SecurityOptions {
@@ -99,17 +99,20 @@ export class Security {
     return this.#tls !== undefined;
   }
 
-  /** Reads changed TLS files. Called before each new connection. @throws SecurityError as long as none were usable */
+  /**
+   * Reads changed TLS files. Called before each new connection. @throws SecurityError if there have
+   * been no usable files yet
+   */
   async prepare(): Promise<void> {
     await this.#tls?.refresh();
   }
 
-  /** Options of tls.connect, after `prepare`. */
+  /** Options for tls.connect. Call `prepare` before. */
   get tls(): ConnectionOptions {
     return this.#tls?.connection ?? {};
   }
 
-  /** Observes the expiry of a broker's certificate. */
+  /** Reports the expiry of a broker's certificate after the handshake. */
   watch(socket: Socket, broker: string): void {
     if (this.#tls === undefined) return;
     socket.once('secureConnect', () => {

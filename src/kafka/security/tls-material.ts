@@ -1,4 +1,4 @@
-/** TLS context for connections to the brokers, made from files that may be replaced at any time. */
+/** TLS context for connections to brokers. It is made from files that may be replaced at any time. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { type ConnectionOptions, createSecureContext, type SecureContext } from 'node:tls';
 import { type TextOf, WatchedFiles } from '../../../packages/client/src/base/watched-files.ts';
@@ -6,12 +6,13 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { CertificateOwner, TlsOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';
 
-// PEM files are parsed here to name the broken part: OpenSSL skips unreadable parts or reports a number.
+// PEM files are parsed here so that errors name the broken part. OpenSSL skips unreadable parts or
+// reports a number.
 
 const PART = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 const BEGIN = /-----BEGIN CERTIFICATE-----/g;
 
-/** Returns at least one certificate. @throws Error if there is none, or one is broken or cut off */
+/** Returns the certificates of a file. @throws Error if there is none, or one is broken or cut off */
 function certificatesIn(text: string): X509Certificate[] {
   const parts = text.match(PART) ?? [];
   if (parts.length === 0) throw new Error('it contains no PEM certificate');
@@ -26,7 +27,7 @@ function certificatesIn(text: string): X509Certificate[] {
   });
 }
 
-/** @throws Error with the reason, but without contents of the key or the passphrase */
+/** Returns the private key of a file. @throws Error whose message contains nothing of the key or the passphrase */
 function privateKeyIn(text: string, passphrase: string | undefined): KeyObject {
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+-----END [A-Z ]*PRIVATE KEY-----/.test(text))
     throw new Error('it contains no complete PEM private key');
@@ -57,7 +58,7 @@ export class TlsMaterial {
   readonly #logger: Logger;
   readonly #onCertificate: (owner: CertificateOwner, certificate: X509Certificate) => void;
   readonly #files: WatchedFiles<Material>;
-  /** Last warning. Prevents a broken file from being logged repeatedly. */
+  /** Last warning, so that the same broken file is not logged again. */
   #warned = '';
 
   constructor(
@@ -77,9 +78,9 @@ export class TlsMaterial {
   }
 
   /**
-   * Reads the files again if one has changed. If they cannot be used, the last good ones stay in
+   * Reads the files again if one has changed. If they cannot be used, the last usable ones stay in
    * use.
-   * @throws SecurityError as long as there have been no good ones
+   * @throws SecurityError if there have been no usable files yet
    */
   async refresh(): Promise<void> {
     try {

@@ -5,12 +5,12 @@ import type { TokenOptions } from './options.ts';
 import { SecurityError, tlsRemedy } from './security-error.ts';
 
 export interface KafkaToken {
-  /** Must never reach a log or an error. */
+  /** The token. It must never reach a log or an error. */
   readonly value: string;
   readonly lifetimeMs: number;
 }
 
-/** Lifetime assumed for a token without an expiry. */
+/** Assumed lifetime of a token without an expiry. */
 const UNKNOWN_LIFETIME_MS = 60_000;
 
 /** Requests a token. @throws SecurityError that names the endpoint's host and the option to check */
@@ -56,7 +56,8 @@ async function post(
     'content-type': 'application/x-www-form-urlencoded',
   };
   const request = { url: new URL(endpoint), headers, body: Buffer.from(String(form)) };
-  // Requests are many minutes apart, so that a kept connection would be dead by the next one.
+  // Opens a connection for each request. Requests are many minutes apart, so a kept connection
+  // would be dead by the next one.
   const http = opened(options);
   try {
     const answer = await http.send({ method: 'POST', ...request }, signal);
@@ -89,12 +90,12 @@ function notReached(
     ? 'the proxy refused the request: check HTTPS_PROXY and NO_PROXY'
     : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
   return new SecurityError(`no token for Kafka from ${host}: ${why}; ${remedy}`, {
-    // A missing file may be in the middle of a replacement.
+    // The cause may be a file that is being replaced.
     retriable: tls === undefined,
   });
 }
 
-/** Remedies by status and error code. The first match applies. */
+/** Remedies by status and error code. The first matching entry applies. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/invalid_(scope|target)/, 'check kafka.sasl.oauth.scope and kafka.sasl.oauth.parameters'],
   [
@@ -106,7 +107,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 function refusal(host: string, status: number, { error }: Record<string, unknown>): SecurityError {
-  // A code of RFC 6749, section 5.2. Never the description, which may repeat what was sent.
+  // Uses only an error code of RFC 6749, section 5.2. The description may repeat what was sent.
   const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` ${error}` : '';
   const answer = `${status}${code}`;
   const retriable = status === 429 || status === 408 || status >= 500;
