@@ -1,7 +1,10 @@
-/** HTTP requests. The implementation takes care of proxies and trusted certificates. */
+/** HTTP requests. The implementation handles proxies and trusted certificates. */
 
 export interface HttpExchange {
-  /** Sends a request, without redirects or retries. @throws an error whose `code` and optional `failure` may be shown, or the signal's reason */
+  /**
+   * Sends a request, without redirects or retries. @throws the signal's reason, or an error whose
+   * `code` and optional `failure` may be shown
+   */
   send(
     request: {
       readonly method: 'GET' | 'POST' | 'PUT';
@@ -12,7 +15,7 @@ export interface HttpExchange {
     signal: AbortSignal,
   ): Promise<{
     readonly status: number;
-    /** Reads the body, with limits on size and time. @throws as `send` does */
+    /** Reads the body, with limits on size and time. @throws like `send` */
     text(): Promise<string>;
   }>;
   /** Ends requests in flight and closes the connections. Idempotent. */
