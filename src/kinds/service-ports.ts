@@ -1,6 +1,6 @@
 /**
- * Ports to the Content Review Service, implemented by `packages/client/src/client.ts`.
- * Every method rejects with a ServiceError or the signal's reason.
+ * Ports to the Content Review Service. `packages/client/src/client.ts` implements them. Every
+ * method rejects with a ServiceError or the signal's reason.
  */
 
 interface CallSettings {
@@ -8,7 +8,7 @@ interface CallSettings {
 }
 
 interface Uploads {
-  /** PUT to a presigned URL with Content-Length and exactly this Content-Type, without authorization. */
+  /** PUT to a presigned URL without authorization, with Content-Length and exactly this Content-Type. */
   upload(
     url: string,
     body: Buffer,
@@ -23,7 +23,7 @@ export interface NewBatch {
 }
 
 export interface BatchState {
-  /** batch_status in the spelling of the service. */
+  /** `batch_status` in the service's spelling. */
   readonly rawStatus: string;
   /** Presigned URL. Secret (I6). Present if the batch is finished. */
   readonly downloadUrl: string | undefined;
@@ -46,24 +46,24 @@ export interface NewImport {
 }
 
 export interface ImportState {
-  /** import_status in the spelling of the service. */
+  /** `import_status` in the service's spelling. */
   readonly rawStatus: string;
 }
 
 export interface ImportService extends Uploads {
   /** POST /v1/import */
   createImport(call: CallSettings): Promise<NewImport>;
-  /** GET of the status of an import; its path is configured. */
+  /** GET of an import's status, at the configured path. */
   getImport(importId: string, call: CallSettings): Promise<ImportState>;
 }
 
 export interface FoundDecision {
-  /** decision_status in the spelling of the service. */
+  /** `decision_status` in the service's spelling. */
   readonly rawStatus: string;
-  /** JSON text of the metadata object, with its digits. */
+  /** Metadata object as JSON. Its numbers keep all digits. */
   readonly metadataJson: string;
   readonly result: string | null;
-  /** JSON text of the label objects, with their digits; null if there are none. */
+  /** Label objects as JSON. Their numbers keep all digits. null if there are none. */
   readonly labelsJson: string | null;
 }
 

@@ -24,7 +24,7 @@ import { JsonLines } from './json-lines.ts';
 
 interface ReceiptFacts {
   readonly status: 'SUCCESS' | 'ERROR';
-  /** Status in the service's spelling; null if it reported none. */
+  /** Status in the service's spelling. null if the service reported none. */
   readonly importStatus: string | null;
   readonly error: RecordError | undefined;
 }
@@ -43,8 +43,9 @@ export function receiptOf(
   return terminalRecord(topic, source, members, job);
 }
 
-// Status check of imports. Its path is configured, since the interface does not define it. A wrong
-// path returns 404 too; treating that as a missing import would resubmit every import endlessly.
+// Status checks of imports. Their path is configured, because the API does not define it. A wrong
+// path returns 404 too, and treating that as a missing import would resubmit every import
+// endlessly.
 
 const STATES = {
   WAITING_FOR_UPLOAD: 'waiting_for_upload',
@@ -55,16 +56,16 @@ const STATES = {
 
 class StatusCheck {
   readonly #service: ImportService;
-  /** Control: an import that is created only to be queried. It is never uploaded and costs nothing. */
+  /** Id of the control: an import that is created only to be queried. It is never uploaded, and costs nothing. */
   #control: string | undefined;
-  /** True if an import was found since the control was created. The service may then have dropped the control. */
+  /** True if an import was found after the control was created. The service may have dropped the control since. */
   #foundSince = false;
 
   constructor(service: ImportService) {
     this.#service = service;
   }
 
-  /** @throws ServiceError `not_found` if no import can be found at all; the signal's reason */
+  /** @throws ServiceError `not_found` if no import can be found at all, or the signal's reason */
   async status(importId: string, signal: AbortSignal): Promise<RemoteStatus> {
     try {
       const rawState = await this.#find(importId, signal);
@@ -83,7 +84,7 @@ class StatusCheck {
     return rawStatus;
   }
 
-  /** Queries the control, which exists unless the path is wrong or the service dropped it. */
+  /** Queries the control. It is found unless the path is wrong or the service has dropped it. */
   async #findControl(signal: AbortSignal): Promise<void> {
     try {
       await this.#find(this.#control ?? (await this.#createControl(signal)), signal);
@@ -111,7 +112,7 @@ function isNotFound(error: unknown): error is ServiceError {
 }
 
 export interface ImportOptions extends ImportMapping {
-  /** The source topic. */
+  /** Name of the source topic. */
   readonly topic: string;
 }
 
@@ -139,7 +140,8 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
 
     status: (remoteId, signal) => statusCheck.status(remoteId, signal),
 
-    // A complete import has imported all its records. The items only determine the receipts' destination.
+    // A complete import contains all its records. The items only determine the keys and headers of
+    // the receipts.
     async *outcomes(items, { rawState }, job, signal) {
       for (let from = 0; from < items.length; from += SLICE) {
         signal.throwIfAborted();
