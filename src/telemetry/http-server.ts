@@ -10,11 +10,11 @@ import type { Health } from './health.ts';
 import { refusal } from './host-guard.ts';
 import type { PromMetrics } from './metrics.ts';
 
-/** Inverse of the share of time that rendering may take. */
+/** Minimum age of the text, as a multiple of the time that rendering it took. */
 const TIMES_AS_LONG = 20;
 const MAX_AGE_MS = 1_000;
 
-/** Text of /metrics, shared by concurrent scrapers: 120 of them delayed the probes. */
+/** Text of /metrics. Concurrent scrapers share it, because rendering it for each of 120 scrapers delayed the probes. */
 export class MetricsPage {
   readonly #render: () => Promise<string>;
   readonly #now: () => number;
@@ -44,7 +44,7 @@ export class MetricsPage {
   }
 }
 
-// An import would also load Node's undici for exports that are not used here: 50 ms and 3 MiB.
+// An import would also load Node's undici for unused exports, which takes 50 ms and 3 MiB.
 const { createServer } = process.getBuiltinModule('node:http');
 
 interface TelemetryServerOptions {
@@ -54,13 +54,13 @@ interface TelemetryServerOptions {
   readonly metrics: PromMetrics;
   readonly health: Health;
   readonly logger: Logger;
-  /** Pages at all other paths. */
+  /** Pages for all other paths. */
   readonly pages?: Pages | undefined;
 }
 
 export interface PageRequest {
   readonly path: string;
-  /** Part after the question mark. */
+  /** Part of the address after the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
 }
@@ -77,7 +77,7 @@ export interface Pages {
 }
 
 export interface TelemetryServer {
-  /** `http://host:port` with the actual port. */
+  /** Address of the server, `http://host:port`, with the actual port. */
   readonly url: string;
   readonly port: number;
   /** Closes open connections and frees the port. Idempotent. */
@@ -89,16 +89,17 @@ const CLIENT_TIMEOUT_MS = 5_000;
 /** Maximum time from accepting a connection to the last header of its first request. */
 const HEADERS_TIMEOUT_MS = 2_000;
 const CHECK_MS = 1_000;
-/** Maximum silence of a connection, in case a client does not read its response. */
+/** Maximum time without traffic on a connection, because a client may not read its response. */
 const SILENCE_MS = 60_000;
 const MAX_CONNECTIONS = 128;
 
 /**
- * Open connections, oldest first. Every new one is accepted. If there are too many, the oldest
- * without a request is closed, or else the oldest. Idle connections therefore cannot block a probe.
+ * Open connections, oldest first. Every new connection is accepted. If there are too many, the
+ * oldest one without a request is closed, or the oldest of all if each has a request. Idle
+ * connections therefore cannot block a probe.
  */
 class Connections {
-  /** Number of requests in progress, by connection. */
+  /** Number of requests in progress on each connection. */
   readonly #open = new Map<Socket, number>();
 
   add(socket: Socket): void {
@@ -108,8 +109,9 @@ class Connections {
   }
 
   /**
-   * Counts a request until its response has been sent. If another one is in progress on the
-   * connection, closes it: Node reads thousands of requests ahead and would render all responses.
+   * Counts a request until its response has been sent. Closes the connection if another request is
+   * in progress on it, because Node would read thousands of requests ahead and render all
+   * responses.
    * @returns false if the connection was closed
    */
   busy(socket: Socket, response: ServerResponse): boolean {
@@ -136,7 +138,7 @@ class Connections {
   }
 }
 
-/** @throws Error that names the option to change if it cannot listen on the address */
+/** @throws Error that contains the option to change, if the server cannot listen on the address */
 export async function startTelemetryServer(
   options: TelemetryServerOptions,
 ): Promise<TelemetryServer> {
@@ -152,7 +154,7 @@ export async function startTelemetryServer(
     },
     (request, response) => {
       if (!connections.busy(request.socket, response)) return;
-      // Discards the body, which no path uses.
+      // Discards the request body, because no path uses one.
       request.resume();
       const respond = async () => {
         const { status, headers, body } = await answer(request, options, metricsPage, address);
@@ -167,7 +169,8 @@ export async function startTelemetryServer(
   server.timeout = SILENCE_MS;
   server.on('connection', (socket) => connections.add(socket));
   const { port, address } = await listen(server, host, options.port);
-  // Accepting may fail later (too many open files), which must not end the process.
+  // The server may later fail to accept a connection (too many open files). This must not end the
+  // process.
   server.on('error', (error) =>
     logger.warn({ error }, 'telemetry server cannot accept connections'),
   );

@@ -1,6 +1,6 @@
 /**
- * Console: the operator's page. GET only, without cookies or resources of other origins. No
- * response contains content, keys or signed addresses (I6).
+ * Console: the operator's page. Allows only GET, and uses no cookies and no resources from other
+ * origins. No response contains content, keys or signed addresses (I6).
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const PROTECTION: Readonly<Record<string, string>> = {
 };
 
 const STATE = '/api/state';
-/** Characters that move the cursor or change the direction of text. */
+/** Control characters, and characters that change the direction of text or separate lines. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 export class Console implements Pages {
@@ -51,7 +51,7 @@ const respond = (status: number, type: string, body: Buffer | string): PageRespo
   body,
 });
 
-/** Escapes unprintable characters, which texts from outside may contain. */
+/** Escapes unprintable characters, which strings from outside may contain. */
 function printable(_name: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   return value.replace(UNPRINTABLE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
@@ -59,7 +59,7 @@ function printable(_name: string, value: unknown): unknown {
 
 const PAGE = new URL('./page/', import.meta.url);
 
-/** Files with other extensions are not served. */
+/** Media types by extension. Files with other extensions are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -72,7 +72,7 @@ interface Asset {
   readonly body: Buffer;
 }
 
-/** Reads the files of the page and the view library. @returns the files by path on the server */
+/** Reads the page's files and the view library. @returns the files by their path on the server */
 export function loadAssets(): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
   const add = (name: string, file: URL) => {
