@@ -1,10 +1,10 @@
-/** Connection to the brokers from a configuration, for the connector and for the tools. */
+/** Options for connecting to the brokers, from a configuration. Used by the connector and the tools. */
 import type { Config } from '../config/schema.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 import { type ConnectOptions, type SaslOptions, Security } from '../kafka/index.ts';
 import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
 
-/** @param use `tools` only read. Error messages about missing permissions depend on it */
+/** @param use `tools` need only the right to read; error messages about missing rights depend on it */
 export function kafkaConnection(
   config: Pick<Config, 'kafka' | 'service' | 'pipelines'>,
   use: 'connector' | 'tools',
@@ -34,7 +34,7 @@ export function kafkaConnection(
   };
 }
 
-/** Returns the login to the brokers; undefined if none is configured. */
+/** Returns the login to the brokers, or undefined if none is configured. */
 export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
   // The checks of the configuration guarantee the options that the mechanism requires.
   const { mechanism, username = '', password, oauth } = config.kafka.sasl;
@@ -56,7 +56,7 @@ export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOpti
   };
 }
 
-/** Returns the operations per topic, in the terms of Kafka's ACLs. A topic may have several roles. */
+/** Returns the operations on each topic in the terms of Kafka's ACLs. A topic may have several roles. */
 function topicUses(
   { pipelines }: Pick<Config, 'pipelines'>,
   use: 'connector' | 'tools',

@@ -1,4 +1,4 @@
-/** Creation of a pipeline's kind from its configuration. No other place lists all kinds. */
+/** Creates a pipeline's kind from its configuration. No other code lists all kinds. */
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
@@ -14,12 +14,13 @@ import { NOTICES } from '../kinds/review/results/row-decisions.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
 import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 
-/** Calls to the service that the kinds use. `packages/client/src/client.ts` satisfies it. */
+/** Calls to the service that the kinds need. `packages/client/src/client.ts` implements them. */
 export type KindServices = ReviewService & ImportService & LookupService;
 
 /**
+ * Creates the kind of a pipeline.
  * @param formatOf returns the reader of a format
- * @param createReader creates the reader of result files; default: in the caller's thread
+ * @param createReader creates the reader of result files; default: a reader in the caller's thread
  */
 export function kindOf(
   pipeline: PipelineConfig,
@@ -50,7 +51,7 @@ export function kindOf(
           ...batch,
           ...common,
           maxMetadataBytes: MAX_METADATA_BYTES,
-          // The headers link the spans of batches to the spans of their events.
+          // Trace headers are kept to link the spans of batches to the spans of their events.
           headers: [...new Set([...output.headers, ...TRACE_HEADERS])],
           withheldHeaders: TRACE_HEADERS.filter((name) => !output.headers.includes(name)),
           expected: mapping.expectedResult,

@@ -33,23 +33,26 @@ import { requestUnknown, ServiceProbe } from './service-probe.ts';
 /** Result of a run, which the CLI turns into an exit code. */
 type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
-/** Without it, garbage could grow to several times the live heap, but the memory budget covers the whole process (ADR 0026). */
+/**
+ * Growth of the heap between full garbage collections. With V8's default, garbage could take
+ * several times the size of live data, but the memory budget covers the whole process (ADR 0026).
+ */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
-/** Number of heartbeats per session timeout: several may be lost before the group reassigns the shards. */
+/** Number of heartbeats per session timeout. Several may be lost before the group reassigns the shards. */
 const HEARTBEATS = 10;
-/** Longest time between heartbeats. Members notice a rebalance only by them, and then have a minute to join. */
+/** Maximum time between heartbeats. Members learn of a rebalance only by heartbeats, and then have a minute to join. */
 const MAX_HEARTBEAT_MS = 3_000;
-/** Number of parts of a fetch. When memory is short, each shard holds one part (docs/operating.md, Memory). */
+/** Number of parts of a fetch. If memory is short, each shard holds one part (docs/operating.md, Memory). */
 const FETCH_PARTS = 8;
-/** Part of the shutdown timeout that is reserved for closing, after the open transactions. */
+/** Part of the shutdown timeout that is reserved for closing after the open transactions have ended. */
 const CLOSING_MS = 750;
-/** Longest time for sending the last traces: a collector that does not respond must not delay a restart. */
+/** Maximum time for sending the last traces. A collector that does not respond must not delay a restart. */
 const TRACES_MS = 5_000;
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Runs until `interrupted` resolves, or until a pipeline must stop. Then closes everything. */
+/** Runs until `interrupted` resolves or a pipeline must stop. Then closes everything. */
 export async function runConnector(
   config: Config,
   interrupted: Promise<unknown>,
@@ -101,13 +104,14 @@ export async function runConnector(
     service.probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);
-      // Reports all missing topics at once. Each pipeline would only report its own.
+      // Reports the missing topics of all pipelines at once. Each pipeline would only report its
+      // own.
       if (pipelines.length > 1) await describeTopics(opened.kafka.admin, config.pipelines);
       await service.probe.untilAccepted(starting.signal);
       await Promise.all(pipelines.map((pipeline) => pipeline.start()));
     };
     const started = start();
-    // A failure of the start no longer matters after the signal.
+    // A failed start no longer matters once a signal has stopped the connector.
     started.catch(() => undefined);
     const stopped = interrupted.then(() => 'stop' as const);
     const first = await Promise.race([started, stopped, refused.promise]);
@@ -131,7 +135,7 @@ export async function runConnector(
   return outcome;
 }
 
-/** Opens everything that the pipelines share. */
+/** Opens the parts that all pipelines share. */
 async function open(
   config: Config,
   service: ProbedService,
@@ -149,7 +153,8 @@ async function open(
   }
   const tracer = registeredTracer(VERSION);
   if (tracer.enabled) logger.info({}, 'traces go to the registered OpenTelemetry SDK');
-  // The port is bound before a group is joined, so that no other living process on this host has the same name.
+  // The port is bound before the group is joined. Therefore no other running process on this host
+  // has the same member name.
   const { port } = config.http;
   return {
     memberName: port !== 0 ? `${hostname()}-${port}` : undefined,
@@ -171,7 +176,7 @@ interface ProbedService {
   close(): Promise<void>;
 }
 
-/** @throws as `serviceClient` */
+/** @throws like `serviceClient` */
 function connectorService(
   config: Config,
   metrics: PromMetrics,
@@ -179,7 +184,8 @@ function connectorService(
   logger: Logger,
 ): ProbedService {
   const { service, pipelines } = config;
-  // Has its own client: probes must not wait for connections, and need short timeouts.
+  // The probe has its own client, because it must not wait for connections and needs short
+  // timeouts.
   const prober = toolService(config);
   const kind = pipelines[0]?.kind ?? 'review';
   const probe = new ServiceProbe({

@@ -1,4 +1,4 @@
-/** Opens the connections for the doctor and for the creation of topics, and closes them. */
+/** Opens and closes the connections for the doctor and for creating topics. */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
@@ -37,7 +37,7 @@ import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
 // Checks of the doctor that use the schema registry.
 
-/** @throws Error with cause and remedy */
+/** Adds cause and remedy to errors of the registry. @throws Error */
 async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -49,7 +49,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @param formatOf returns the format in which the pipeline reads values */
+/** @param formatOf returns the format of the pipeline's source values */
 export function registryChecks(
   pipeline: PipelineConfig,
   registry: SchemaRegistry,
@@ -105,10 +105,7 @@ interface DoctorOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * @param report called with each result, in the order of the checks
- * @throws the reason of the signal
- */
+/** Runs all checks. @param report called with each result, in the order of the checks @throws the signal's reason */
 export function runDoctor(
   config: Config,
   options: DoctorOptions,
@@ -119,7 +116,7 @@ export function runDoctor(
   );
 }
 
-/** @throws InspectError; the reason of the signal */
+/** @throws InspectError, or the signal's reason */
 export function runCreateTopics(
   config: Config,
   chosen: DoctorOptions,
@@ -136,7 +133,7 @@ function withParts<T>(
   work: (parts: DoctorParts) => Promise<T>,
 ): Promise<T> {
   const connect: ConnectOptions = {
-    // Has the connector's permissions, but does not use up its quotas at the brokers.
+    // Uses the connector's permissions, but not its quotas at the brokers.
     ...kafkaConnection(config, 'connector', { logger: SILENT_LOGGER }),
     clientId: `${config.kafka.clientId}-doctor`,
   };

@@ -1,4 +1,4 @@
-/** Opens a pipeline for the tools, apart from the connector's group, transactions and offsets. */
+/** Opens a pipeline for the tools. They do not use the connector's group, transactions and offsets. */
 
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
@@ -14,28 +14,26 @@ import { plainDecoder } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
 /**
- * A killed replay leaves its transaction open for this long, and readers of the target wait for it; that
- * of a killed command keeps owners from reading their journals on.
+ * Timeout of a tool's transaction. A killed replay leaves its transaction open for this long,
+ * during which readers of the target topic wait. After a killed command, owners wait in the same
+ * way when they read their journals.
  */
 const TRANSACTION_MS = 10_000;
-/** Maximum number of different notices about unreadable decisions. */
+/** Maximum number of different messages about unreadable decisions. */
 const MAX_NOTICES = 5;
 
 interface InspectOptions {
-  /** Name; optional when the configuration has one pipeline. */
+  /** Name of the pipeline. Optional if the configuration has only one. */
   readonly pipeline: string | undefined;
   readonly notice: (text: string) => void;
 }
 
 export interface Tools extends ControlTools {
-  /** Opens the producer of a replay: transactional id `<dead letters>-<group>`. */
+  /** Opens the producer of a replay, with the transactional id `<dead letters>-<group>`. */
   openReplay(group: string): ReplayProducer;
 }
 
-/**
- * Runs `work` on one pipeline and closes what was opened.
- * @throws InspectError; what `work` throws.
- */
+/** Runs `work` on one pipeline. Closes everything that was opened. @throws InspectError, or the error of `work` */
 export async function withPipeline<T>(
   config: Config,
   { pipeline: name, notice }: InspectOptions,
@@ -82,7 +80,7 @@ export async function withPipeline<T>(
   return await running.finally(() => registry?.close());
 }
 
-/** Returns a reader of decisions with a schema id, which reports why it cannot read one. */
+/** Returns a reader of decisions that begin with a schema id. It reports why it cannot read a decision. */
 function framedReader(
   registry: SchemaRegistry,
   signal: AbortSignal,
@@ -104,7 +102,7 @@ function framedReader(
   };
 }
 
-/** Properties of a pipeline that the tools use. */
+/** Returns the properties of a pipeline that the tools need. */
 export function inspectedPipeline(
   { pipelines }: Config,
   pipeline: PipelineConfig,
@@ -132,8 +130,8 @@ export function inspectedPipeline(
 }
 
 /**
- * Returns whether `source.filter` excludes a record, undefined if only a schema registry could tell.
- * Without a filter there is no such function.
+ * Returns a function that tests whether `source.filter` excludes a record, or undefined if there is
+ * no filter. The function returns undefined if the test would need a schema registry.
  */
 function filterOf(pipeline: PipelineConfig): InspectedPipeline['isFiltered'] {
   if (pipeline.source.filter === undefined) return undefined;
