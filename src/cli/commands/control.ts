@@ -13,10 +13,10 @@ import {
 import type { ControlOutcome, ControlReport, ShardAnswer } from '../../tools/inspect/control.ts';
 import { configOption, duration, runTool, type ToolFlags } from '../tool-options.ts';
 
-/** Wait for the owners: they acknowledge within a second, or later if their shard is being claimed. */
+/** Maximum wait for the owners. They acknowledge within a second, or later if their shard is being claimed. */
 const ANSWER_MS = 60_000;
 
-/** Length that fits a hold with its full name and reason. */
+/** Maximum length of a hold. A hold with the longest name and reason fits. */
 const MAX_HOLD = 1_000;
 
 interface ControlFlags extends ToolFlags {
@@ -67,7 +67,7 @@ export function controlCommands(program: Command, io: Io): void {
       .option('--no-wait', 'do not wait for the replicas')
       .option(
         '--timeout <time>',
-        `longest wait (default: ${name === 'drain' ? 'none' : '1m'})`,
+        `maximum wait (default: ${name === 'drain' ? 'none' : '1m'})`,
         duration,
       )
       .option('--json', 'print a JSON document (docs/control.md)')
@@ -144,13 +144,13 @@ function controlText(
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;
 }
 
-/** Returns a hold as text. */
+/** Returns a hold as text for the terminal. */
 export function printableHold({ state, atMs, by, reason }: Hold): string {
   const why = reason === undefined ? '' : `: ${reason}`;
   return printable(`Pipeline ${state} since ${instant(atMs)} by ${by}${why}`, MAX_HOLD);
 }
 
-/** Returns a parser for a text with a length limit. @param what subject of the error message */
+/** Returns a parser for a string with a length limit. @param what subject of the error message */
 function limited(what: string, most: number): (text: string) => string {
   return (text) => {
     if (text !== '' && text.length <= most) return text;

@@ -73,7 +73,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
         .default([], 'all'),
     )
     .requiredOption('--to <topic>', '`source`, or the name of a topic')
-    .option('-y, --yes', 'replay, rather than a dry run')
+    .option('-y, --yes', 'replay instead of a dry run')
     .addHelpText(
       'after',
       helpText(
@@ -117,7 +117,8 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       stop,
       onProgress: (replayed) => progress.show(() => `${counted(replayed, 'record')} so far`),
     });
-  // An open transaction would block readers of its topics, so the first signal only requests a stop.
+  // An open transaction would block readers of its topics, so the first signal only requests a
+  // stop.
   const writeUntilStopped = (tools: Tools, progress: CommandProgress) =>
     interruptible(async (stop) => {
       stop.addEventListener('abort', () =>

@@ -19,7 +19,7 @@ import type {
 import { configOption, pointInTime, runTool, type ToolFlags } from '../tool-options.ts';
 
 const WEEK_MS = 7 * 86_400_000;
-/** Rows of a table. */
+/** Maximum number of rows of a table. */
 const MAX_ROWS = 40;
 const MAX_NAME = 30;
 
@@ -41,10 +41,10 @@ export function evaluateCommand(program: Command, io: Io): void {
     )
     .option(
       '--from <time>',
-      'first time of publication: ISO 8601, or an age (15m, 2h, 7d; default: 7d)',
+      'start of the period of publication: ISO 8601, or an age (15m, 2h, 7d; default: 7d)',
       pointInTime,
     )
-    .option('--to <time>', 'end of the time (default: the end of the topic)', pointInTime)
+    .option('--to <time>', 'end of the period (default: the end of the topic)', pointInTime)
     .option('--type <type>', 'only decisions of this content type')
     .option('--label <name>', 'only decisions to which this label applies')
     .option('--json', 'print a JSON document (docs/tools.md)')
@@ -84,7 +84,7 @@ const percentCell = (share: number | null): TableCell => (share === null ? null 
 const nameCell = (name: ClassName): string =>
   name === null ? '(others)' : printable(name, MAX_NAME);
 
-/** Returns the answer for people. */
+/** Returns the report as text for people. */
 export function evaluationText(report: EvaluationReport): string {
   if (report.evaluated === 0) return lastLines(report);
   return [
@@ -126,7 +126,7 @@ function lastLines(report: EvaluationReport): string {
   const apart = APART.filter(([key]) => report[key] > 0);
   return [
     agreement === null
-      ? 'No decision has an expected result: --from extends the time.'
+      ? 'No decision has an expected result. Use --from to extend the period.'
       : `${percent(agreement)} of ${counted(evaluated, 'decision')} agree with the expected result.`,
     `Topic ${topic}, ${instant(fromMs)} to ${toMs === null ? 'now' : instant(toMs)}.`,
     ...(apart.length === 0 ? [] : ['Not evaluated:']),

@@ -19,11 +19,11 @@ import { parseDocument, readText } from '../../config/load.ts';
 import { group } from '../../config/option.ts';
 import { serviceOptions } from '../../config/options/service.ts';
 
-/** Options of the commands that call the service; each command has some of them. */
+/** Options of the commands that call the service. Each command has some of them. */
 export interface ServiceFlags {
   readonly config: string;
   readonly wait?: true;
-  /** Maximum wait, ms. */
+  /** Maximum wait in ms. */
   readonly timeout?: number;
   readonly type?: string;
 }
@@ -34,13 +34,13 @@ export interface Session {
   readonly flags: ServiceFlags;
   readonly client: ContentReviewClient;
   readonly progress: CommandProgress;
-  /** Aborts with Interrupted. */
+  /** Aborted by a signal, with the reason Interrupted. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Runs a command with a client of the service, and reports its exit code.
- * @throws CommandFailed; ConfigError with every problem at once; unexpected errors
+ * @throws CommandFailed, ConfigError with all problems, or an unexpected error
  */
 export async function runSession(
   io: Io,
@@ -61,7 +61,7 @@ export async function runSession(
   }
 }
 
-/** Accepts configurations whose other sections, and the variables that these name, are missing. */
+/** Schema for the section `service` alone. Other sections, and the variables in them, may be missing. */
 const SECTION = group('The section.', { service: serviceOptions });
 
 async function connect(
