@@ -1,4 +1,4 @@
-/** Checks between options, within a pipeline and between pipelines. */
+/** Checks that involve several options, of one pipeline or of several. */
 
 import { hostOf, isUnencrypted } from '../../packages/client/src/http/web-address.ts';
 import { INTAKE_SHARE } from '../core/batch-buffer.ts';
@@ -8,11 +8,12 @@ import type { Draft } from './load/read-options.ts';
 import { optionAt } from './options/names.ts';
 import type { Config, PipelineConfig } from './schema.ts';
 
-// Rules between options. A name with `pipelines[].` refers to that option in each pipeline.
+// Rules between options. A name that begins with `pipelines[].` refers to that option of each
+// pipeline.
 
 interface Condition {
   holds(value: unknown): boolean;
-  /** Completes the message "set … to". */
+  /** Ends the message "set … to" with the allowed values. */
   readonly words: string;
 }
 
@@ -23,7 +24,7 @@ const oneOf = (...values: readonly unknown[]): Condition => ({
 
 interface OptionDependency {
   readonly option: string;
-  /** Default: the option is set to a value other than its default. */
+  /** Condition for the rule. Default: the option has a value other than its default. */
   readonly is?: Condition;
   /** Options that have an effect only under this condition. */
   readonly enables?: readonly string[];
@@ -100,7 +101,7 @@ const DEPENDENCIES: readonly OptionDependency[] = [
 
 type PipelineDraft = Draft<PipelineConfig>;
 
-/** @param draft with derived names filled in */
+/** @param draft configuration whose derived names have been filled in */
 export function crossChecks(draft: Draft<Config>): Finding[] {
   const { kafka, service, schemaRegistry, pipelines = [] } = draft;
   const indexes = pipelines.map((_, index) => index);
@@ -146,7 +147,7 @@ function dependencyFindings(
     .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
-/** An item must fit into a batch, and a batch into intake's share of the memory. */
+/** Checks sizes: an item must fit into a batch, and a batch must fit into intake's share of the memory. */
 function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
   const batch = drafted(draft, 'pipelines[].batch.maxBytes', index);
   const content = drafted(draft, 'pipelines[].source.maxContent', index);
@@ -180,7 +181,10 @@ function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
     }));
 }
 
-/** Types that no item has: outside `source.types`, and in lanes of a kind without content types. */
+/**
+ * Reports types that no item can have: types that `source.types` excludes, and lanes' types if the
+ * kind has no types.
+ */
 function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path): Finding[] {
   const listed = source?.types ?? [];
   if (kind !== 'review')
@@ -199,7 +203,10 @@ function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path)
     }));
 }
 
-/** PLAIN sends the password, OAUTHBEARER the token. For SCRAM, which sends neither, a warning is enough. */
+/**
+ * Reports secrets sent without TLS. PLAIN sends the password and OAUTHBEARER the token. SCRAM sends
+ * neither, so a warning is enough.
+ */
 function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Finding[] {
   const mechanism = sasl?.mechanism;
   if (mechanism !== 'plain' && mechanism !== 'oauthbearer') return [];
@@ -236,7 +243,7 @@ function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
   return findings;
 }
 
-/** Reports mappings that cannot match the configured format: each record would become a dead letter. */
+/** Reports mappings that do not fit the configured format. Each record would become a dead letter. */
 function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] {
   const findings: Finding[] = [];
   const report = (option: string, message: string) =>
@@ -259,11 +266,14 @@ function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] 
   return findings;
 }
 
-/** Names that two pipelines cannot share. */
+/** Options whose values two pipelines cannot share. */
 const OWN = ['name', 'source.group', 'journal.topic'];
 const NAMES = [...OWN, 'source.topic', 'output.topic', 'deadLetters.topic'];
 
-/** Topics of a pipeline must differ. Names, groups and journals cannot be shared by pipelines. */
+/**
+ * Reports names that are used twice. The topics of a pipeline must differ, and pipelines cannot
+ * share names, groups or journals.
+ */
 function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
   const uses = pipelines.flatMap((pipeline, index) =>
     NAMES.map((option) => ({
@@ -273,7 +283,7 @@ function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
       isTopic: option.endsWith('.topic'),
     })),
   );
-  // Group and journal are derived from the name: if names are equal, only these are reported.
+  // Group and journal are derived from the name, so for equal names only the names are reported.
   const haveOneName = (one: number, two: number) => pipelines[one]?.name === pipelines[two]?.name;
   return uses.flatMap(({ index, option, name, isTopic }, position) => {
     const conflicts = uses.flatMap((other, at) => {

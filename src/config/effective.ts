@@ -4,10 +4,10 @@ import { filled } from './options/names.ts';
 import { CONFIGURATION, type Config } from './schema.ts';
 import { Secret } from './secret.ts';
 
-/** Option of a configuration that may contain mistakes. */
+/** Option in a configuration that may contain mistakes. */
 interface Drafted {
   readonly path: Path;
-  /** undefined if it is invalid, or optional and absent. */
+  /** undefined if the value is invalid, or if the option is optional and absent. */
   readonly value: unknown;
   /** True if the value differs from the default. */
   readonly isSet: boolean;
@@ -16,7 +16,7 @@ interface Drafted {
 
 const NO_ORIGIN = { env: {}, directory: '' };
 
-/** Finds an option by its name. @param index pipeline of names that begin with `pipelines[]` */
+/** Finds an option by its name. @param index pipeline to which a name with `pipelines[]` refers */
 export function drafted(draft: unknown, name: string, index: number): Drafted {
   let option: Option = CONFIGURATION;
   let value = draft;
@@ -40,7 +40,7 @@ export function drafted(draft: unknown, name: string, index: number): Drafted {
   return { path, value, isSet: isSet(option, value, pipeline), show: option.show };
 }
 
-/** Returns true if an option differs from its default, which may refer to others of its pipeline. */
+/** Returns true if an option differs from its default. The default may refer to other options of the pipeline. */
 function isSet({ fallback, parse }: Value<unknown>, value: unknown, pipeline: object) {
   const unset = fallback === undefined ? undefined : filled(parse(fallback, NO_ORIGIN), pipeline);
   return value !== undefined && JSON.stringify(value) !== JSON.stringify(unset);
@@ -48,7 +48,7 @@ function isSet({ fallback, parse }: Value<unknown>, value: unknown, pipeline: ob
 
 interface EffectiveOption {
   readonly path: string;
-  /** As written in a configuration; `[secret]` for secrets. */
+  /** Value as written in a configuration. Secrets are shown as `[secret]`. */
   readonly value: string;
   /** True if the value differs from the default. */
   readonly isSet: boolean;
@@ -58,11 +58,11 @@ interface FoundOption {
   readonly path: string;
   readonly option: Value<unknown>;
   readonly value: unknown;
-  /** Mapping that contains the option. */
+  /** Mapping that contains the option, such as a pipeline. */
   readonly entry: object;
 }
 
-/** Returns every option with its value in effect, defaults included, in the order of the schema. */
+/** Returns every option with its current value, including defaults, in the order of the schema. */
 export function effectiveOptions(config: Config): EffectiveOption[] {
   return optionsIn(config).map(({ path, option, value, entry }) => ({
     path,
@@ -74,14 +74,17 @@ export function effectiveOptions(config: Config): EffectiveOption[] {
 /** Returns every secret with the path of its option. */
 export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
   return optionsIn(config).flatMap(({ path, value }) =>
-    // Headers are a mapping of secrets.
+    // Extra headers are a mapping whose values are secrets.
     (value instanceof Secret ? [value] : Object.values(Object(value)))
       .filter((one) => one instanceof Secret)
       .map((one) => [path, one] as const),
   );
 }
 
-/** Returns the paths of secrets with a value in the file. Omits extra headers, which are rarely secret. */
+/**
+ * Returns the paths of secrets whose value is in the file itself. Extra headers are left out,
+ * because they are rarely secret.
+ */
 export function inlineSecrets(config: Config): string[] {
   return optionsIn(config).flatMap(({ path, value }) =>
     value instanceof Secret && value.isInline ? [path] : [],

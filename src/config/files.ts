@@ -1,4 +1,4 @@
-/** Options that name files and secrets; relative paths start from the configuration file's directory. */
+/** Options that contain files and secrets. Relative paths start from the configuration file's directory. */
 import { resolve } from 'node:path';
 import { nearest } from '../../packages/client/src/base/nearest.ts';
 import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
@@ -9,7 +9,7 @@ import { mapping, several } from './values.ts';
 
 const SOURCE: JsonSchema = { type: 'string', minLength: 1 };
 
-/** Option with a secret value, which comes from the environment or a file and is never shown. */
+/** Option with a secret. Its value comes from the environment or a file, and is never shown. */
 export function secret(help: string): Value<Secret, ''> {
   return value({
     help,
@@ -35,7 +35,7 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
     const close = nearest(key, ['env', 'file']);
     throw new OptionRefusal(close === undefined ? '' : `did you mean ${close}?`);
   }
-  if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a text`);
+  if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a string`);
   if (key === 'file') {
     const path = resolve(directory, source);
     return attempt(`the file ${path}`, () => Secret.file(path));
@@ -45,7 +45,7 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
   return attempt(`the environment variable ${source}`, () => Secret.of(found));
 }
 
-/** Option with the path of a PEM file that has such a part. The typed value is the full path. */
+/** Option with the path of a PEM file that has this part. The typed configuration has the full path. */
 export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Value<string, ''> {
   return value({
     help,
@@ -93,7 +93,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'this user may not read it',
 };
 
-/** Returns the reason why a file cannot be read, in words. */
+/** Returns in words why a file cannot be read. */
 export function explainFileError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === undefined ? message : (REASONS[code] ?? code);

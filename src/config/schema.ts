@@ -1,4 +1,4 @@
-/** Every option of a configuration file, in the order of docs/configuration.md. */
+/** All options of a configuration file, in the order of docs/configuration.md. */
 
 import { nearest } from '../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
@@ -28,7 +28,7 @@ const schemaRegistry = group(
     username: optional(
       text({
         help: 'User name for basic authentication. Confluent Cloud: the API key.',
-        allowed: 'a text without a colon',
+        allowed: 'a string without a colon',
         pattern: /^(?=.*\S)[^:\p{Cc}]+$/u,
       }),
     ),
@@ -39,7 +39,7 @@ const schemaRegistry = group(
   },
 );
 
-/** Options of the process as a whole. */
+/** Options for the whole process. */
 const processOptions = {
   http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
     host: text({
@@ -91,7 +91,7 @@ export const CONFIGURATION = group('The configuration.', {
   ...processOptions,
 });
 
-/** Options that new users need. They come first in docs/configuration.md; config/example.yaml has no others. */
+/** Options that new users need. They are first in docs/configuration.md, and config/example.yaml has only these. */
 export const FIRST_OPTIONS: readonly string[] = [
   'kafka.brokers',
   'kafka.tls.enabled',
@@ -115,11 +115,14 @@ export const FIRST_OPTIONS: readonly string[] = [
   'http.host',
 ];
 
-/** Typed configuration: durations in ms and sizes in bytes, under names that end in the unit. */
+/** Typed configuration. Durations are in ms and sizes in bytes, with names that end in the unit. */
 export type Config = Parsed<typeof CONFIGURATION>;
 export type PipelineConfig = Config['pipelines'][number];
 
-/** Returns the pipeline with this name, which is optional if there is only one, or an error for the user. */
+/**
+ * Returns the pipeline with this name, or an error for the user. The name is optional if there is
+ * only one pipeline.
+ */
 export function choosePipeline(
   { pipelines }: Config,
   name: string | undefined,

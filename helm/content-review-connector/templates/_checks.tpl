@@ -6,7 +6,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- $config := .Values.config -}}
 
 {{- if not (include "crc.brokers" .) -}}
-{{- $problems = append $problems "config.kafka.brokers is missing: a list of host:port, or one text with commas" -}}
+{{- $problems = append $problems "config.kafka.brokers is missing: a list of host:port, or one string with commas" -}}
 {{- end -}}
 {{- if not (dig "service" "baseUrl" "" $config) -}}
 {{- $problems = append $problems "config.service.baseUrl is missing: the address of the Content Review Service" -}}

@@ -6,7 +6,7 @@ import { type Finding, formatPath, type Path } from './problem.ts';
 
 const MAX_SHOWN = 80;
 
-/** Configuration with undefined in place of each invalid option. */
+/** Configuration in which each invalid option is undefined. */
 export type Draft<T> = T extends readonly (infer E)[]
   ? readonly Draft<E>[]
   : T extends object
@@ -86,14 +86,17 @@ function unknownKey(key: string, path: Path, known: readonly string[]): string {
   return `unknown option; known ${where}: ${known.join(', ')}`;
 }
 
-/** Parts of an address that may be secret: user and password, query and fragment. */
+/** Parts of an address that may be secret: user and password, query, fragment. */
 const SECRET_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^(\s*[a-z][a-z\d+.-]*:\/\/)[^?#]*@/i, '$1[secret]@'],
   [/^\s*[\w.%+-]+:(?!\/\/)[^@]*@/, '[secret]@'],
   [/^(\s*[a-z][a-z\d+.-]*:\/\/[^?#]*[?#]).*$/is, '$1[secret]'],
 ];
 
-/** Returns a value as written, without contents of a mapping or list and secret parts of an address. */
+/**
+ * Returns a value as written, but without the contents of mappings and lists, and without the
+ * secret parts of addresses.
+ */
 function shown(found: unknown): string {
   if (Array.isArray(found))
     return found.length === 0 ? 'an empty list' : `a list of ${found.length}`;

@@ -4,7 +4,7 @@ import { ADDRESS, parseAddress } from '../hosts.ts';
 import { group, OptionRefusal, value } from '../option.ts';
 import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
 
-const PLAIN_TEXT = { allowed: 'a text', pattern: /^(?=.*\S)\P{Cc}*$/u };
+const PLAIN_TEXT = { allowed: 'a string', pattern: /^(?=.*\S)\P{Cc}*$/u };
 
 const tls = group(
   'Encrypted connections to the brokers. Files are PEM, relative to the configuration file; each new connection uses their current content.',
@@ -47,24 +47,24 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
     text({
       help: 'Scopes to request.',
       ...PLAIN_TEXT,
-      allowed: 'a text, scopes separated by spaces',
+      allowed: 'a string of scopes separated by spaces',
     }),
   ),
   parameters: mapOf(
     text({
       help: 'Further parameters of the token request, such as {audience: kafka}.',
-      allowed: 'a text',
+      allowed: 'a string',
     }),
-    'a mapping of texts',
+    'a mapping of strings',
     (name) => (RESERVED.has(name) ? 'it has an option of its own, or is fixed' : undefined),
   ),
   extensions: mapOf(
     text({
       help: 'SASL extensions sent to the brokers with the token, such as {logicalCluster: lkc-1}.',
-      allowed: 'a text of printable ASCII',
+      allowed: 'a string of printable ASCII',
       pattern: /^[\x20-\x7e\t\r\n]*$/,
     }),
-    'a mapping of texts with names of letters',
+    'a mapping of strings whose names consist of letters',
     (name) =>
       name !== 'auth' && /^[A-Za-z]+$/.test(name)
         ? undefined

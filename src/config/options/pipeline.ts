@@ -1,4 +1,4 @@
-/** `pipelines[]`: from a source topic to an output topic. */
+/** `pipelines[]`: processing from a source topic to an output topic. */
 import { group } from '../option.ts';
 import {
   bytes,
@@ -27,7 +27,7 @@ const output = group('Decisions.', {
   subject: derived(
     text({
       help: 'Subject of the schema in the registry.',
-      allowed: 'a text without control characters',
+      allowed: 'a string without control characters',
       pattern: /^(?=.*\S)\P{Cc}+$/u,
     }),
     '<output.topic>-value',
@@ -35,12 +35,12 @@ const output = group('Decisions.', {
   includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',
-    'Key of a decision. source: the key of its event. An expression yields a text, a number, or null for no key.',
+    'Key of a decision. source: the key of its event. An expression yields a string, a number, or null for no key.',
   ),
   headers: several(
     text({
       help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review, the upload contains them too.',
-      allowed: 'a text',
+      allowed: 'a string',
     }),
     'header names',
     [],
@@ -56,7 +56,7 @@ const review = group('How batches are followed at the service, and how failures 
   ),
   maxReviewTime: duration('Maximum duration of a review.', '24h', '1s', '365d'),
   onTimeout: choice(
-    'After maxReviewTime: keep waiting (logged and counted once), or end the records with code review_timeout as in onFailure.',
+    'After maxReviewTime: keep waiting (logged and counted once), or end the records with code review_timeout as onFailure specifies.',
     ['wait', 'error'],
   ),
   onRejectedType: choice(
@@ -76,7 +76,7 @@ const review = group('How batches are followed at the service, and how failures 
     '1d',
   ),
   attempts: integer(
-    'Attempts at an item before its batch is halved, or the item ends as in onFailure.',
+    'Number of attempts at an item before its batch is halved, or the item ends as onFailure specifies.',
     3,
     1,
     20,
@@ -99,7 +99,7 @@ const review = group('How batches are followed at the service, and how failures 
     several(
       text({
         help: 'Metadata keys that become columns of the uploaded files, for policies. Decisions return all metadata.',
-        allowed: 'a text',
+        allowed: 'a string',
       }),
       'metadata keys',
       [],
@@ -164,7 +164,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   lanes: lanesOption,
   quota: {
     ...someOf(
-      'Rows that the pipeline may submit, over all replicas, each shard its part: rowsPerMinute (any 60 s) and rowsPerDay (in UTC). Used up, intake pauses with the reason quota.',
+      'Maximum number of rows that all replicas of the pipeline together submit: rowsPerMinute (any 60 s) and rowsPerDay (UTC). Each shard has its share. When it is used up, intake pauses with the reason quota.',
       {
         rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
         rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),
@@ -179,7 +179,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
     partitions: optional(
       integer(
-        'Number of shards, fixed for the life of the journal. auto: the partitions of the source, at most 64.',
+        'Number of shards, fixed for the life of the journal. auto: as many as the source has partitions, at most 64.',
         undefined,
         1,
         1_000,

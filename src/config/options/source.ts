@@ -16,7 +16,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   types: several(
     text({
       help: 'Content types to submit; others become dead letters. An empty list allows every type.',
-      allowed: 'a text',
+      allowed: 'a string',
     }),
     'texts',
     [],
@@ -38,7 +38,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     '1GiB',
   ),
   maxInFlight: integer(
-    'Records in flight per partition above which intake pauses (sizing.md).',
+    'Number of records in flight per partition above which intake pauses (sizing.md).',
     200_000,
     1_000,
     2_000_000,

@@ -96,7 +96,7 @@ async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
   const answer = await send(`${last},p=${Buffer.from(proof).toString('base64')}`);
   const expected = hmac(hmac(salted, 'Server Key'), transcript).toString('base64');
   if (answer.split(',')[0] !== `v=${expected}`)
-    throw new Error('its signature does not prove that it knows the password');
+    throw new Error('its signature does not match the password');
 }
 
 /**
