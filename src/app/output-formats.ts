@@ -81,10 +81,7 @@ export class OutputFormats {
     }
   }
 
-  /**
-   * Waits while the registry is unavailable, and for a missing schema, because a replica of the
-   * registry may not have it yet.
-   */
+  /** Waits while the registry is unavailable, and a while for a missing schema, which a replica may not have yet. */
   async #state(
     pipeline: string,
     { subject, codec }: RegisteredFormat,

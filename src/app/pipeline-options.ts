@@ -3,18 +3,12 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ReadLimits } from '../kafka/index.ts';
 import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options.ts';
 
-/**
- * Maximum size of a record as a multiple of content and metadata: escapes make JSON longer, and an
- * event has other members.
- */
+/** Maximum record size in relation to content and metadata: JSON may have escapes, and events have other members. */
 const LARGEST_RECORD = 4;
 const MAX_HEADERS = 1_000;
 /** Maximum size of a decompressed record batch. Only a hostile producer can make a batch this large. */
 const MAX_BATCH_UNPACKED_BYTES = 1024 ** 3;
-/**
- * Maximum size of the metadata as JSON. Decisions repeat the metadata, and by default Kafka rejects
- * records above 1 MiB.
- */
+/** Maximum size of the metadata as JSON. Decisions repeat it, and Kafka's default limit for records is 1 MiB. */
 export const MAX_METADATA_BYTES = 1024 ** 2;
 
 /** Limits on source records. They apply before a record's content is decoded. */

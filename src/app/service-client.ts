@@ -31,10 +31,7 @@ const currentValues = (headers: Readonly<Record<string, Secret>>) =>
     Object.entries(headers).map(([name, secret]) => [name, () => secret.current()]),
   );
 
-/**
- * @throws TypeError for problems that only appear here: a broken certificate, or an unusable proxy
- * in the environment
- */
+/** @throws TypeError for problems that only appear here: a broken certificate, an unusable proxy in the environment */
 export function serviceClient(
   service: ServiceConfig,
   own: Partial<ContentReviewClientOptions>,

@@ -1,8 +1,5 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=8
-/**
- * Entry point. Checks the version of Node before it imports modern code, because an old Node would
- * print an unclear error.
- */
+/** Entry point. Checks the version of Node before importing modern code, whose errors an old Node reports unclearly. */
 import { nodeVersionProblem } from './node-version.ts';
 
 /** Time in ms from the end of the command to a forced exit. It must be less than CLOSING_MS in run.ts. */

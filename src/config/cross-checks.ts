@@ -181,10 +181,7 @@ function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
     }));
 }
 
-/**
- * Reports types that no item can have: types that `source.types` excludes, and lanes' types if the
- * kind has no types.
- */
+/** Reports types that no item has: those that `source.types` excludes, and in lanes of kinds without types. */
 function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path): Finding[] {
   const listed = source?.types ?? [];
   if (kind !== 'review')
@@ -203,10 +200,7 @@ function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path)
     }));
 }
 
-/**
- * Reports secrets sent without TLS. PLAIN sends the password and OAUTHBEARER the token. SCRAM sends
- * neither, so a warning is enough.
- */
+/** Reports a password (PLAIN) or token (OAUTHBEARER) sent without TLS. For SCRAM, a warning is enough. */
 function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Finding[] {
   const mechanism = sasl?.mechanism;
   if (mechanism !== 'plain' && mechanism !== 'oauthbearer') return [];
@@ -270,10 +264,7 @@ function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] 
 const OWN = ['name', 'source.group', 'journal.topic'];
 const NAMES = [...OWN, 'source.topic', 'output.topic', 'deadLetters.topic'];
 
-/**
- * Reports names that are used twice. The topics of a pipeline must differ, and pipelines cannot
- * share names, groups or journals.
- */
+/** Reports names that are used twice: a topic within a pipeline, or a name, group or journal of two pipelines. */
 function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
   const uses = pipelines.flatMap((pipeline, index) =>
     NAMES.map((option) => ({

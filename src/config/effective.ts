@@ -81,10 +81,7 @@ export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
   );
 }
 
-/**
- * Returns the paths of secrets whose value is in the file itself. Extra headers are left out,
- * because they are rarely secret.
- */
+/** Returns the paths of secrets whose value is in the file. Leaves out extra headers, which are rarely secret. */
 export function inlineSecrets(config: Config): string[] {
   return optionsIn(config).flatMap(({ path, value }) =>
     value instanceof Secret && value.isInline ? [path] : [],

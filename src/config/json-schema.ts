@@ -1,7 +1,4 @@
-/**
- * JSON Schemas (draft 7) of options. Their patterns must also work in Go's RE2, because the Helm
- * chart contains them.
- */
+/** JSON Schemas (draft 7) of options. Their patterns also work in Go's RE2, because the Helm chart contains them. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

@@ -119,10 +119,7 @@ export const FIRST_OPTIONS: readonly string[] = [
 export type Config = Parsed<typeof CONFIGURATION>;
 export type PipelineConfig = Config['pipelines'][number];
 
-/**
- * Returns the pipeline with this name, or an error for the user. The name is optional if there is
- * only one pipeline.
- */
+/** Returns the pipeline with this name, or an error for the user. With a single pipeline, the name is optional. */
 export function choosePipeline(
   { pipelines }: Config,
   name: string | undefined,

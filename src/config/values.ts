@@ -143,10 +143,7 @@ export type PartsOf<P extends Parts> = {
   readonly [K in keyof P & string as OutputName<P[K], K>]?: ReturnType<P[K]['parse']>;
 };
 
-/**
- * Reads the members of a mapping that is an option's value. A key without a value counts as absent.
- * @throws OptionRefusal
- */
+/** Reads the members of an option's mapping. A key without a value counts as absent. @throws OptionRefusal */
 export function members<P extends Parts>(raw: unknown, parts: P, origin: Origin): PartsOf<P> {
   const known = Object.keys(parts);
   const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {

@@ -21,18 +21,12 @@ export type TypeSource =
       readonly field: string;
       /** Content types by the value found. Numbers, true and false are looked up by their JSON text. */
       readonly map?: Readonly<Record<string, string>> | undefined;
-      /**
-       * Content type for a value that is missing or not in the map. Without this option the record
-       * becomes a dead letter.
-       */
+      /** Content type for a value that is missing or not in the map. If absent, the record becomes a dead letter. */
       readonly otherwise?: string | undefined;
     };
 
 const OPTION = 'source.mapping.type';
-/**
- * Maximum length of a content type, because types are part of journal records, metrics, and each
- * call about a batch.
- */
+/** Maximum length of a content type. Types are part of journal records, metrics, and each call about a batch. */
 const MAX_TYPE_LENGTH = 256;
 
 /**

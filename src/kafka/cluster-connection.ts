@@ -11,10 +11,7 @@ const RETRY = { initialRetryTime: 100, retries: 2 };
 const METADATA_MAX_AGE_MS = 300_000;
 const CLOSE_GRACE_MS = 500;
 const PATIENCE_MS = 3_000;
-/**
- * Pause before the first retry; doubles. Short, because writing the markers of a transaction takes
- * a few milliseconds.
- */
+/** Pause before the first retry; doubles. Short, because writing a transaction's markers takes a few ms. */
 const FIRST_RETRY_MS = 5;
 const MAX_RETRY_MS = 2_000;
 

@@ -139,10 +139,7 @@ const KEEP_ALIVE_MS = 60_000;
 const TLS_ALERT = 0x15;
 const TLS_MAJOR = 3;
 
-/**
- * A kafkajs instance. Each use needs its own, because the clients of an instance share a cache of
- * committed offsets.
- */
+/** A kafkajs instance. Each use needs its own, because its clients share a cache of committed offsets. */
 export class Client {
   readonly kafka: KafkaClient;
   readonly #security: Security | undefined;

@@ -82,10 +82,7 @@ function header(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/**
- * Shows the outcome of a record. The exit code is 5 if the record is not accepted. @throws
- * CommandFailed, ConfigError
- */
+/** Shows the outcome of a record. Exit code 5 if the record is not accepted. @throws CommandFailed, ConfigError */
 async function showSample(io: Io, flags: CheckFlags, file: string): Promise<void> {
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
   const pipeline = pipelineNamed(config, flags.pipeline);

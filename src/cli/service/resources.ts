@@ -26,10 +26,7 @@ export interface ResourceView {
   readonly rawStatus: string;
 }
 
-/**
- * Kind of object at the service. Members are declared as methods, so that every resource type is
- * assignable to `Resource`.
- */
+/** Kind of object at the service. It has methods, so that every resource type is assignable to `Resource`. */
 export interface Resource<View extends ResourceView = ResourceView> {
   readonly kind: 'batch' | 'import' | 'decision';
   get(client: ContentReviewClient, id: string, options: CallOptions): Promise<View>;

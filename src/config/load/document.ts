@@ -98,10 +98,7 @@ export function parseYaml(text: string) {
   return {
     value,
     problems,
-    /**
-     * Returns the position of an option. If it is absent, returns the position of the closest
-     * option that contains it.
-     */
+    /** Returns the position of an option or, if it is absent, of the closest option that contains it. */
     locate(path: Path): Position | undefined {
       let node = document.contents as Node | null;
       let offset = node?.range?.[0];

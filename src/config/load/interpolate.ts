@@ -17,8 +17,8 @@ const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 const MALFORMED = `not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
 
 /**
- * Replaces the references in one string. Returns a problem if a variable is missing or empty, or a
- * reference is malformed.
+ * Replaces the references in one string. Returns a problem for a missing or empty variable or a
+ * malformed reference.
  */
 export function interpolateText(
   text: string,
@@ -48,10 +48,7 @@ export function interpolateText(
   return problem === undefined ? { text: filled + rest.join('${') } : { problem };
 }
 
-/**
- * Replaces the references in all string values of a document, but not in keys. A value with a
- * problem becomes undefined.
- */
+/** Replaces references in the string values of a document, not in keys. A value with a problem becomes undefined. */
 export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const templates = new Map<string, string>();
   const problems: { path: Path; message: string }[] = [];

@@ -93,10 +93,7 @@ const SECRET_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^(\s*[a-z][a-z\d+.-]*:\/\/[^?#]*[?#]).*$/is, '$1[secret]'],
 ];
 
-/**
- * Returns a value as written, but without the contents of mappings and lists, and without the
- * secret parts of addresses.
- */
+/** Returns a value as written, without the contents of mappings and lists and the secret parts of addresses. */
 function shown(found: unknown): string {
   if (Array.isArray(found))
     return found.length === 0 ? 'an empty list' : `a list of ${found.length}`;

@@ -62,10 +62,7 @@ export interface PartitionProgress {
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
   /** First offset for which the pipeline is responsible. */
   readonly start: number;
-  /**
-   * True if the group had committed `start` before this journal existed. Earlier records are
-   * unknown to the journal.
-   */
+  /** True if the group committed `start` before this journal existed, which therefore lacks earlier records. */
   readonly inherited?: true;
 }
 

@@ -16,10 +16,7 @@ export type Reaction =
   | { readonly do: 'reject_type' }
   /** Treats this attempt at the batch as failed. */
   | { readonly do: 'fail'; readonly as: JobFailure }
-  /**
-   * Requests the batch again and repeats the download, after `afterMs` at the earliest. `counted`
-   * repetitions are limited.
-   */
+  /** Requests the batch and its file again, after `afterMs` at the earliest. `counted` repetitions are limited. */
   | { readonly do: 'download_again'; readonly counted: boolean; readonly afterMs?: number };
 
 /** Cause of a failed batch; also a metric label and the code of ERROR decisions. */
@@ -52,8 +49,8 @@ export interface JobRule {
    */
   readonly again: 'always' | 'attempts' | 'never';
   /**
-   * Whether to halve the batch afterwards, because one record may be the cause. Records that still
-   * fail end according to review.onFailure.
+   * Whether to halve the batch afterwards, to find the record that causes the failure. That one
+   * ends by review.onFailure.
    */
   readonly halved: boolean;
   /** Batches that count towards pausing the content type, which five in a row do. */

@@ -1,10 +1,7 @@
 /** HTTP requests. The implementation handles proxies and trusted certificates. */
 
 export interface HttpExchange {
-  /**
-   * Sends a request, without redirects or retries. @throws the signal's reason, or an error whose
-   * `code` and optional `failure` may be shown
-   */
+  /** Sends a request once, without redirects. @throws the signal's reason, or an error whose `code` may be shown */
   send(
     request: {
       readonly method: 'GET' | 'POST' | 'PUT';

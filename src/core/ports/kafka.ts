@@ -94,10 +94,7 @@ export class UnreadPartitionError extends Error {
   }
 }
 
-/**
- * Callbacks of a group. They run in the client's fetch loop, so they are synchronous and must
- * neither throw nor block.
- */
+/** Callbacks of a group. They run in the client's fetch loop: they are synchronous, and must not throw or block. */
 export interface GroupListener {
   /** Starts a new generation. Every partition of both streams is paused, and has no position until its first seek. */
   joined(assignment: Assignment): void;

@@ -123,10 +123,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
 
-/**
- * Keeps the message if the library wrote it, because it only names types and functions. Other
- * messages may quote content.
- */
+/** Keeps the library's own messages, which only name types and functions. Other messages may quote content. */
 function problemOf(error: unknown): EvaluationProblem {
   if (error instanceof EvaluationProblem) return error;
   const { name, message } = error as Error;

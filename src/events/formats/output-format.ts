@@ -122,10 +122,7 @@ function protobufCodec(schema: string): TerminalCodec {
   };
 }
 
-/**
- * Format whose values begin with the id of a registered schema. The id is looked up once at
- * startup, so that encoding needs no registry.
- */
+/** Format whose values begin with a schema id, which is looked up at startup, so that encoding needs no registry. */
 export class RegisteredFormat {
   readonly name: RegistryFormatName;
   readonly codec: ContractCodec;
@@ -206,10 +203,7 @@ export type SchemaState =
       readonly messages: readonly string[];
     };
 
-/**
- * Compares a schema with the versions of its subject. @throws RegistryUnavailable, RegistryRefused,
- * or the signal's reason
- */
+/** Compares a schema with its subject's versions. @throws RegistryUnavailable, RegistryRefused, the signal's reason */
 export async function schemaState(
   registry: SchemaRegistry,
   subject: string,

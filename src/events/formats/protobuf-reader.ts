@@ -125,10 +125,7 @@ function writeNested(type: protobuf.Type, message: Message, out: JsonWriter): vo
   out.leave();
 }
 
-/**
- * Returns the writer of a type. Creates it at first use, because creating the writers of a chain of
- * thousands of types at once would overflow the stack.
- */
+/** Returns the writer of a type, created at first use: for a chain of thousands of types, the stack would overflow. */
 function writerOf(type: protobuf.Type): WriteMessage {
   const before = known.get(type);
   if (before !== undefined) return before;
@@ -217,10 +214,7 @@ function decode(type: protobuf.Type, bytes: Buffer): Message {
   }
 }
 
-/**
- * Returns a field's name in the .proto file. Extensions have the name that Protobuf's JSON uses,
- * and groups the one that protoc generates.
- */
+/** Returns the name in the .proto file. Extensions have Protobuf's JSON name, and groups the one from protoc. */
 function jsonName(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
   const { resolvedType: type, name } = field;
@@ -340,10 +334,7 @@ function fraction(nanos: number): string {
     .replace(/(?:000){1,2}$/, '')}`;
 }
 
-/**
- * Writes the contained message in its encoded form. Decoding it would keep every level of nested
- * messages in memory.
- */
+/** Writes the contained message still encoded. Decoding would keep every level of nested messages in memory. */
 function any({ type_url: url, value }: Message, out: JsonWriter): void {
   out.ascii('{"@type":');
   out.string(url as string);

@@ -1,7 +1,4 @@
-/**
- * Formats with a schema registry. Each value's frame has the id of its schema. With json-schema the
- * payload is JSON that its producer has validated.
- */
+/** Formats whose frame has a schema id. With json-schema the payload is JSON that the producer has validated. */
 import { InternalError } from '../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { EventFormat, FormatCost, ReadEvent, ValuedRecord } from '../format.ts';

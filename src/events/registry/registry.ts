@@ -35,10 +35,7 @@ export interface ImportedSchema {
   readonly text: string;
 }
 
-/**
- * Schema with every schema to which it refers, directly or indirectly. Each name occurs once,
- * referenced schemas first.
- */
+/** Schema with all schemas to which it refers, directly or not. Each name occurs once, referenced schemas first. */
 export interface ResolvedSchema extends RegisteredSchema {
   readonly imports: readonly ImportedSchema[];
 }

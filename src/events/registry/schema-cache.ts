@@ -18,15 +18,9 @@ import {
 
 /** Number of entries above which entries not used recently are removed. */
 const MAX_ENTRIES = 2_000;
-/**
- * Minimum time in ms that an unused schema stays. Covers the time from `ensure` to reading the
- * records, even if the shard waits for memory in between.
- */
+/** Minimum time in ms that an unused schema stays, since a shard may wait for memory before it reads the records. */
 const LATELY_MS = 10 * 60_000;
-/**
- * Minimum time in ms that an unused unknown id stays. It is shorter, because values without a
- * schema id can produce any number of ids.
- */
+/** The same for unknown ids. It is shorter, because values without a schema id can produce any number of ids. */
 const LATELY_UNKNOWN_MS = 60_000;
 /** Pause before an unknown id is loaded a second time: a replica may get a schema just after its producer. */
 const SECOND_LOOK_MS = 1_000;

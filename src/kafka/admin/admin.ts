@@ -72,10 +72,7 @@ export async function createTopic(
   });
 }
 
-/**
- * Maximum age of a topic's facts, as for metadata in Java's producers. Partitions that are added to
- * an output topic are used after this time.
- */
+/** Maximum age of a topic's facts, as in Java's producers. Partitions added to an output topic are used after it. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
 /** Maximum time for a new topic to appear in the metadata of every broker. */
 const VISIBLE_PATIENCE_MS = 15_000;

@@ -12,10 +12,7 @@ import { KafkaSourceReader } from '../consumer/source-reader.ts';
 import type { ReadLimits } from '../records/index.ts';
 import type { KafkaAdmin } from './admin.ts';
 
-/**
- * Maximum bytes of one fetch. Small, because several partitions are read concurrently, and larger
- * fetches only cost memory.
- */
+/** Maximum bytes of a fetch. Small, because several partitions are read at once, and more would only cost memory. */
 const FETCH_BYTES = 1024 * 1024;
 
 export class KafkaTopicScan implements TopicScan {

@@ -25,10 +25,7 @@ interface SessionEvents {
   ended(reason: string, error?: unknown): void;
 }
 
-/**
- * kafkajs makes few, quick attempts. After a crash the member only has to rejoin, and
- * shard-group.ts keeps retrying.
- */
+/** kafkajs makes few, quick attempts: after a crash the member only rejoins, and shard-group.ts keeps retrying. */
 const RETRY = {
   initialRetryTime: 100,
   multiplier: 2,

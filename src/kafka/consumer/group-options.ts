@@ -30,10 +30,7 @@ export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
   readonly memberName?: string | undefined;
   /** Name of the group protocol, for consumers other than the connector. */
   readonly protocol?: string;
-  /**
-   * Time without a response from the group after which the client is replaced. Default: session
-   * timeout + rebalance timeout + 10 s.
-   */
+  /** Silence of the group after which the client is replaced. Default: session timeout + rebalance timeout + 10 s. */
   readonly maxSilenceMs?: number;
 }
 

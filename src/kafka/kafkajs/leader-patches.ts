@@ -1,7 +1,4 @@
-/**
- * Patch 19 of docs/internals/kafkajs.md: partitions without a leader. response-patches.ts keeps
- * them in the metadata.
- */
+/** Patch 19 of docs/internals/kafkajs.md: partitions without a leader, which response-patches.ts does not drop. */
 import { internal } from './internals.ts';
 import type { ClusterMetadata, KafkaCluster, ProtocolErrors } from './shapes.ts';
 

@@ -138,9 +138,8 @@ export class BatchProducer {
   }
 
   /**
-   * Ends the transaction. The request that commits or aborts is sent only once, because its outcome
-   * may be unknown.
-   * @param onEnd called before that request
+   * Ends the transaction. Sends the final request once, as its outcome may be unknown. @param onEnd
+   * called before it
    */
   async end(commit: boolean, onEnd: () => void = () => undefined): Promise<void> {
     const what = commit ? 'commit' : 'abort';

@@ -12,10 +12,7 @@ import { UnpackedBytes } from './unpacked-bytes.ts';
 /** Approximate bytes of memory for the objects of a record, and for those of each header. */
 const OBJECT_BYTES = 100;
 
-/**
- * Maximum bytes of a piece. Small, because processing a piece takes long after a cold start, and no
- * socket is served meanwhile.
- */
+/** Maximum bytes of a piece. Small, because after a cold start a piece takes long, and sockets are not served. */
 const DEFAULT_BYTES = 64 * 1024;
 
 /** Builder of pieces. A record's weight includes its objects, because they are larger than a small record. */

@@ -20,10 +20,7 @@ for (let at = 256; at < T.length; at++) {
   T[at] = (before >>> 8) ^ (T[before & 255] as number);
 }
 
-/**
- * Returns the checksum of a word. `at` is the start of its tables, which depends on the number of
- * bytes after the word.
- */
+/** Returns the checksum of a word. Its tables start at `at`, which depends on the number of bytes after the word. */
 const ofWord = (word: number, at: number): number =>
   (T[at + 768 + (word & 255)] as number) ^
   (T[at + 512 + ((word >>> 8) & 255)] as number) ^

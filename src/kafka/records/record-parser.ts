@@ -22,10 +22,7 @@ export const LEAST_RECORD_BYTES = 6;
 /** Bound below which doubles represent every integer, and the sum of any two integers, exactly. */
 const EXACT = 2 ** 51;
 
-/**
- * Parser that has the positions of the last record as fields. RecordView copies them, so no other
- * object is created per record.
- */
+/** Parser with the last record's positions as fields. RecordView copies them, which is the only object per record. */
 export class RecordParser implements RecordPlaces {
   readonly partition: number;
   /** `head` sets the offset and the timestamp, `body` the other fields. */
@@ -87,8 +84,8 @@ export class RecordParser implements RecordPlaces {
   }
 
   /**
-   * Reads the rest of the record. @returns the record, or its number of headers if there are too
-   * many @throws MalformedError
+   * Reads the rest of the record. @returns the record, or the number of its headers if too many
+   * @throws MalformedError
    */
   body(reader: VarintReader): SourceRecord | number {
     this.bytes = reader.bytes;

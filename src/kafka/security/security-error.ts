@@ -1,9 +1,6 @@
 /** Remedies for failed TLS handshakes, by the codes and messages of Node and OpenSSL. */
 
-/**
- * Failure to reach a secured cluster. The message is one sentence that names the option to change,
- * and never contains a secret.
- */
+/** Failure to reach a secured cluster, in one sentence with the option to change. Never contains a secret. */
 export class SecurityError extends Error {
   override readonly name = 'SecurityError';
   /** kafkajs retries an error only if this is true. */
@@ -25,10 +22,7 @@ interface TlsOptionNames {
   readonly name: string;
 }
 
-/**
- * Node's message for a connection that was closed during the handshake. Its error code does not
- * distinguish this from other closed connections.
- */
+/** Node's message for a connection closed during the handshake. The error code does not show at which stage it was. */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const NO_TLS =

@@ -99,10 +99,7 @@ export class Security {
     return this.#tls !== undefined;
   }
 
-  /**
-   * Reads changed TLS files. Called before each new connection. @throws SecurityError if there have
-   * been no usable files yet
-   */
+  /** Reads changed TLS files. Called before each connection. @throws SecurityError before there were usable files */
   async prepare(): Promise<void> {
     await this.#tls?.refresh();
   }

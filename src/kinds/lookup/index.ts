@@ -64,10 +64,7 @@ export class Grace {
     this.#sinceMs.delete(place);
   }
 
-  /**
-   * Starts a series. If the map is full, the series starts with a later response, so it may end
-   * late but never early.
-   */
+  /** Starts a series. If the map is full, a later response starts it, so it may end late but never early. */
   #begin(place: string, nowMs: number): number {
     if (this.#sinceMs.size >= this.#most) this.#forget(nowMs);
     if (this.#sinceMs.size < this.#most) this.#sinceMs.set(place, nowMs);

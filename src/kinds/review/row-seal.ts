@@ -48,10 +48,7 @@ export class RowSeal {
     return at + to.write(part.bytes.toString('base64url', BODY_START, part.end), at, 'latin1');
   }
 
-  /**
-   * Reads the cell bytes[start, end) into a part. @returns the reason if it is not authentic; the
-   * reason never quotes the cell
-   */
+  /** Reads the cell bytes[start, end) into a part. @returns the reason if it is not authentic, without quoting it */
   open(bytes: Buffer, cellStart: number, cellEnd: number, part: EventPart): string | undefined {
     let start = cellStart;
     let end = cellEnd;

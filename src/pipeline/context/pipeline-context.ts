@@ -1,4 +1,4 @@
-/** Context of a pipeline: ports, options, and limits that all its shards share. */
+/** Context of a pipeline: ports, options, and limits that its shards share. */
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { Tracer } from '../../../packages/client/src/base/tracing.ts';
 import type {
@@ -51,12 +51,12 @@ export interface PipelineContext extends PipelinePorts {
 }
 
 export interface TopicFacts {
-  /** K. */
+  /** K, the number of shards. */
   readonly shards: number;
-  /** Time for which the journal keeps tombstones. A recovery must take less than half of it. */
+  /** Time in ms for which the journal keeps tombstones. A recovery must take less than half of it. */
   readonly deleteRetentionMs: number;
-  /** max.message.bytes of the output topic; Infinity if it may not be read. */
+  /** max.message.bytes of the output topic. Infinity if the connector may not read the setting. */
   readonly maxOutputBytes: number;
-  /** max.message.bytes of the dead-letter topic; Kafka's default if it may not be read. */
+  /** max.message.bytes of the dead-letter topic. Kafka's default if the connector may not read the setting. */
   readonly maxDeadLetterBytes: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Loop of intake over one fetched batch. It waits until the next records may be decoded, then skips
- * assigned ones and decodes the others into rows or dead letters.
+ * Intake's loop over one fetched batch. Waits until the next records may be decoded, skips assigned
+ * ones, and decodes the others into rows or dead letters.
  */
 import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits } from '../../core/bytes/encoded-records.ts';
@@ -18,7 +18,7 @@ import { sourceRecreated } from '../source/reread.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
 
-/** Size above which dead letters are published before the next piece, bytes. */
+/** Bytes of dead letters above which they are published before the next piece. */
 const MAX_DUE_BYTES = 256 * 1024;
 
 export class BatchTaker {
@@ -26,15 +26,15 @@ export class BatchTaker {
   readonly #stages: ShardStages;
   readonly #open: OpenBatches;
   readonly #flow: () => void;
-  /** Memory of intake for the records of the piece. */
+  /** Intake memory for the records of the current piece. */
   #room: Lease | undefined;
-  /** Memory for decoding the next record, if it is costly. */
+  /** Memory for decoding the next record, if it needs much. */
   #decoding: Lease | undefined;
   #waitsForRoom = false;
-  /** Encoded dead letters that are not published yet. */
+  /** Encoded dead letters that have not been published. */
   readonly #due = new DeadLetterChunk();
 
-  /** @param flow called when partitions may have to pause or resume */
+  /** @param flow called when partitions may have to be paused or resumed */
   constructor(shard: ShardContext, stages: ShardStages, open: OpenBatches, flow: () => void) {
     this.#shard = shard;
     this.#stages = stages;
@@ -47,7 +47,7 @@ export class BatchTaker {
   }
 
   /**
-   * Takes all records of a batch. However large it is, only one piece of it is in memory.
+   * Takes all records of a batch. Only one piece of it is in memory, however large the batch is.
    * @throws the error that ends the shard
    */
   async take(batch: FetchedBatch): Promise<void> {
@@ -58,7 +58,7 @@ export class BatchTaker {
       for await (const piece of batch.pieces((bytes) => this.#reserve(bytes))) {
         for (let at = 0; ; ) {
           await this.#ready(piece.records, at);
-          // The shard may be lost between the last check and this continuation.
+          // The shard may have been lost between the last check and this continuation.
           signal.throwIfAborted();
           const { next, dead } = this.#takeSome(partition, piece.records, at);
           await writer.collect(this.#due, dead);
@@ -81,15 +81,17 @@ export class BatchTaker {
   }
 
   /**
-   * Waits until the records from `at` on may be decoded, without another wait in the caller. A wait
-   * may invalidate the result of an earlier one, so all are checked again. Memory of intake is kept
-   * while schemas are loaded, since settling does not need it. @throws the signal's reason
+   * Waits until the records from index `at` on may be decoded, so that the caller need not wait
+   * again. After each wait all conditions are checked again, because the wait may have changed them.
+   * Intake memory is kept while schemas load, because settling does not need it.
+   * @throws the signal's reason
    */
   async #ready(records: readonly SourceRecord[], at: number): Promise<void> {
     const { budget, control, kind, signal, waits } = this.#shard;
     const first = records[at];
     const cost = first === undefined ? 0 : decodeCost(kind, first);
-    // Schemas of other records, which may be requested repeatedly, must not delay a costly record.
+    // If the next record needs much memory, only its schema is loaded. Otherwise later records,
+    // whose schemas may be requested repeatedly, could delay it.
     const next = first === undefined || cost === 0 ? records.slice(at) : [first];
     for (let isPrepared = false; ; ) {
       signal.throwIfAborted();
@@ -116,7 +118,7 @@ export class BatchTaker {
     }
   }
 
-  /** Reserves memory of intake in place of the previous reservation. @throws the signal's reason */
+  /** Replaces the reservation of intake memory. @throws the signal's reason */
   async #reserve(bytes: number): Promise<void> {
     const { budget, signal, waits } = this.#shard;
     this.#giveBack();
@@ -152,7 +154,8 @@ export class BatchTaker {
   }
 
   /**
-   * Takes records from `at` on, until DECODING_SLICE_MS have passed or the next record is costly.
+   * Takes records from index `at` on until DECODING_SLICE_MS have passed, or the next record needs
+   * much memory.
    * @returns the index of the next record, and the dead letters
    */
   #takeSome(partition: number, records: readonly SourceRecord[], at: number) {
@@ -202,7 +205,7 @@ export class BatchTaker {
   }
 
   /**
-   * Moves the position past what follows the records of a piece: unreadable offsets and gaps.
+   * Advances the position past the unreadable offsets and gaps after the records of a piece.
    * @returns the dead letters of the unreadable offsets
    */
   #pass(partition: number, { unreadable, nextOffset }: RecordPiece): Iterable<DeadLetter> {
@@ -211,7 +214,8 @@ export class BatchTaker {
     let dead: Iterable<DeadLetter> = [];
     if (unreadable !== undefined) {
       const { to, timestampMs, poison } = unreadable;
-      // For a whole batch, the timestamp is not that of a record.
+      // An unreadable batch has a timestamp that may not be the timestamp of any record, so it is
+      // not compared.
       if (poison.reason !== 'unreadable_batch' && !state.matches(unreadable.from, timestampMs))
         throw sourceRecreated(options, partition, unreadable.from);
       state.passGap(state.position, unreadable.from);
@@ -241,21 +245,21 @@ export class BatchTaker {
     const { key, outputKey = key, headers } = decoded.item;
     const size = sizeOfRecord({ key: outputKey, value: null, headers });
     if (fits(size, topics.maxOutputBytes)) return decoded;
-    // It is not reviewed, since its decision could not be published.
+    // The item is not reviewed, because its decision could not be published.
     const { topic } = options.output;
     const message = `key and headers alone exceed the maximum record size of topic ${topic}: raise its max.message.bytes`;
     return { poison: { reason: 'too_large', message } };
   }
 }
 
-/** Yields the dead letters of unreadable offsets one at a time, since there may be a million. */
+/** Yields the dead letters of unreadable offsets one at a time, because there may be a million of them. */
 function* lettersOf(
   state: PartitionState,
   { from, to, timestampMs, poison }: UnreadableRecords,
   inFlight: InFlightRecords,
 ): Generator<DeadLetter> {
   const { partition } = state;
-  // The timestamp of a whole batch differs from the timestamps of its records.
+  // The timestamp of an unreadable batch is not the timestamp of its records.
   const own = poison.reason === 'unreadable_batch' ? undefined : timestampMs;
   for (let offset = from; offset < to; offset++) {
     if (state.isAssigned(offset)) continue;

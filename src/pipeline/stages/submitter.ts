@@ -1,7 +1,7 @@
 /**
  * Submits sealed batches: encodes the body, creates the batch at the service, commits the job with
- * its source offsets in one transaction, then uploads. Jobs may commit in any order, so that a
- * hanging call does not block other batches.
+ * its source offsets in one transaction, then uploads. Jobs may be committed in any order, so that
+ * a call that hangs does not block other batches.
  */
 import { backoffCeilingMs, retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
@@ -23,12 +23,12 @@ import { FIRST_POLL_MS, type ShardStages } from './shard-stages.ts';
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 /**
- * Reason why a batch was not submitted: its type is blocked or the pipeline paused, the call failed
- * temporarily, or the service rejects the type.
+ * Reason why a batch was not submitted. `blocked`: its type is blocked, or the pipeline is paused.
+ * `unavailable`: a call failed temporarily. `rejected_type`: the service rejects the type.
  */
 type NotSubmitted = 'blocked' | 'unavailable' | 'rejected_type';
 
-/** A batch with its body. */
+/** Batch with its encoded body. */
 interface EncodedBatch extends Submission {
   readonly body: EncodedBody;
   readonly span: Span;
@@ -43,7 +43,7 @@ export class Submitter {
     this.#stages = stages;
   }
 
-  /** Resolves when the job is uploaded, failed or parked. @throws errors that end the shard */
+  /** Resolves once the job has been uploaded, has failed or is parked. @throws errors that end the shard */
   async submit(submission: Submission): Promise<void> {
     const { breakers, control, report } = this.#shard;
     using batch = submission.batch;
@@ -75,17 +75,17 @@ export class Submitter {
       const send = () => waits.permitted('uploads', () => this.#send(encoded, permit), rank);
       const sent = await (quota === undefined ? send() : quota.admit(rank, send));
       if (sent.ok || sent.error !== 'unavailable') return sent;
-      // Bodies of one type must not occupy memory that other types need.
+      // Bodies of one type must not occupy memory that other types need, so the batch is parked.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
       if (isBlocked || !control.submits) return err('blocked');
     }
   }
 
-  /** Creates the batch, journals its job and uploads it. */
+  /** Creates the batch at the service, writes its job to the journal, and uploads it. */
   async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<void, NotSubmitted>> {
     const { breakers, control } = this.#shard;
     const { type } = encoded;
-    // The pipeline may have been paused during the wait.
+    // The pipeline may have been paused during the wait for a permit.
     if (!control.submits) return err('blocked');
     const permit = given === 'probe' ? given : breakers.tryAcquire(type);
     if (permit === undefined) return err('unavailable');
@@ -121,7 +121,7 @@ export class Submitter {
     return body;
   }
 
-  /** Calls the service once. Retries wait at the breaker of the type, without occupying a slot. */
+  /** Calls the service once. A retry waits at the type's breaker, so that it does not occupy a slot of the calls. */
   async #create({ type, span }: EncodedBatch): Promise<Result<CreatedJob, NotSubmitted>> {
     const { breakers, clock, kind, logger, options, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
@@ -158,7 +158,7 @@ export class Submitter {
     this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
-  /** Commits the job, unless the pipeline was paused or another live job has the remote id. */
+  /** Commits the job, unless the pipeline has been paused or a live job has the same remote id. */
   async #journal(
     { lane, from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
@@ -191,7 +191,7 @@ export class Submitter {
     const startedMs = clock.monotonic();
     const committed = () =>
       queue.run(() => {
-        // The journal may already have an acknowledgement of the pause, which no job may follow.
+        // The journal may already contain an acknowledgement of the pause. No job may follow it.
         isHeld = !control.submits;
         if (isHeld || state.hasRemoteId(remoteId)) return undefined;
         const step =
@@ -223,7 +223,7 @@ export class Submitter {
     return ok(job);
   }
 
-  /** Uploads the body, only after the job is in the journal (I4) and only as a group member. */
+  /** Uploads the body, only once the job is in the journal (I4), and only as a member of the group. */
   async #upload(
     job: LiveJob,
     created: CreatedJob,
@@ -244,7 +244,7 @@ export class Submitter {
         report.since('upload', startedMs);
         return this.#uploaded(job, isProbe);
       } catch (error) {
-        // A connection that is being closed may still read the body.
+        // The body is not reused, because a connection that is being closed may still read it.
         body.drop();
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
@@ -253,7 +253,7 @@ export class Submitter {
         const reaction = reactionTo('upload', error.failure);
         mayHaveArrived ||= error.mayHaveArrived;
         if (reaction.do === 'fail') {
-          // The job is followed first: with a new batch, its items might be reviewed twice.
+          // Follows the job first. If a new batch were created, the items might be reviewed twice.
           if (mayHaveArrived) return this.#uploaded(job, isProbe);
           return this.#stages.fail({ job, failure: reaction.as, isProbe });
         }
@@ -263,15 +263,15 @@ export class Submitter {
     }
   }
 
-  /** Follows a job whose upload has arrived, or may have. Otherwise, its grace period will end. */
+  /** Follows a job whose upload has arrived or may have arrived. If it has not, its grace period will end. */
   #uploaded(job: LiveJob, isProbe: boolean): void {
     const { signal, state } = this.#shard;
-    // Lookups upload nothing.
+    // Lookups have no upload.
     if (job.record.bytes > 0) state.uploaded(job);
     if (!signal.aborted) this.#stages.follow(job, FIRST_POLL_MS, isProbe);
   }
 
-  /** Confirms the membership after a session timeout of silence: another owner may have taken over. */
+  /** Confirms the membership if the group was silent for a session timeout: another owner may have taken over. */
   async #confirmMembership(): Promise<void> {
     const { clock, group, options, waits } = this.#shard;
     if (clock.monotonic() - group.lastHeardMs() < options.kafka.sessionTimeoutMs) return;

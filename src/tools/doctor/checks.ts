@@ -17,7 +17,7 @@ import {
 import { groupChecks, journalCheck } from './journal-checks.ts';
 import { topicChecks } from './topic-checks.ts';
 
-// Decodes the newest records of the source like the pipeline, and reports only counts (I6).
+// Decodes the newest source records in the same way as the pipeline, and reports only counts (I6).
 
 const MAX_PARTITIONS = 8;
 const MAX_RECORDS = 200;
@@ -74,7 +74,7 @@ function judged(found: string, all: number, skipped: number, deadLetters: number
   return skipped === all ? warning(found, 'check source.filter and source.nullValues') : ok(found);
 }
 
-/** Returns the last offsets of some partitions that have records. */
+/** Returns ranges with the newest offsets of some partitions that have records. */
 function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
   const filled = [...bounds].filter(([, { start, stable }]) => stable > start);
   const chosen = filled.slice(0, MAX_PARTITIONS);
@@ -152,7 +152,7 @@ function kafkaChecks({ addresses, inspector, login }: KafkaParts): DoctorCheck[]
   ];
 }
 
-/** Object that the pipelines of a kind create or read at the service. */
+/** Object that pipelines of a kind create or read at the service. */
 const OBJECTS: Readonly<Record<string, string>> = { import: 'import', lookup: 'decision' };
 
 function serviceCheck({ address, ask }: DoctorParts['service'], kind: string): DoctorCheck {
@@ -173,7 +173,7 @@ function serviceCheck({ address, ask }: DoctorParts['service'], kind: string): D
             `answered ${status ?? 404} as expected; a wrong path in service.baseUrl${path} would look the same`,
           );
         }
-        // The message ends with the remedy.
+        // The error's message already ends with the remedy.
         return failure === 'rejected' && status !== undefined ? warning(message) : failed(message);
       }
     },

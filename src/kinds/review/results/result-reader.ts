@@ -34,10 +34,7 @@ export function maxRowBytes({ uploadedBytes = MOST_BYTES }: JobContext): number 
 const ADDED_ROWS = 1_000;
 const LEAST_ROW_BYTES = 32;
 
-/**
- * Returns the maximum number of rows in a job's result file. It is limited because each malformed
- * row becomes an object.
- */
+/** Returns the maximum number of rows in a job's result file. Each malformed row becomes an object in memory. */
 function maxRows({ uploadedBytes = MOST_BYTES }: JobContext): number {
   return ADDED_ROWS + uploadedBytes / LEAST_ROW_BYTES;
 }
@@ -99,10 +96,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** Number of bytes needed to recognise the format of a file. */
 const HEAD_BYTES = 4;
 const LINE_END = Buffer.from('\n');
-/**
- * Growth of a partial row after which it is scanned again. It is not scanned for each piece,
- * because a file may arrive byte by byte.
- */
+/** Growth after which a partial row is scanned again. A file may arrive byte by byte, so not every piece is scanned. */
 const RESCAN_GROWTH = 1.125;
 /** Size in bytes above which LONG_RESCAN_GROWTH applies. */
 const LONG_BYTES = 128 * 1024;

@@ -1,7 +1,4 @@
-/**
- * Entry of the thread that reads result files. It receives pieces of files, and sends rows with
- * their terminal records.
- */
+/** Entry of the thread that reads result files. It receives pieces of files and sends rows with terminal records. */
 import { parentPort } from 'node:worker_threads';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { crashOf } from '../../../core/outcome/internal-error.ts';
