@@ -66,8 +66,7 @@ export class Pipeline {
     this.#options = options;
     this.#budget = budget;
     this.#onRefused = onRefused;
-    // Set before the start, because the process is ready only once every pipeline has joined its
-    // group.
+    // Set before the start, because the process is ready only once every pipeline has joined its group.
     ports.health.notReady(
       this.#condition,
       'not reached yet: the service and the schemas come first',
@@ -129,8 +128,7 @@ export class Pipeline {
     this.#cancelReport?.();
     this.#context?.ends.stop();
     this.#assigned = new Map();
-    // A call that hangs must not keep this member in the group, because other members would wait
-    // for its shards.
+    // A call that hangs must not keep this member in the group, because other members would wait for its shards.
     const released = [...this.#slots.values()].map(({ worker }) =>
       worker?.release('the connector stops', true),
     );

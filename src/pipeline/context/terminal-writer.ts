@@ -197,8 +197,7 @@ export class TerminalWriter {
     try {
       await committed;
     } catch (error) {
-      // These records are booked here, because ShardWorker.#end leaves out records of a running
-      // transaction.
+      // These records are booked here, because ShardWorker.#end leaves out records of a running transaction.
       if (sent !== undefined) {
         ledger.released(chunk.length);
         sent.drop(chunk.length);

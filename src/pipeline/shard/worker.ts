@@ -146,8 +146,7 @@ export class ShardWorker {
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      // The lag of a shard is unknown until the shard has been claimed. After a loss, the next
-      // owner reports it.
+      // The lag of a shard is unknown until the shard has been claimed. After a loss, the next owner reports it.
       const endsHeardMs = this.#over ? Infinity : -Infinity;
       const { records: inFlight = 0, oldestEventMs = Infinity } = this.#committing ?? {};
       const none = { buffered: 0, lag: 0, lanes: new Map(), jobs: [] };
@@ -312,8 +311,7 @@ export class ShardWorker {
     this.#recovery.stop();
     const cancel = clock.after(options.uploadDrainMs, () => this.abandonUploads());
     const closed = this.#queue.close();
-    // Other shards may wait for permits and memory of the running transaction, so health must
-    // report it.
+    // Other shards may wait for permits and memory of the running transaction, so health must report it.
     const transactionMs = this.#transactionMs;
     if (transactionMs !== undefined) {
       const loop = `${this.#loop}/ended-${clock.now()}`;

@@ -36,8 +36,7 @@ export class DeadLetterRereads {
 
   /** Publishes a dead letter for each record. If the record is gone, the dead letter has only the coordinates. */
   add({ records, ...about }: DeadLetterBatch): void {
-    // Each partition is a separate request, so that an unreadable partition does not delay the
-    // others.
+    // Each partition is a separate request, so that an unreadable partition does not delay the others.
     for (const [partition, offsets] of records.entries())
       this.#runs.add({
         ...{ ...about, bytes: BYTES_PER_RECORD * offsets.size },

@@ -73,8 +73,7 @@ export class RereadQueue {
         for (const reading of await readItems(shard, requests, patienceMs))
           await this.#handOver(reading, lease);
       },
-      // Each request needs a new permit, because the breaker may have granted its next probe in the
-      // meantime.
+      // Each request needs a new permit, because the breaker may have granted its next probe in the meantime.
       again: (requests) => {
         for (const request of requests) {
           request.taken();

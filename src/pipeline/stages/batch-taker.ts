@@ -214,8 +214,7 @@ export class BatchTaker {
     let dead: Iterable<DeadLetter> = [];
     if (unreadable !== undefined) {
       const { to, timestampMs, poison } = unreadable;
-      // An unreadable batch has a timestamp that may not be the timestamp of any record, so it is
-      // not compared.
+      // An unreadable batch has a timestamp that may not be the timestamp of any record, so it is not compared.
       if (poison.reason !== 'unreadable_batch' && !state.matches(unreadable.from, timestampMs))
         throw sourceRecreated(options, partition, unreadable.from);
       state.passGap(state.position, unreadable.from);

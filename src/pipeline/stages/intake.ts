@@ -89,8 +89,7 @@ export class Intake {
       this.flow();
       if (!this.#hasInbox(partition)) this.#checkRange(partition);
     } else if (fetchOffset !== expected) {
-      // The batch was in flight while the position was moved. Its records have been read, or will
-      // be read again.
+      // The batch was in flight while the position was moved. Its records have been read, or will be read again.
       group.seek('source', partition, expected);
     } else {
       this.#expected.set(partition, nextOffset);
@@ -137,8 +136,7 @@ export class Intake {
       signal.throwIfAborted();
       if (range !== undefined && expected > range.end)
         throw sourceRecreated(options, partition, expected);
-      // The check is repeated once the batches in the inbox, which are before the log's start, have
-      // been taken.
+      // The check is repeated once the batches in the inbox, which are before the log's start, have been taken.
       if (this.#hasInbox(partition)) return;
       const own = state.partition(partition);
       const start = range?.start ?? 0;
@@ -173,8 +171,7 @@ export class Intake {
     if (signal.aborted) return;
     // An empty inbox does not pause the shard, because only a shard with a batch can queue for memory.
     const inboxBytes = this.#inbox.reduce((sum, { bytes }) => sum + bytes, 0);
-    // With lanes, intake continues, because urgent records may follow those that wait for the
-    // quota.
+    // With lanes, intake continues, because urgent records may follow those that wait for the quota.
     const isUsedUp = quota?.isWaiting === true && !lanes.areSeveral;
     const full =
       !control.takesIn || isUsedUp || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;

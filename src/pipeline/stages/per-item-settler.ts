@@ -60,8 +60,7 @@ export class PerItemSettler implements JobSettler {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
-        // Continues with the next piece, because a record without an outcome must not block later
-        // records.
+        // Continues with the next piece, because a record without an outcome must not block later records.
         cut ??= error;
       }
       await settlement.end();

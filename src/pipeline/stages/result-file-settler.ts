@@ -55,8 +55,7 @@ export class ResultFileSettler implements JobSettler {
     const before = left.size;
     this.#downloads++;
     const cut = await this.#download(status, rows, settlement, onHeld);
-    // Publishes the rows even if the download was cut, because they are valid. The next download
-    // skips them.
+    // Publishes the rows even if the download was cut, because they are valid. The next download skips them.
     await settlement.end();
 
     rows.report();

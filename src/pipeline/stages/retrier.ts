@@ -102,8 +102,7 @@ export class Retrier {
     }
     if (pausesType === 'none') return false;
     const action = decide(failure, record, left.size, spent, retryPolicy(options));
-    // If no batch of the type succeeded between the first and the last attempt, the content may be
-    // fine.
+    // If no batch of the type succeeded between the first and the last attempt, the content may be fine.
     if (action === 'error' || action === 'dead_letter')
       return breakers.failed(
         record.type,
@@ -138,8 +137,7 @@ export class Retrier {
           this.#stages.submit({ ...this.#plan(retry, first), permit, batch });
         if (second.length === 0) return;
         const plan = this.#plan(retry, second);
-        // If the type is blocked, its breaker lets only one batch through, so the second half is
-        // parked.
+        // If the type is blocked, its breaker lets only one batch through, so the second half is parked.
         if (permit === 'probe' && batch !== undefined)
           return this.#stages.park(plan, new BatchRecords(second));
         const other = await batchOf(second);

@@ -122,11 +122,9 @@ export class Tracker {
 
       ({ unanswered } = again);
       const pauseMs = unanswered === undefined ? 0 : this.#pauseMs(unanswered);
-      // Half of each wait is random, so that the polls of jobs that were created together drift
-      // apart.
+      // Half of each wait is random, so that the polls of jobs that were created together drift apart.
       const regularMs = Math.min(ceilingMs, review.pollMs) * (0.5 + random.next() * 0.5);
-      // A poll takes place when the grace period ends. If that poll fails, the regular wait
-      // follows.
+      // A poll takes place when the grace period ends. If that poll fails, the regular wait follows.
       const graceMs = state.remote === 'waiting_for_upload' ? uploadUntilMs - nowMs : 0;
       const pollMs = graceMs > 0 ? Math.min(regularMs, graceMs) : regularMs;
       waitMs = Math.max(pollMs, again.afterMs, pauseMs);
