@@ -104,8 +104,7 @@ export async function runConnector(
     service.probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);
-      // Reports the missing topics of all pipelines at once. Each pipeline would only report its
-      // own.
+      // Reports the missing topics of all pipelines at once. Each pipeline would only report its own.
       if (pipelines.length > 1) await describeTopics(opened.kafka.admin, config.pipelines);
       await service.probe.untilAccepted(starting.signal);
       await Promise.all(pipelines.map((pipeline) => pipeline.start()));
@@ -184,8 +183,7 @@ function connectorService(
   logger: Logger,
 ): ProbedService {
   const { service, pipelines } = config;
-  // The probe has its own client, because it must not wait for connections and needs short
-  // timeouts.
+  // The probe has its own client, because it must not wait for connections and needs short timeouts.
   const prober = toolService(config);
   const kind = pipelines[0]?.kind ?? 'review';
   const probe = new ServiceProbe({

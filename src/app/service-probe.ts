@@ -168,8 +168,7 @@ export class ServiceProbe {
       this.#isRefused ||= isKey;
       if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
       else health.notReady(SERVICE_CONDITION, message);
-      // Without a status, the request was not sent because the key is unusable. Then `service` stays
-      // unchanged.
+      // Without a status, the request was not sent because the key is unusable. Then `service` stays unchanged.
       if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
       return message;
     }

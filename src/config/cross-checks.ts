@@ -8,8 +8,7 @@ import type { Draft } from './load/read-options.ts';
 import { optionAt } from './options/names.ts';
 import type { Config, PipelineConfig } from './schema.ts';
 
-// Rules between options. A name that begins with `pipelines[].` refers to that option of each
-// pipeline.
+// Rules between options. A name that begins with `pipelines[].` refers to that option of each pipeline.
 
 interface Condition {
   holds(value: unknown): boolean;

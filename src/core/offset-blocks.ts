@@ -36,8 +36,7 @@ export class OffsetBlocks {
 
   /** Returns the index of the first entry that ends after a block. */
   find(block: number): number {
-    // Offsets mostly arrive in ascending order, so the last result or its successor is checked
-    // first.
+    // Offsets mostly arrive in ascending order, so the last result or its successor is checked first.
     if (this.#isFirstBehind(this.#near, block)) return this.#near;
     if (this.#isFirstBehind(this.#near + 1, block)) return ++this.#near;
     let [low, high] = [0, this.#entries];

@@ -88,8 +88,7 @@ export function compileDecoder(
     if (invalid !== undefined) return { poison: invalid };
     try {
       if (isWanted && again === undefined && !isWanted()) return { skip: 'filter' };
-      // The members are listed, because spreading objects took 0.5 µs and 300 bytes of garbage per
-      // record.
+      // The members are listed, because spreading objects took 0.5 µs and 300 bytes of garbage per record.
       const { type, content, metadata, expected } = map(again);
       // Items that are reread keep the lane of their batch.
       const lane = again === undefined ? laneOf?.(type) : undefined;

@@ -76,8 +76,7 @@ export function terminalRecord(
     `,${sourceMembers(source)}},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`;
   return {
     key: terminalKey(source),
-    // Converts to bytes at once. A concatenated string would keep its parts alive, thousands of
-    // times per chunk.
+    // Converts to bytes at once. A concatenated string would keep its parts alive, thousands of times per chunk.
     value: Buffer.from(value),
     headers: terminalHeaders(source.headers, id),
   };

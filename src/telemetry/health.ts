@@ -48,8 +48,7 @@ export class Health implements HealthReporter {
    */
   waiting(name: string, reason: string, atMostMs = Infinity): void {
     const loop = this.#loops.get(name);
-    // A wait without a limit that is reported again keeps its start, so that /livez shows its whole
-    // duration.
+    // A wait without a limit that is reported again keeps its start, so that /livez shows its whole duration.
     const isUnbounded = atMostMs === Infinity && loop?.atMostMs === atMostMs;
     if (isUnbounded && loop.reason === reason) return;
     this.#loops.set(name, { sinceMs: this.#now(), reason, atMostMs });

@@ -169,8 +169,7 @@ export async function startTelemetryServer(
   server.timeout = SILENCE_MS;
   server.on('connection', (socket) => connections.add(socket));
   const { port, address } = await listen(server, host, options.port);
-  // The server may later fail to accept a connection (too many open files). This must not end the
-  // process.
+  // The server may later fail to accept a connection (too many open files). This must not end the process.
   server.on('error', (error) =>
     logger.warn({ error }, 'telemetry server cannot accept connections'),
   );

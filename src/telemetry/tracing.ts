@@ -48,8 +48,7 @@ export async function flushSpans(withinMs: number): Promise<void> {
   const provider = trace.getTracerProvider();
   const registered: object =
     provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
-  // OpenTelemetry's API does not declare `forceFlush`, but its specification requires it of every
-  // SDK.
+  // OpenTelemetry's API does not declare `forceFlush`, but its specification requires it of every SDK.
   if ('forceFlush' in registered && typeof registered.forceFlush === 'function')
     await settledWithin(registered.forceFlush(), withinMs);
 }

@@ -117,8 +117,7 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       stop,
       onProgress: (replayed) => progress.show(() => `${counted(replayed, 'record')} so far`),
     });
-  // An open transaction would block readers of its topics, so the first signal only requests a
-  // stop.
+  // An open transaction would block readers of its topics, so the first signal only requests a stop.
   const writeUntilStopped = (tools: Tools, progress: CommandProgress) =>
     interruptible(async (stop) => {
       stop.addEventListener('abort', () =>

@@ -155,8 +155,7 @@ export class PartitionState {
     const low = Math.max(from, this.#watermark);
     if (to <= low) return;
     if (low === this.#watermark) {
-      // Every offset below is assigned, so W can move at once. A gap of millions therefore costs
-      // nothing.
+      // Every offset below is assigned, so W can move at once. A gap of millions therefore costs nothing.
       this.#watermark = to;
       this.#settleWatermark();
     } else {

@@ -9,8 +9,7 @@ import { valueLengthOf } from '../../core/bytes/record-view.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { type FormatCost, poison, type ReadEvent } from '../format.ts';
 
-// Limits on the JSON of a binary value. They are needed because any producer can write hostile
-// bytes.
+// Limits on the JSON of a binary value. They are needed because any producer can write hostile bytes.
 
 /**
  * Maximum JSON bytes of a value: a base, and a factor of the value's size. The factor is large

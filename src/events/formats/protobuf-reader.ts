@@ -234,8 +234,7 @@ function list(item: WriteValue): WriteValue {
 
 function scalar(type: protobuf.Enum | string): WriteValue {
   if (typeof type === 'string') return SCALARS[type] ?? asNumber;
-  // If a number has several names, the first applies. A number without a name is written as a
-  // number.
+  // If a number has several names, the first applies. A number without a name is written as a number.
   const names = new Map<unknown, Buffer>();
   for (const [name, id] of Object.entries(type.values).reverse())
     names.set(id, Buffer.from(JSON.stringify(name)));

@@ -150,8 +150,7 @@ const DESCRIPTOR = /^C[g-v][A-Za-z0-9+/]*={0,2}$/;
 /** @param text a .proto file, or its descriptor, which clients in Python, Go and .NET register instead */
 function addFile(root: protobuf.Root, text: string): AddedFile {
   if (DESCRIPTOR.test(text.trim())) return addDescriptor(root, text);
-  // protobufjs rejects empty statements. Removing semicolons from strings and comments too is
-  // harmless.
+  // protobufjs rejects empty statements. Removing semicolons from strings and comments too is harmless.
   const statements = text.replace(/(^|[;{])(?:[ \t]*;)+/g, '$1');
   const file = protobuf.parse(statements, root, { keepCase: true });
   return {

@@ -19,8 +19,7 @@ type SchemaFrame =
 export function readFrame(value: Buffer, headers: RecordHeaders): SchemaFrame {
   if (value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE) {
     const id = value.readInt32BE(1);
-    // Ids are never negative, so this value is not framed: it only happens to begin with a zero
-    // byte.
+    // Ids are never negative, so this value is not framed: it only happens to begin with a zero byte.
     if (id >= 0) return { id };
   }
   return { poison: { reason: 'undecodable', message: objectionTo(headers) } };

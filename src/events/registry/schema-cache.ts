@@ -127,8 +127,7 @@ export class SchemaCache<T> {
         }
       }
     } finally {
-      // Reports the recovery even if the caller is gone. Otherwise the failure would be reported
-      // permanently.
+      // Reports the recovery even if the caller is gone. Otherwise the failure would be reported permanently.
       if (failures > 0) observer?.available();
     }
   }

@@ -106,8 +106,7 @@ export function assignShards(members: readonly Member[], count: number): Map<str
   for (const [shard, id] of ownersByShard(ordered, count).entries())
     (id === undefined ? free : owned.get(id))?.push(shard);
 
-  // Members that have the most shards keep the larger share, so that as few shards as possible
-  // move.
+  // Members that have the most shards keep the larger share, so that as few shards as possible move.
   const bySize = [...owned].sort(([a, ofA], [b, ofB]) => ofB.length - ofA.length || compare(a, b));
   const share = Math.floor(count / ordered.length);
   const larger = count % ordered.length;

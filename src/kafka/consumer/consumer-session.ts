@@ -166,8 +166,7 @@ export class ConsumerSession {
       left = true;
     };
     await this.#client.close(disconnect, CLOSE_GRACE_MS);
-    // A join or fetch that hangs blocks its connection, so the leave request uses another
-    // connection.
+    // A join or fetch that hangs blocks its connection, so the leave request uses another connection.
     if (!left && memberId !== null)
       await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
   }
@@ -258,8 +257,7 @@ export class ConsumerSession {
     const state = this.#positions.byTopic(topic, partition);
     if (this.#over || state?.position === undefined || !flows(state)) return;
     if (fetch.fetchOffset !== state.position) {
-      // The records were fetched before a seek or a rejoin moved the position. Drops them and seeks
-      // again.
+      // The records were fetched before a seek or a rejoin moved the position. Drops them and seeks again.
       this.#consumer.seek({ topic, partition, offset: String(state.position) });
       return;
     }

@@ -84,8 +84,7 @@ export class FetchWatch {
         continue;
       }
       state.fetchedMs ??= nowMs;
-      // If no fetch returns at all, silence of the group or a request timeout ends the session
-      // instead.
+      // If no fetch returns at all, silence of the group or a request timeout ends the session instead.
       const silentMs = this.#returnedMs - state.fetchedMs;
       if (silentMs < maxSilenceMs / 2) continue;
       const what = `no fetch has included it for ${Math.round(silentMs)} ms`;

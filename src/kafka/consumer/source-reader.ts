@@ -116,8 +116,7 @@ export class KafkaSourceReader implements SourceReader {
       );
     } catch (error) {
       signal.throwIfAborted();
-      // Brokers return UNKNOWN_SERVER_ERROR if a log segment cannot be loaded, so the read is
-      // retried.
+      // Brokers return UNKNOWN_SERVER_ERROR if a log segment cannot be loaded, so the read is retried.
       if (!isTransient(error) && protocolErrorOf(error) !== 'UNKNOWN') throw error;
       const { message } = error as Error;
       throw new UnreadPartitionError(partition, message, { cause: error });

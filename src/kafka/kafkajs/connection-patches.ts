@@ -83,8 +83,7 @@ export function patchConnections(): void {
   // 12: rejects requests that were added while the connection was closing.
   prototype.disconnect = async function () {
     const { requestQueue, host, port, socket } = this;
-    // `end` would wait until the socket opens, and each `unref` of a socket that is not open adds a
-    // listener.
+    // `end` would wait until the socket opens, and each `unref` of a socket that is not open adds a listener.
     if (socket?.connecting) socket.destroy(new Error(GIVEN_UP));
     if (socket?.destroyed) socket.unref = () => socket;
     const closed = await disconnect.call(this);
@@ -113,8 +112,7 @@ export function patchConnections(): void {
       .then(() => connect.call(this))
       .finally(() => {
         connecting.delete(this);
-        // The kernel accepts connections for a frozen broker, so a connection does not count as a
-        // response.
+        // The kernel accepts connections for a frozen broker, so a connection does not count as a response.
         over?.(false);
       });
     connecting.set(this, attempt);

@@ -34,8 +34,7 @@ export function nameLeaderless(): void {
       message: `partition ${partition} of topic ${topic} has no leader`,
     });
   };
-  // Used for the positions of newly assigned partitions. Those without a leader follow once they
-  // have one.
+  // Used for the positions of newly assigned partitions. Those without a leader follow once they have one.
   cluster.fetchTopicsOffset = async function (topics) {
     const led = topics.map(({ partitions, ...of }) => {
       const leaderless = leaderlessOf(this, of.topic);

@@ -13,8 +13,7 @@ import { PartitionFetch } from './partition-fetch.ts';
 import { patchResponses } from './response-patches.ts';
 import type { ConsumerGroup, ProduceOptions } from './shapes.ts';
 
-// Patch 6 of docs/internals/kafkajs.md: a produce request is written into its batch's buffer,
-// before the batch.
+// Patch 6 of docs/internals/kafkajs.md: a produce request is written into its batch's buffer, before the batch.
 
 interface FramedRequest {
   /** Later versions of a request overwrite it. */

@@ -140,8 +140,7 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
 
     status: (remoteId, signal) => statusCheck.status(remoteId, signal),
 
-    // A complete import contains all its records. The items only determine the keys and headers of
-    // the receipts.
+    // A complete import contains all its records. The items only determine the keys and headers of the receipts.
     async *outcomes(items, { rawState }, job, signal) {
       for (let from = 0; from < items.length; from += SLICE) {
         signal.throwIfAborted();

@@ -216,8 +216,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     upload: async () => {},
     status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
 
-    // A failing id must not block later ids. If all lookups fail, the service counts as
-    // unavailable.
+    // A failing id must not block later ids. If all lookups fail, the service counts as unavailable.
     async *outcomes(items, _status, job, signal, last) {
       let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {

@@ -156,8 +156,7 @@ function causesOf(facts: Facts): readonly Cause[] {
     const text = `By ${by}${reason === null ? '' : `: ${reason}`}. The resume command continues it.`;
     add('paused', { level: 'warn', title, text, sinceMs });
   }
-  // While a probe is under review, there is no wait for the blocked type, but the type is still
-  // blocked.
+  // While a probe is under review, there is no wait for the blocked type, but the type is still blocked.
   const blocked = view.breakers.filter(({ reason }) => reason === 'type_blocked');
   if (blocked.length > 0) {
     const types = blocked.map(({ type, failures }) => `${type} (failures in a row: ${failures})`);
