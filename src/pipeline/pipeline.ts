@@ -211,7 +211,7 @@ export class Pipeline {
       return `not a member of group ${source.group}: ${this.#leftBecause}`;
     const silentMs = clock.monotonic() - group.lastHeardMs();
     if (silentMs < kafka.sessionTimeoutMs) return undefined;
-    return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
+    return `the brokers have not responded to group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
   }
 
   /** Returns the partitions of the owned shards. Empty while this process is not a member of the group. */
@@ -278,10 +278,7 @@ export class Pipeline {
     this.#onRefused(new RefusedError(message, { cause: error.cause ?? error }));
   }
 
-  /**
-   * Claims a lost shard again, once the membership is confirmed. Otherwise two owners could keep
-   * fencing each other.
-   */
+  /** Claims a lost shard again, once the membership is confirmed: otherwise two owners could keep fencing each other. */
   async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
       this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));

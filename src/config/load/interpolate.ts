@@ -17,7 +17,7 @@ const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 const MALFORMED = `not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
 
 /**
- * Replaces the references in one string. Returns a problem for a missing or empty variable or a
+ * Replaces the references in one string. Returns a problem for a missing or empty variable, or a
  * malformed reference.
  */
 export function interpolateText(

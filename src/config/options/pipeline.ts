@@ -164,7 +164,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   lanes: lanesOption,
   quota: {
     ...someOf(
-      'Maximum number of rows that all replicas of the pipeline together submit: rowsPerMinute (any 60 s) and rowsPerDay (UTC). Each shard has its share. When it is used up, intake pauses with the reason quota.',
+      'Maximum rows of all replicas together: rowsPerMinute (any 60 s) and rowsPerDay (UTC). Each shard has its share; once it is used up, intake pauses with reason quota.',
       {
         rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
         rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),

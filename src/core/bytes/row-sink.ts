@@ -19,8 +19,8 @@ export interface RowSink {
   /** Key that seals the rows of this upload, in base64url. undefined for kinds without seals. */
   readonly rowKey?: string | undefined;
   /**
-   * Writes an item's row. Its key and headers are views that must not be kept. @throws if that
-   * fails; earlier rows stay
+   * Writes an item's row. Its key and headers are views and must not be kept. @throws if it fails;
+   * earlier rows stay
    */
   add(item: ContentItem): void;
   /**

@@ -49,8 +49,8 @@ export interface JobRule {
    */
   readonly again: 'always' | 'attempts' | 'never';
   /**
-   * Whether to halve the batch afterwards, to find the record that causes the failure. That one
-   * ends by review.onFailure.
+   * Whether to halve the batch then, because one record may be the cause. Records that still fail
+   * end by review.onFailure.
    */
   readonly halved: boolean;
   /** Batches that count towards pausing the content type, which five in a row do. */

@@ -58,8 +58,8 @@ export class KafkaShardProducer implements ControlProducer {
   #busy = false;
   #phase: TransactionPhase = 'sending';
   /**
-   * Partition for records without a key. It changes with each transaction, and all such records of
-   * one transaction go to it, so that there are few sends.
+   * Partition of records without a key. It differs for each transaction, in which it is the only
+   * one, to keep sends few.
    */
   #rotation = Math.floor(Math.random() * 1_000);
 

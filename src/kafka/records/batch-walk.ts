@@ -95,10 +95,7 @@ function readInt64(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }
 
-/**
- * Maximum distance between a batch and the high watermark. A batch may be beyond it, because the
- * broker determines the watermark before it reads the batches.
- */
+/** Maximum distance of a batch beyond the high watermark, which the broker determines before it reads the batches. */
 const AFTER_WATERMARK = 2 ** 31;
 
 /**

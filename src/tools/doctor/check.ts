@@ -167,7 +167,7 @@ async function tried(check: DoctorCheck, clock: Clock, signal: AbortSignal): Pro
     signal.throwIfAborted();
     if (!limit.signal.aborted) return failed(messageOf(error));
     return failed(
-      `no answer within ${LIMIT_MS / 1_000} s`,
+      `no response within ${LIMIT_MS / 1_000} s`,
       'check the network and the load on both sides',
     );
   } finally {

@@ -170,7 +170,7 @@ function serviceCheck({ address, ask }: DoctorParts['service'], kind: string): D
         if (failure === 'not_found') {
           const path = kind === 'import' ? ' or service.importPath' : '';
           return ok(
-            `answered ${status ?? 404} as expected; a wrong path in service.baseUrl${path} would look the same`,
+            `responded with ${status ?? 404} as expected; a wrong path in service.baseUrl${path} would look the same`,
           );
         }
         // The error's message already ends with the remedy.

@@ -15,10 +15,7 @@ import { InspectError, type Inspection } from './context.ts';
 /** Maximum size of an offset's metadata, which brokers enforce. */
 const MAX_METADATA_BYTES = 4_096;
 const VERSION = 1;
-/**
- * Wait before offsets are read again. The classic group coordinator shows them only some time after
- * their transaction (docs/internals/kafkajs.md).
- */
+/** Wait before offsets are read again: a classic coordinator shows them late (docs/internals/kafkajs.md). */
 const CONFIRM_MS = 2_000;
 
 export const replayGroupOf = (group: string): string => `${group}.replay`;

@@ -43,7 +43,7 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     assert.equal(csv.err, '');
     const unknown = await service.run('batch', 'get', 'nope');
     assert.equal(unknown.code, EXIT.usage);
-    assert.match(unknown.err, /get_batch at \S+ answered 404/);
+    assert.match(unknown.err, /get_batch at \S+ responded with 404/);
   });
 
   it('report a download that breaks off, after what was read', async (t) => {

@@ -153,7 +153,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
       assert.match(
         lost.err,
         new RegExp(
-          `get_batch at \\S+ answered ${status}.*\\nbatch \\S{36} has its file: do not submit it again\\.\\n$`,
+          `get_batch at \\S+ responded with ${status}.*\\nbatch \\S{36} has its file: do not submit it again\\.\\n$`,
         ),
       );
     }
@@ -168,7 +168,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     const file = service.file('posts.csv', CSV);
     const type = await service.run('batch', 'submit', file, '-t', 'post');
     assert.equal(type.code, EXIT.usage);
-    assert.match(type.err, /create_batch at \S+ answered 400 .*known types are comment/);
+    assert.match(type.err, /create_batch at \S+ responded with 400 .*known types are comment/);
     const args = ['batch', 'submit', file, '-t', 'comment'];
     const connected = (baseUrl: string, apiKey: string) =>
       run(
@@ -181,7 +181,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
       );
     const key = await connected(service.sandbox.baseUrl, 'sk-wrong-key');
     assert.equal(key.code, EXIT.refused);
-    assert.match(key.err, /create_batch at \S+ answered 401 .*check that the API key/);
+    assert.match(key.err, /create_batch at \S+ responded with 401 .*check that the API key/);
     assert.doesNotMatch(key.err, /sk-wrong/);
     const none = await connected(await deadAddress(), 'k');
     assert.equal(none.code, EXIT.unreachable);

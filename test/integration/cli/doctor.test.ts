@@ -144,7 +144,7 @@ test('an unreachable Kafka is reported in one line, and the service is still che
     out,
     /^✗ kafka\.brokers 127\.0\.0\.1:1.*: Connection error: .*check that the brokers run/m,
   );
-  assert.match(out, /^✓ service http\S+, request for an unknown batch: answered 404/m);
+  assert.match(out, /^✓ service http\S+, request for an unknown batch: responded with 404/m);
   assert.match(out, /^- reviews: source topic \S+: not tried, because kafka\.brokers .* failed$/m);
   assert.match(out, /^10 checks: \d+ passed, \d+ warnings?, 1 failed, 8 skipped\.$/m);
 });

@@ -210,7 +210,7 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
     'warn',
     {
       pipeline: 'comments',
-      error: { message: 'the service answered 503' },
+      error: { message: 'the service responded with 503' },
       batch: 'batch_77ab01fe',
     },
     'could not poll the state of a batch; retrying',
@@ -310,7 +310,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
     {
       pipeline: 'comments',
       batch: 'batch_9c3f1a27',
-      error: 'the service answered 401 to get_batch',
+      error: 'the service responded with 401 to get_batch',
     },
     'could not poll the state of a batch; retrying',
   );

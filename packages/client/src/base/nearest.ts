@@ -1,4 +1,4 @@
-/** Returns the known name that was probably meant: within a few typos, or equal except for case, dashes and underscores. */
+/** Returns the known name that was probably meant: with few typos, or other case, dashes or underscores. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, '');
   let best: string | undefined;
@@ -14,7 +14,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** Counts the insertions, deletions, substitutions and swaps of neighbours between two names, up to `limit`. */
+/** Counts insertions, deletions, substitutions and swaps of neighbours between two names, up to `limit`. */
 function editDistance(one: string, two: string, limit: number): number {
   if (Math.abs(one.length - two.length) >= limit) return limit;
   let beforePrevious: number[] = [];

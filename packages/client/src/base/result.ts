@@ -1,4 +1,4 @@
-/** Value or error of an operation that is expected to fail sometimes. The type checker makes callers handle both. */
+/** Value or error of an operation that may be expected to fail. The type checker makes callers handle both. */
 export type Result<T, E = string> = Ok<T> | Err<E>;
 
 interface Ok<T> {

@@ -1,9 +1,10 @@
-/** Returns an external value if it has the form of a code. Returns undefined for other text, which may be content (I6). */
+/** Returns an external value if it looks like a code, otherwise undefined, because other text may be content (I6). */
 export function shownCode(raw: unknown): string | undefined {
   return typeof raw === 'string' && /^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(raw) ? raw : undefined;
 }
 
-// Escapes for external text, which must not move a terminal's cursor or change its colours or text direction.
+// Escapes for external text. It must not move a terminal's cursor, or change its colours or text
+// direction.
 
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 

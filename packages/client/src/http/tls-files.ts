@@ -1,25 +1,25 @@
-/** TLS files of a configuration: trusted authorities, and the client certificate for a gateway. */
+/** TLS files of a configuration: trusted authorities, and a client certificate. */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { type TextOf, WatchedFiles } from '../base/watched-files.ts';
 
-/** PEM files. */
+/** Paths of PEM files. */
 export interface TlsFiles {
-  /** Certificate authorities, one or more in each file. */
+  /** Certificate authorities. Each file may have several. */
   readonly ca?: readonly string[];
-  /** False: trusts only `ca`, not also the authorities that Node.js trusts. Default true. */
+  /** False to trust only `ca`, without the authorities that Node.js trusts. Default: true. */
   readonly withDefaults?: boolean;
-  /** Client certificate for a service or gateway that requires one. Needs `key`, too. */
+  /** Client certificate, for a service or gateway that requires one. Requires `key` too. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** Secure context made from the files, and remade when one of them changes. */
+/** Secure context, made from the files and made again when one of them changes. */
 export type TlsContext = WatchedFiles<SecureContext>;
 
 /**
- * Returns the context of the files; undefined if there are none, so that Node's defaults apply.
- * @throws TypeError that names the file and its problem, but never shows its content
+ * Returns the context for the files, or undefined if there are none, so that Node's defaults apply.
+ * @throws TypeError with the file and its problem, but never its content
  */
 export function tlsContext(files: TlsFiles | undefined): TlsContext | undefined {
   if (files === undefined) return undefined;
@@ -40,7 +40,7 @@ export function tlsContext(files: TlsFiles | undefined): TlsContext | undefined 
   return context;
 }
 
-/** @throws Error that names the file */
+/** @throws Error with the name of the file */
 function contextOf(
   { ca = [], withDefaults = true, certificate, key }: TlsFiles,
   paths: readonly string[],
@@ -55,7 +55,7 @@ function contextOf(
   try {
     for (const pem of authorities) new X509Certificate(pem);
     return createSecureContext({
-      // `ca` replaces the defaults, which include NODE_EXTRA_CA_CERTS.
+      // `ca` would replace the defaults, which include NODE_EXTRA_CA_CERTS, so they are added.
       ...(authorities.length > 0 && {
         ca: [...(withDefaults ? getCACertificates('default') : []), ...authorities],
       }),

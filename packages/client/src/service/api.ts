@@ -13,26 +13,26 @@ import { apiProblem, type ServiceAttempt, serviceError } from './error-classific
 import type { ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 
-/** Maximum nesting of a response. Metadata of content events has at most 64 levels. */
+/** Maximum nesting of a response. The metadata of content events has at most 64 levels. */
 const MAX_DEPTH = 100;
 /**
- * Outcomes of a create whose effect is certain: responses of the service itself, and a proxy that did
- * not forward the request. It is uncertain if a gateway lost the response.
+ * Reasons of a failed create whose effect is certain: a response of the service itself, or a proxy
+ * that did not forward the request. The effect is uncertain if a gateway lost the response.
  */
 const CLEAR_REASON = /^(proxy_failed|(?!502|504)\d+)$/;
 
-/** Reads the JSON of a successful response; `text` is its source. @throws ProtocolViolation */
+/** Converts the JSON of a successful response, whose body is `text`. @throws ProtocolViolation */
 type AnswerReader<T> = (json: unknown, text: string) => T;
 
 interface ApiCall<T> {
-  /** Label of metrics, and first word of error messages: `create_batch`. */
+  /** Metric label, and first word of error messages, such as `create_batch`. */
   readonly operation: string;
-  /** Path below baseUrl, with escaped ids. */
+  /** Path below baseUrl, with its ids escaped. */
   readonly path: string;
-  /** The path with `{id}` in place of an id. */
+  /** The path with `{id}` instead of an id. */
   readonly template: () => string;
   readonly read: AnswerReader<T>;
-  /** Set for a create, with its body if it has one. Each retry creates another resource. */
+  /** Present for a create, with its body if it has one. Each retry creates another resource. */
   readonly create?: { readonly body?: object };
 }
 
@@ -56,8 +56,8 @@ export class Api {
   }
 
   /**
-   * Creates a resource. There is no idempotency key: an unclear outcome is retried, because a
-   * resource without an upload costs nothing, and is reported as `orphanPossible`.
+   * Creates a resource. As there is no idempotency key, a create with an unknown outcome is
+   * retried. A resource without an upload costs nothing, and is reported as `orphanPossible`.
    * @throws ServiceError, or the signal's reason
    */
   create<T>(
@@ -131,7 +131,7 @@ export class Api {
     try {
       const result = await exchange(this.#context, this.#pool, request, signal, async (answer) => {
         if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
-        // Before a create no content has been sent, so the error message cannot quote any.
+        // For a create, the message is safe to show: no content has been sent that it could quote.
         const shown = create === undefined ? 'code' : 'message';
         return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
       });
@@ -164,7 +164,7 @@ export class Api {
   }
 }
 
-/** Returns ` (ENOENT)`. Shows only codes of the system, because other text could be part of the key. */
+/** Returns a suffix such as ` (ENOENT)`. Shows only system error codes, because other text could be part of the key. */
 function systemErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return Object.hasOwn(constants.errno, code) ? ` (${code})` : '';

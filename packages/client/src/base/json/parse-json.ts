@@ -10,22 +10,22 @@ import { keepNumber } from './json-text.ts';
 import { setMember } from './json-values.ts';
 import { JsonScanner, MAX_LEVELS } from './scanner.ts';
 
-/** Maximum number of members and elements in a text. Their objects need some tens of megabytes. */
+/** Maximum number of members and elements. Their objects need some tens of megabytes. */
 export const MAX_VALUES: number = 2 ** 18;
 
 /**
  * `JSON.parse` for untrusted text.
- * @throws SyntaxError, which quotes nothing of the text, if it is not JSON, nested deeper than
- * `MAX_LEVELS`, or has more values than `MAX_VALUES`
+ * @throws SyntaxError if the text is not JSON, is nested deeper than `MAX_LEVELS`, or has more
+ * values than `MAX_VALUES`. The message quotes nothing of the text
  */
 export function parseJson(text: string): unknown {
   return parse(text, false);
 }
 
 /**
- * Parses a text like `parseJson`, but a number that JavaScript would write differently, such as
- * 12345678901234567890 or 1.50, is kept as its text (`JSON.rawJSON`).
- * @throws SyntaxError as `parseJson`
+ * Parses like `parseJson`, but keeps the text (`JSON.rawJSON`) of numbers that JavaScript would
+ * write differently, such as 12345678901234567890 or 1.50.
+ * @throws SyntaxError like `parseJson`
  */
 export function parseKeepingDigits(text: string): unknown {
   return parse(text, true);
@@ -36,7 +36,7 @@ const scanner = new JsonScanner([[]]);
 function parse(text: string, keepsDigits: boolean): unknown {
   const fault = scanner.scan(Buffer.from(text));
   if (fault === 'depth') throw new SyntaxError(TOO_DEEP);
-  // The parser below finds the position of any other fault.
+  // For any other fault, the parser below finds its position.
   if (fault !== undefined) return new JsonParser(text, keepsDigits).document();
   const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
@@ -108,7 +108,7 @@ class JsonParser {
     do items.push(this.#value());
     while (this.#isNext(COMMA));
     if (!this.#isNext(CLOSING)) throw this.#error();
-    // An array that grew has room for at least 16 elements; a copy has no spare room.
+    // An array that has grown has room for at least 16 elements. A copy has no spare room.
     return this.#close(items.slice());
   }
 
@@ -120,7 +120,7 @@ class JsonParser {
       const next = text.indexOf('\\', Math.max(this.#backslash, start));
       this.#backslash = next === -1 ? text.length : next;
       if (end < this.#backslash) break;
-      // The character after a backslash does not end the string.
+      // The character after a backslash cannot end the string.
       this.#backslash += 2;
       if (end < this.#backslash) end = text.indexOf('"', this.#backslash);
     }
@@ -158,14 +158,14 @@ class JsonParser {
     return value;
   }
 
-  /** Skips whitespace, then `mark` if it is next. */
+  /** Skips whitespace, and then `mark` if that is next. Returns true if it was. */
   #isNext(mark: number): boolean {
     if (this.#skipBlanks() !== mark) return false;
     this.#at++;
     return true;
   }
 
-  /** @returns the first code unit after the whitespace; NaN at the end */
+  /** @returns the first code unit after whitespace, or NaN at the end */
   #skipBlanks(): number {
     let unit = this.#text.charCodeAt(this.#at);
     while (unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09)
@@ -173,7 +173,7 @@ class JsonParser {
     return unit;
   }
 
-  /** Returns an error that shows no part of the text (I6). */
+  /** Returns an error that quotes nothing of the text (I6). */
   #error(): SyntaxError {
     return new SyntaxError(`unexpected token in JSON at position ${this.#at}`);
   }

@@ -118,8 +118,8 @@ test('a status is read in any case, and text that does not look like a status is
   assert.deepEqual(seen, [
     ['SUCCESS', 'success'],
     ['WAITING_FOR_UPLOAD', 'Wating_For_Upload'],
-    [undefined, 'a status of 22 characters, which is not shaped like one'],
-    [undefined, 'a status of 65 characters, which is not shaped like one'],
+    [undefined, 'a status of 22 characters, which does not look like a status'],
+    [undefined, 'a status of 65 characters, which does not look like a status'],
   ]);
 });
 
