@@ -202,17 +202,17 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
   [
     'the API key is rejected',
     (world) => Object.assign(world, { answer: 'unauthorized' }),
-    [/^service\.batch failed: answered unauthorized$/],
+    [/^service\.batch failed: responded with unauthorized$/],
   ],
   [
     'the service is unavailable',
     (world) => Object.assign(world, { answer: 'unavailable' }),
-    [/^service\.batch failed: answered unavailable$/],
+    [/^service\.batch failed: responded with unavailable$/],
   ],
   [
     'the request is rejected',
     (world) => Object.assign(world, { answer: 'rejected' }),
-    [/^service\.batch warning: answered rejected$/],
+    [/^service\.batch warning: responded with rejected$/],
   ],
   [
     'the service returns a batch for a random id',

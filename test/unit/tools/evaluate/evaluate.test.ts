@@ -127,7 +127,7 @@ test('whatever another application writes is counted or passed over', async () =
     { expected: 'a', result: 'a', id: `${TOPICS.source}-0-0#9999999999999999` },
   ]);
   assert.deepEqual([report.unreadable, report.withoutExpected, report.evaluated], [6, 1, 0]);
-  assert.match(text, /^No decision has an expected result: --from extends the time\.$/m);
+  assert.match(text, /^No decision has an expected result\. Use --from to extend the period\.$/m);
   assert.match(text, /^ {2}6 unreadable$/m);
 });
 
