@@ -15,7 +15,7 @@ import { RefusedError } from '../pipeline/context/errors.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { registryProblem, schemaRegistry } from './schema-registry.ts';
 
-/** Maximum wait for the registry at the start. It is the same as for Kafka. */
+/** Maximum wait for the registry at the start. The wait for Kafka has the same maximum. */
 const PATIENCE_MS = 30_000;
 const BACKOFF = { baseMs: 250, capMs: 5_000 };
 /** Maximum time until all replicas of the registry return a schema that `schemas register` has just registered. */

@@ -27,8 +27,8 @@ import { topicsCommand } from './commands/topics.ts';
 
 /**
  * Hides Node's TimeoutNegativeWarning if kafkajs caused it. Some of kafkajs's timers are slightly
- * negative and fire at once, which is harmless. All other warnings still appear, including this one
- * from other code.
+ * negative and fire at once, which is harmless. All other warnings still appear, and so does this
+ * warning from other code.
  */
 export function quietKafkajs(): void {
   for (const print of process.listeners('warning'))

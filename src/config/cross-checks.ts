@@ -180,7 +180,7 @@ function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
     }));
 }
 
-/** Reports types that no item has: those that `source.types` excludes, and in lanes of kinds without types. */
+/** Reports types that no item can have: types outside `source.types`, and types of lanes if the kind has none. */
 function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path): Finding[] {
   const listed = source?.types ?? [];
   if (kind !== 'review')

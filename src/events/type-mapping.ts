@@ -73,7 +73,7 @@ function finder(source: TypeSource, input: EventInput): () => string {
   };
 }
 
-/** Converter that reuses the string of the last value, because many events have the same one. */
+/** Converter that reuses the string of the last value, because consecutive events often have the same type. */
 class LastText {
   readonly #json = Buffer.alloc(MAX_TYPE_LENGTH);
   #length = -1;

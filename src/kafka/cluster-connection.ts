@@ -149,7 +149,7 @@ export async function knownPartitions(
   await cluster.addMultipleTargetTopics([topic]);
   await cluster.refreshMetadataIfNecessary();
   const known = cluster.findTopicPartitionMetadata(topic);
-  if (known.length === 0) throw retriable(new Error(`the metadata lack topic ${topic}`));
+  if (known.length === 0) throw retriable(new Error(`the metadata has no topic ${topic}`));
   return known;
 }
 

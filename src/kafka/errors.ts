@@ -133,7 +133,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'create the topic, or correct its name',
   INCONSISTENT_GROUP_PROTOCOL:
     'another kind of consumer uses this group id: stop it, or choose another group id',
-  INVALID_REPLICATION_FACTOR: 'choose one that is not above the number of brokers',
+  INVALID_REPLICATION_FACTOR: 'choose a replication factor that is not above the number of brokers',
   INVALID_SESSION_TIMEOUT:
     "choose a session timeout between the broker's group.min.session.timeout.ms and group.max.session.timeout.ms",
   INVALID_TRANSACTION_TIMEOUT:

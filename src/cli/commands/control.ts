@@ -138,7 +138,7 @@ function controlText(
     written: changed
       ? `${what}: ${command} written; not waiting for the replicas.`
       : `${what} was ${state} already.`,
-    superseded: `${what}: another command was given in the meantime; audit shows the one in force.`,
+    superseded: `${what}: another command was given in the meantime; audit shows the current one.`,
     unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}).${attended !== false ? '' : ' No replica is running: it takes effect when one starts.'}`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;

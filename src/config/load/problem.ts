@@ -81,6 +81,6 @@ export function toProblems(
         comparePaths(one.path, two.path),
     )
     .map(({ path, message, place }) => ({ path: formatPath(path), message, ...place }));
-  // Several pipelines may report the same problem of an option outside of pipelines.
+  // Several pipelines may report the same problem of an option that they share.
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }

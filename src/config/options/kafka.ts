@@ -47,7 +47,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
     text({
       help: 'Scopes to request.',
       ...PLAIN_TEXT,
-      allowed: 'a string of scopes separated by spaces',
+      allowed: 'a string of space-separated scopes',
     }),
   ),
   parameters: mapOf(
@@ -125,5 +125,7 @@ function brokerObjection(broker: string): string | undefined {
   const [, port] = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker) ?? [];
   if (port === undefined)
     return broker.includes('://') ? 'write host:port, without a scheme' : 'write host:port';
-  return Number(port) >= 1 && Number(port) <= 65_535 ? undefined : 'a port is from 1 to 65535';
+  return Number(port) >= 1 && Number(port) <= 65_535
+    ? undefined
+    : 'the port must be from 1 to 65535';
 }

@@ -76,7 +76,7 @@ const review = group('How batches are followed at the service, and how failures 
     '1d',
   ),
   attempts: integer(
-    'Number of attempts at an item before its batch is halved, or the item ends as onFailure specifies.',
+    'Attempts at an item before its batch is halved, or the item ends as onFailure specifies.',
     3,
     1,
     20,
@@ -179,7 +179,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
     partitions: optional(
       integer(
-        'Number of shards, fixed for the life of the journal. auto: as many as the source has partitions, at most 64.',
+        'Number of shards, fixed for the life of the journal. auto: one per source partition, at most 64.',
         undefined,
         1,
         1_000,

@@ -18,7 +18,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
       help: 'Content types to submit; others become dead letters. An empty list allows every type.',
       allowed: 'a string',
     }),
-    'texts',
+    'strings',
     [],
   ),
   nullValues: choice('Records without a value become dead letters, or are skipped and counted.', [
@@ -38,7 +38,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     '1GiB',
   ),
   maxInFlight: integer(
-    'Number of records in flight per partition above which intake pauses (sizing.md).',
+    'Records in flight per partition above which intake pauses (sizing.md).',
     200_000,
     1_000,
     2_000_000,

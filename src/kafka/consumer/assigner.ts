@@ -156,7 +156,7 @@ export function decodeHistory(bytes: Buffer | null | undefined): History | undef
   }
 }
 
-/** Returns the source partitions of each shard: those for which p mod shardCount = shard. */
+/** Returns the source partitions p of each shard, for which p mod shardCount = shard. */
 export function partitionsOfShards(
   shards: readonly number[],
   shardCount: number,

@@ -242,7 +242,7 @@ export class ConsumerSession {
     };
     this.history = { generation, shards: [...assignment.shards.keys()] };
     this.#positions.assign(assignment);
-    // A seek left over from the previous generation would overwrite the positions of this one.
+    // A seek left over from the previous generation would overwrite this generation's positions.
     this.#group?.seekOffset.clear();
     this.#consumer.pause(
       Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })),

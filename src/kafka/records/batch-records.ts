@@ -9,7 +9,7 @@ import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts
 import { unpack } from './unpack.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
 
-/** Approximate bytes of memory for the objects of a record, and for those of each header. */
+/** Approximate memory in bytes for the objects of a record, and for the objects of each header. */
 const OBJECT_BYTES = 100;
 
 /** Maximum bytes of a piece. Small, because after a cold start a piece takes long, and sockets are not served. */

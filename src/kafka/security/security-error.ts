@@ -42,7 +42,7 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
   [
     /^CERT_HAS_EXPIRED/,
     ({ ca }) =>
-      `its certificate or authority has expired: renew it there (or the file of ${ca} here)`,
+      `its certificate or authority has expired: renew it on the server, or renew the file of ${ca}`,
   ],
   [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: check the clock of this machine'],
   [

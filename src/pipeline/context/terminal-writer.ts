@@ -3,12 +3,12 @@
  *
  * Every source record ends as exactly one of them (I2), because one transaction has both its
  * terminal record and the journal records that account for it: the remainder of its job or, if it
- * is in no job, the progress of its partition. A crash leaves both or neither, and `ShardState`
- * refuses to settle a record twice.
+ * is in no job, the progress of its partition. After a crash, both exist or neither. `ShardState`
+ * throws if a record would be settled twice.
  *
  * `Settlement` and `collect` fill chunks that fit into one transaction (`ChunkSize`). If a decision
- * is too large for the output topic, its record becomes a dead letter. A dead letter repeats the
- * record if the topic accepts that; otherwise it has only the coordinates.
+ * is too large for the output topic, its record becomes a dead letter. A dead letter contains the
+ * source record if the topic accepts its size, otherwise only the coordinates.
  */
 import { type Coordinates, fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';

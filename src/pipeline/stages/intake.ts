@@ -171,7 +171,7 @@ export class Intake {
     if (signal.aborted) return;
     // An empty inbox does not pause the shard, because only a shard with a batch can queue for memory.
     const inboxBytes = this.#inbox.reduce((sum, { bytes }) => sum + bytes, 0);
-    // With lanes, intake continues, because urgent records may follow those that wait for the quota.
+    // With lanes, intake continues, because urgent records may follow others that wait for the quota.
     const isUsedUp = quota?.isWaiting === true && !lanes.areSeveral;
     const full =
       !control.takesIn || isUsedUp || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;

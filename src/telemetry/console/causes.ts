@@ -114,7 +114,7 @@ export function verdictOf(facts: Facts): Verdict {
   return only('good', isAlone ? 'All is well' : 'All is well with this instance');
 }
 
-/** Returns the causes. If several describe the same wait reason, the first is used, which is the most specific. */
+/** Returns the causes. For each wait reason, only the first cause is kept, because it is the most specific. */
 function causesOf(facts: Facts): readonly Cause[] {
   const { view, conditions, stuck, balance, kafkaSilentMs, nowMs } = facts;
   const found = new Map<string, Cause>();

@@ -49,7 +49,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
     'retention has removed the beginning of an output topic: older records may have had their terminal record there',
   compaction:
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
-  reset: 'the group was reset, which may have passed over records',
+  reset: 'the group was reset, which may have skipped records',
   journal:
     'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: run the command again',
@@ -61,7 +61,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
  * Returns the account of a record. A terminal record overrides the journal, because the outputs are
  * read later: a job that was live in the journal may have been settled since. A record is missing
  * only if it is settled in the journal and no output has it.
- * @param kind kind of its terminal record; decision, if it has both
+ * @param kind kind of the terminal record; `decision` if there are both a decision and a dead letter
  */
 function accountOf(
   { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,

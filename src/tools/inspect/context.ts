@@ -64,7 +64,7 @@ export async function isCompacted({ admin }: Inspection, topic: string): Promise
   return found?.settings.get('cleanup.policy')?.includes('compact') ?? false;
 }
 
-/** Maximum number of concurrent reads. Few, because a connection processes one fetch after the other. */
+/** Maximum number of concurrent reads. Few, because a connection processes one fetch at a time. */
 const AT_A_TIME = 4;
 
 /** Runs `work` on a few items at a time. On a failure, waits for the running ones and rejects with the first error. */

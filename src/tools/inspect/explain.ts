@@ -56,7 +56,7 @@ export function namedRecord({ name, topics }: InspectedPipeline, text: string): 
   if (at !== undefined) return { partition: at.partition, offset: at.offset };
   throw new InspectError(
     'usage',
-    `${JSON.stringify(text)} is no event id of pipeline ${name}, such as ${topics.source}-2-1371: check the id, or choose another pipeline with --pipeline`,
+    `${JSON.stringify(text)} is not an event id of pipeline ${name}, such as ${topics.source}-2-1371: check the id, or choose another pipeline with --pipeline`,
   );
 }
 
@@ -193,7 +193,7 @@ const SUMMARIES = {
   noRecord:
     'No committed record has this offset: retention or compaction has removed it, or it is a transaction marker, or part of an aborted or unfinished transaction.',
   missing:
-    'MISSING: the journal calls it settled, but neither output has a terminal record for it.',
+    'MISSING: it is settled according to the journal, but neither output has a terminal record for it.',
   unknown: 'It has no terminal record, and the reason can no longer be determined: see the notes.',
 } as const;
 

@@ -291,7 +291,7 @@ export async function readOutputs(
   for (const range of await outputRanges(inspection)) {
     if (range.start === 0) continue;
     const oldestMs = await firstTimestamp(inspection, range.topic, range);
-    // If a producer's clock is ahead, a source record seems younger than its own terminal record.
+    // The margin is needed because a producer's clock may be ahead, so that a record seems younger.
     completeSinceMs = Math.max(completeSinceMs, (oldestMs ?? Infinity) + CLOCK_MARGIN_MS);
   }
   const compacted =

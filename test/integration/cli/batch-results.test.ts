@@ -57,7 +57,7 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     service.faults({ operation: 'download', action: 'cut', afterBytes: 20_000 });
     const part = await service.run('batch', 'results', id);
     assert.equal(part.code, EXIT.failure);
-    assert.match(part.err, /was cut: .*download it again/);
+    assert.match(part.err, /was cut off: .*download it again/);
     assert.ok(part.out.length < whole.out.length && whole.out.startsWith(part.out));
   });
 });

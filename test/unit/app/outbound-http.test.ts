@@ -140,7 +140,7 @@ test('HTTPS_PROXY applies to all hosts except this machine and the hosts in NO_P
     () => outboundHttp(config, options, { HTTPS_PROXY: 'socks5://me:hunter22secret@p' }),
     {
       message:
-        'the environment variable HTTPS_PROXY: the address of a proxy begins with http:// or https://',
+        'the environment variable HTTPS_PROXY: the address of a proxy must begin with http:// or https://',
     },
   );
 });

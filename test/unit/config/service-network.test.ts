@@ -70,7 +70,7 @@ describe('hosts and networks', () => {
     assert.match(wrong['service.allowHttp'] ?? '', /entry 1: a host name alone/);
     assert.match(
       wrong['service.transfer.hosts'] ?? '',
-      /entry 2: a star stands only at the beginning/,
+      /entry 2: a star is allowed only at the beginning/,
     );
   });
 

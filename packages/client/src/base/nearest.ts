@@ -1,4 +1,4 @@
-/** Returns the known name that was probably meant: with few typos, or other case, dashes or underscores. */
+/** Returns the known name that was probably meant. It differs by few typos, or only in case, dashes or underscores. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, '');
   let best: string | undefined;

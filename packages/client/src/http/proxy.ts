@@ -51,7 +51,7 @@ function parseProxy(written: string): Result<ProxyServer> {
   const url = URL.parse(written.includes('://') ? written : `http://${written}`);
   if (url === null || url.hostname === '') return err('not the address of a proxy');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return err('the address of a proxy begins with http:// or https://');
+    return err('the address of a proxy must begin with http:// or https://');
   }
   const { username, password } = url;
   if (username === '' && password === '') return ok({ url });

@@ -27,7 +27,7 @@ export function tlsContext(files: TlsFiles | undefined): TlsContext | undefined 
   const paths = [...ca, certificate, key].filter((path) => path !== undefined);
   if (paths.length === 0) return undefined;
   if ((certificate === undefined) !== (key === undefined))
-    throw new TypeError('certificate and key go together: one is missing');
+    throw new TypeError('certificate and key must be set together: one is missing');
   const context = new WatchedFiles(paths, (textOf) => contextOf(files, paths, textOf));
   try {
     context.readNow();

@@ -43,19 +43,21 @@ export function parseHostPattern(text: string): Result<HostPattern> {
     isIP(text) === 6 ? [text, '', text] : /^(\*\.)?(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
   const [, wildcard = '', host = '', port] = parts ?? [];
   if (host.includes('*')) {
-    return err('a star stands only at the beginning, for everything below: *.example.com');
+    return err(
+      'a star is allowed only at the beginning: *.example.com stands for all hosts below example.com',
+    );
   }
-  if (host.startsWith('.')) return err('everything below a domain is written *.example.com');
+  if (host.startsWith('.')) return err('for all hosts below a domain, write *.example.com');
   const bare = host.replace(/^\[|\]$/g, '');
   // Uses the URL parser for names, so that patterns and addresses are treated alike.
   const url = bare === '' ? null : URL.parse(`http://${bracketed(bare)}/`);
   if (url === null) return err('not a host name or an IP address');
   const name = hostOf(url);
   if (wildcard !== '' && isIP(name) !== 0) {
-    return err('a star stands before a domain, not before an IP address');
+    return err('a star is allowed before a domain, but not before an IP address');
   }
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
-    return err('the port is from 1 to 65535');
+    return err('the port must be from 1 to 65535');
   }
   return ok({ host: name, below: wildcard !== '', port });
 }

@@ -185,7 +185,7 @@ const has =
 const isKnown: ImportTest = (candidate) =>
   isObject(candidate) && normaliseImportStatus(String(candidate.status)) !== undefined;
 
-/** Returns the response, or the only object inside it. The first test that one of them passes decides. */
+/** Returns the response or the only object inside it: the one that passes the earliest of the tests. */
 function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
   if (!isObject(json)) return json;
   const inner = Object.values(json).flatMap((value) =>

@@ -48,7 +48,7 @@ export interface ServiceProblem {
 export type ServiceAttempt<T> = Result<T, ServiceProblem & { readonly address: string }>;
 
 const ADVICE: Readonly<Record<ServiceFailure, string>> = {
-  rejected: 'the same request will fail again: check what is sent against what the service accepts',
+  rejected: 'the same request will fail again: check that the service accepts what is sent',
   unauthorized: 'check that the API key is the current one and may use this service',
   not_found: 'check baseUrl, and that the id still exists there',
   too_large: 'lower the batch limits in rows or bytes',
@@ -80,7 +80,7 @@ const NETWORK: Readonly<Record<NetworkFailure, readonly [ServiceFailure, string]
   reset: ['unavailable', 'closed the connection before its response was complete'],
   bad_answer: ['protocol', 'sent a response that is not HTTP, or is too large'],
   bad_request: ['rejected', 'was not called: the request cannot be sent'],
-  proxy_failed: ['unavailable', 'was not called: the proxy did not let the request through'],
+  proxy_failed: ['unavailable', 'was not called: the proxy did not forward the request'],
   blocked: ['blocked', 'was refused by this client'],
 };
 
@@ -116,7 +116,7 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'proxy_failed',
     /^HTTP_407$/,
-    'it requires a user and a password: write user:password@ in its variable',
+    'it requires a user and a password: write user:password@ before its host in the environment variable',
   ],
   [
     'proxy_failed',
@@ -150,7 +150,7 @@ export function downloadProblem(error: NetworkError, status: number): ServicePro
   const problem = { ...networkProblem(error), status };
   if (reason === 'blocked') return { ...problem, sameAgain: true };
   if (reason === 'reset') {
-    const what = `was cut: the file ended before its end (${code})`;
+    const what = `was cut off: the file ended too early (${code})`;
     const advice = 'download it again; the bytes read so far are valid';
     return { ...problem, failure: 'protocol', what, advice };
   }
@@ -272,7 +272,7 @@ export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): 
   if (TRANSIENT_CODES.test(code)) return { ...problem, failure: 'unavailable' };
   if (problem.failure !== 'unauthorized') return problem;
   const advice =
-    'the signature does not fit the request: check the Content-Type and extra headers of uploads, and the clock';
+    'the signature does not match the request: check the Content-Type and extra headers of uploads, and the clock';
   return { ...problem, failure: 'rejected', advice };
 }
 

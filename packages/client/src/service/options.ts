@@ -71,7 +71,7 @@ export function problemWithImportPath(template: string): string | undefined {
   if (!template.includes(IMPORT_ID_PLACEHOLDER)) return `must contain ${IMPORT_ID_PLACEHOLDER}`;
   const rest = template.replaceAll(IMPORT_ID_PLACEHOLDER, '');
   if (!/^[\x21-\x7e]*$/.test(rest) || /[#{}\\]/.test(rest)) {
-    return `must be printable ASCII without #, backslash and braces but those of ${IMPORT_ID_PLACEHOLDER}`;
+    return `must be printable ASCII without #, backslash and braces, except the braces of ${IMPORT_ID_PLACEHOLDER}`;
   }
   // Escaped dot segments are refused too, because they would lead to addresses that are not below
   // baseUrl.
@@ -131,7 +131,7 @@ export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings,
   /** Retries of transient failures. Default: 5 retries, at most 60 s after the first failure. */
   readonly retry?: Partial<RetrySettings>;
   // Allowed addresses, and connections (docs/service-security.md).
-  /** Hosts that may be reached by http, including that of baseUrl. This machine is always allowed. */
+  /** Hosts that may be reached by http. This applies to baseUrl too. This machine is always allowed. */
   readonly allowHttp?: readonly string[];
   /** Hosts for transfers: `files.example.com`, `*.example.com`, also with `:port`. Default: all public addresses. */
   readonly transferHosts?: readonly string[];

@@ -91,6 +91,6 @@ test('a record is identified by its coordinates or its event id', async () => {
   for (const text of ['other-2-1371', 'content-1371', 'content-2-x', '2:x', 'content-1-2-3'])
     assert.throws(() => namedRecord(pipeline, text), {
       failure: 'usage',
-      message: /is no event id of pipeline reviews, such as content-2-1371: .*--pipeline/,
+      message: /is not an event id of pipeline reviews, such as content-2-1371: .*--pipeline/,
     });
 });

@@ -111,7 +111,7 @@ test('errors contain operation, address, status, the service’s own message and
     assert.equal(
       error.message,
       `create_batch at ${host}/v1/batches responded with 400 bad_type "type "x" is unknown"; ` +
-        'the same request will fail again: check what is sent against what the service accepts',
+        'the same request will fail again: check that the service accepts what is sent',
     );
     return true;
   });

@@ -59,7 +59,7 @@ test('each response of the storage has its failure, with the XML Code and nothin
       403,
       xmlError('SignatureDoesNotMatch', 'The signature …'),
       'rejected',
-      /responded with 403 SignatureDoesNotMatch; the signature does not fit/,
+      /responded with 403 SignatureDoesNotMatch; the signature does not match/,
     ],
     [
       403,
