@@ -52,7 +52,7 @@ export class MappedPart {
   }
 
   /**
-   * Returns the value in the current event, or the result as JSON. It stays valid until the next
+   * Returns the value in the current event, or the expression's result as JSON. Valid until the next
    * call.
    * @param maxBytes maximum size of a result
    * @throws MappingFailure

@@ -20,7 +20,7 @@ import {
 const MAX_ENTRIES = 2_000;
 /** Minimum time in ms that an unused schema stays, since a shard may wait for memory before it reads the records. */
 const LATELY_MS = 10 * 60_000;
-/** The same for unknown ids. It is shorter, because values without a schema id can produce any number of ids. */
+/** Minimum time in ms that an unused unknown id stays: shorter, as values without a schema id can produce any id. */
 const LATELY_UNKNOWN_MS = 60_000;
 /** Pause before an unknown id is loaded a second time: a replica may get a schema just after its producer. */
 const SECOND_LOOK_MS = 1_000;

@@ -163,7 +163,7 @@ export class HttpPool {
       origin: proxy.url.origin,
       path: url.origin + path,
       headers: { ...headers, host: url.host, ...proxyHeaders(proxy) },
-      // The same for all requests, because undici would open a new connection for a different name.
+      // One name for all requests, because undici would open a new connection for a different one.
       servername: proxy.url.hostname,
     };
   }
