@@ -56,7 +56,7 @@ const MAX_CREATED = 1_000;
  */
 export class ContentReviewClient {
   readonly #context: ServiceContext;
-  /** Pools for baseUrl and for transfers. Those for transfers check the address of every connection. */
+  /** Pools for baseUrl and for transfers. The pools for transfers check the address of every connection. */
   readonly #pools: readonly HttpPool[];
   readonly #api: Api;
   readonly #transfer: Transfer;
