@@ -76,7 +76,7 @@ export class ShardState {
 
   /**
    * Number of unsettled records of a partition, which `source.maxInFlight` limits: records in live
-   * jobs, and offsets from W to the newest record read.
+   * jobs, and offsets that were read above W.
    */
   unsettledIn(partition: number): number {
     return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).width);
@@ -84,12 +84,7 @@ export class ShardState {
 
   /** True if every record that intake has passed is settled. */
   get isAtRest(): boolean {
-    return (
-      this.#jobs.size === 0 &&
-      [...this.partitions.values()].every(
-        (state) => state.unassignedIn(state.watermark, state.position) === 0,
-      )
-    );
+    return this.#jobs.size === 0 && [...this.partitions.values()].every((state) => state.isAtRest);
   }
 
   hasRemoteId(remoteId: string): boolean {

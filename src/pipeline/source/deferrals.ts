@@ -77,6 +77,7 @@ export class Deferrals implements Disposable {
     last.bytes += item.bytes;
     this.#coordinates.resize(this.#coordinates.bytes + last.records.heldBytes - before);
     this.#shard.inFlight.deferred++;
+    this.#shard.state.partition(item.partition).passedOver++;
     queue.start();
   }
 
@@ -111,13 +112,15 @@ export class Deferrals implements Disposable {
   }
 
   async #submitNext({ lane, type, deferred }: Queue): Promise<void> {
-    const { budget, inFlight, quota, signal } = this.#shard;
+    const { budget, inFlight, quota, signal, state } = this.#shard;
     // Meanwhile, the batch grows.
     await budget.roomFor(lane, signal);
     await quota?.roomFor(lane);
     signal.throwIfAborted();
     const { records, bytes } = deferred.shift() as Deferred;
     inFlight.deferred -= records.size;
+    for (const [partition, offsets] of records.entries())
+      state.partition(partition).passedOver -= offsets.size;
     // The queue counts the coordinates from here on.
     this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes - OBJECT_BYTES);
     const plan = {

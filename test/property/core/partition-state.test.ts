@@ -9,14 +9,14 @@ const timestampOf = (offset: number): number => 5_000 + offset * 3;
 
 test('progress has the watermark, the offsets assigned above it and the newest record, for any order of assignment', () => {
   const state = PartitionState.resume(0, { seq: 1, ...progress(10, [14]) });
-  state.position = 18;
+  state.newest.position = 18;
   state.passGap(15, 17);
   for (const offset of [12, 11, 10]) state.assign(offset, timestampOf(offset));
   assert.equal(state.unassignedIn(0, 18), 2);
   const { watermark, claimed, read, last } = state.snapshot(2);
   assert.deepEqual([watermark, [...claimed], read], [13, [14, 15, 16], 18]);
   assert.deepEqual(last, { offset: 12, timestampMs: timestampOf(12) });
-  state.position = 12;
+  state.newest.position = 12;
   assert.equal(
     state.snapshot(3).read,
     13,
@@ -27,7 +27,7 @@ test('progress has the watermark, the offsets assigned above it and the newest r
 test('a gap of a hundred million offsets below the watermark is free', () => {
   const state = PartitionState.startAt(0, 7);
   state.passGap(7, 100_000_000);
-  state.position = 100_000_000;
+  state.newest.position = 100_000_000;
   assert.deepEqual([state.watermark, state.width], [100_000_000, 0]);
   assert.equal(state.snapshot(1).claimed.size, 0);
 });
