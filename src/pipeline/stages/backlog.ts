@@ -4,12 +4,13 @@
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { UnreadRange } from '../../core/journal/partition-state.ts';
+import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { skipRemoved, untilReadable } from '../source/reread.ts';
 import type { BatchTaker } from './batch-taker.ts';
 
-/** Number of offsets that are read at a time. */
-const PART_OFFSETS = 20_000;
+/** Number of records after which another partition is read. */
+const PART_RECORDS = 20_000;
 
 interface Reading {
   readonly ranges: UnreadRange[];
@@ -58,6 +59,9 @@ export class Backlog {
     await this.#room(partition);
     const failure = await limits.backlogs(async () => {
       signal.throwIfAborted();
+      const partEnd = new AbortController();
+      const stopped = AbortSignal.any([signal, partEnd.signal]);
+      let records = 0;
       try {
         const ranges = await waits.during('kafka', admin.ranges(options.source.topic, [partition]));
         const start = ranges.get(partition)?.start ?? 0;
@@ -65,23 +69,38 @@ export class Backlog {
           skipRemoved(this.#shard, logger, state.partition(partition), start, range);
         const { position: from, end } = range;
         if (from === end) return undefined;
-        const part = { partition, from, to: Math.min(from + PART_OFFSETS, end) - 1 };
-        await taker.takePieces(partition, range, (take) => reader.read(part, take, signal));
+        await taker.takePieces(partition, range, async (take) => {
+          const takeAndCount = async (piece: RecordPiece) => {
+            await take(piece);
+            records += piece.records.length;
+            if (records >= PART_RECORDS || !this.#hasRoom(partition)) partEnd.abort();
+          };
+          try {
+            await reader.read({ partition, from, to: end - 1 }, takeAndCount, stopped);
+          } catch (error) {
+            if (!partEnd.signal.aborted) throw error;
+          }
+        });
         return undefined;
       } catch (error) {
         return { error };
       }
     });
+    signal.throwIfAborted();
     if (failure !== undefined) await untilReadable(this.#shard, failure.error);
   }
 
-  /** Resolves when the partition has room for records in flight; the newest ones have the other half. */
+  /** Returns true if the partition may have more records in flight. The newest ones have the other half. */
+  #hasRoom(partition: number): boolean {
+    const { options, state } = this.#shard;
+    return state.unsettledIn(partition) <= options.source.maxInFlight / 2;
+  }
+
   async #room(partition: number): Promise<void> {
-    const { options, signal, state } = this.#shard;
-    while (state.unsettledIn(partition) > options.source.maxInFlight / 2) {
+    while (!this.#hasRoom(partition)) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#forRoom.add(resolve);
-      await abortable(promise, signal).finally(() => this.#forRoom.delete(resolve));
+      await abortable(promise, this.#shard.signal).finally(() => this.#forRoom.delete(resolve));
     }
   }
 }
