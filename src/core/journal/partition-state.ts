@@ -23,6 +23,8 @@ export class PartitionState {
   readonly replay: number;
   /** Unread ranges, ascending. The last one has no end; intake leaped over the others. */
   #unread: readonly UnreadRange[];
+  /** Start of the newest range after the last leap. */
+  #leapedTo = 0;
   /** Number of records that intake has passed over and that are read again later. */
   passedOver = 0;
   /**
@@ -122,10 +124,14 @@ export class PartitionState {
     return pending === 0;
   }
 
-  /** Leaves the offsets [from, to) of the newest range to be read later. @returns their range */
+  /**
+   * Leaves the offsets [from, to) of the newest range to be read later; `to` must lie above its
+   * position. @returns their range
+   */
   leap(from: number, to: number): UnreadRange {
-    this.newest.end = from;
-    const later = { position: from, end: to };
+    const later = { position: Math.max(from, this.position), end: to };
+    this.newest.end = later.position;
+    this.#leapedTo = to;
     const unread = [...this.#unread, later, { position: to, end: Infinity }];
     this.#unread = unread.filter(({ position, end }) => position < end);
     return later;
@@ -181,10 +187,10 @@ export class PartitionState {
 
   /**
    * Makes intake check the newest record again, because the topic may have been created again.
-   * @returns its offset, from which to resume reading; undefined if nothing was read
+   * @returns its offset, from which to resume reading; undefined if nothing was read there
    */
   expectAgain(): number | undefined {
-    if (this.#seenOffset < 0) return undefined;
+    if (this.#seenOffset < this.#leapedTo) return undefined;
     this.#expected = { offset: this.#seenOffset, timestampMs: this.#seenTimestampMs };
     return this.#seenOffset;
   }

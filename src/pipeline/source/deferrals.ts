@@ -1,5 +1,5 @@
 /**
- * Records that intake passes over because their lane has no memory left. Only their coordinates are
+ * Records that intake passes over because their lane has no room left. Only their coordinates are
  * kept; their batches are read from the source again, one at a time for each type of a lane, as soon
  * as the lane has room. The records of other lanes are not held up meanwhile.
  */
@@ -10,7 +10,7 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
-import type { Lane } from '../limits/lanes.ts';
+import { DEFAULT_LANE, type Lane } from '../limits/lanes.ts';
 
 /** Memory of the objects around the coordinates of a batch. */
 const OBJECT_BYTES = 1280;
@@ -37,6 +37,8 @@ export class Deferrals implements Disposable {
   /** Memory budget held for the coordinates of deferred records. */
   readonly #coordinates: Lease;
   readonly #queues = new Map<Lane, Map<string, Queue>>();
+  /** Functions that are called when fewer records may be in flight. */
+  readonly #forFlight = new Set<() => void>();
 
   /** @param reread submits a batch whose records are read again; resolves when they are in memory */
   constructor(
@@ -51,11 +53,16 @@ export class Deferrals implements Disposable {
   }
 
   /** Returns true if an item must be passed over now. Later items of a type do not overtake earlier ones. */
-  defers(lane: Lane, type: string): boolean {
+  defers(lane: Lane, { type, partition }: ContentItem): boolean {
     const { budget, lanes, quota } = this.#shard;
     if (!lanes.areSeveral) return false;
     if (this.#hasDeferred(lane, type) || !budget.hasRoomFor(lane)) return true;
-    return quota?.hasRoomFor(lane) === false;
+    return !this.#mayFly(lane, [partition]) || quota?.hasRoomFor(lane) === false;
+  }
+
+  /** To be called when fewer records may be in flight. */
+  look(): void {
+    for (const look of this.#forFlight) look();
   }
 
   add(lane: Lane, item: ContentItem): void {
@@ -92,6 +99,29 @@ export class Deferrals implements Disposable {
     this.#coordinates[Symbol.dispose]();
   }
 
+  /**
+   * Returns true if a lane may have more records of these partitions in flight: within its share of
+   * `source.maxInFlight`, or while half of it is free.
+   */
+  #mayFly({ name, share }: Lane, partitions: readonly number[]): boolean {
+    const { options, state } = this.#shard;
+    const { maxInFlight } = options.source;
+    const own = state.unsettledOf(name === DEFAULT_LANE ? undefined : name);
+    return (
+      own <= share * maxInFlight * state.partitions.size ||
+      partitions.every((partition) => state.unsettledIn(partition) < maxInFlight / 2)
+    );
+  }
+
+  async #roomInFlight({ lane, deferred }: Queue): Promise<void> {
+    const partitions = () => deferred[0]?.records.entries().map(([partition]) => partition) ?? [];
+    while (!this.#mayFly(lane, partitions())) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#forFlight.add(resolve);
+      await abortable(promise, this.#shard.signal).finally(() => this.#forFlight.delete(resolve));
+    }
+  }
+
   #hasDeferred(lane: Lane, type: string): boolean {
     return (this.#queues.get(lane)?.get(type)?.deferred.length ?? 0) > 0;
   }
@@ -111,9 +141,11 @@ export class Deferrals implements Disposable {
     return queue;
   }
 
-  async #submitNext({ lane, type, deferred }: Queue): Promise<void> {
+  async #submitNext(queue: Queue): Promise<void> {
     const { budget, inFlight, quota, signal, state } = this.#shard;
+    const { lane, type, deferred } = queue;
     // Meanwhile, the batch grows.
+    await this.#roomInFlight(queue);
     await budget.roomFor(lane, signal);
     await quota?.roomFor(lane);
     signal.throwIfAborted();

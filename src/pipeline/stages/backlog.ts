@@ -2,7 +2,6 @@
  * Reader of the ranges that intake has leaped over, so that the newest records need not wait until a
  * backlog has been read. It reads them at the same time, oldest first in each partition.
  */
-import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { UnreadRange } from '../../core/journal/partition-state.ts';
 import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -22,8 +21,6 @@ export class Backlog {
   readonly #newTaker: () => BatchTaker;
   /** Ranges by partition. */
   readonly #readings = new Map<number, Reading>();
-  /** Functions that end the waits of readings whose partition has many unsettled records. */
-  readonly #forRoom = new Set<() => void>();
 
   constructor(shard: ShardContext, newTaker: () => BatchTaker) {
     this.#shard = shard;
@@ -48,32 +45,22 @@ export class Backlog {
     reading.start();
   }
 
-  /** To be called when partitions may have fewer unsettled records. */
-  look(): void {
-    for (const end of this.#forRoom) end();
-  }
-
   /** Reads the next part of a range. Returns early if the partition cannot be read. */
   async #readPart(partition: number, range: UnreadRange, taker: BatchTaker): Promise<void> {
-    const { admin, limits, logger, options, reader, signal, state, waits } = this.#shard;
-    await this.#room(partition);
+    const { limits, reader, signal } = this.#shard;
     const failure = await limits.backlogs(async () => {
       signal.throwIfAborted();
       const partEnd = new AbortController();
       const stopped = AbortSignal.any([signal, partEnd.signal]);
+      const { position: from, end } = range;
       let records = 0;
       try {
-        const ranges = await waits.during('kafka', admin.ranges(options.source.topic, [partition]));
-        const start = ranges.get(partition)?.start ?? 0;
-        if (range.position < start)
-          skipRemoved(this.#shard, logger, state.partition(partition), start, range);
-        const { position: from, end } = range;
-        if (from === end) return undefined;
         await taker.takePieces(partition, range, async (take) => {
           const takeAndCount = async (piece: RecordPiece) => {
+            if (piece.records.length === 0) await this.#skipRemoved(partition, range);
             await take(piece);
             records += piece.records.length;
-            if (records >= PART_RECORDS || !this.#hasRoom(partition)) partEnd.abort();
+            if (records >= PART_RECORDS) partEnd.abort();
           };
           try {
             await reader.read({ partition, from, to: end - 1 }, takeAndCount, stopped);
@@ -90,17 +77,12 @@ export class Backlog {
     if (failure !== undefined) await untilReadable(this.#shard, failure.error);
   }
 
-  /** Returns true if the partition may have more records in flight. The newest ones have the other half. */
-  #hasRoom(partition: number): boolean {
-    const { options, state } = this.#shard;
-    return state.unsettledIn(partition) <= options.source.maxInFlight / 2;
-  }
-
-  async #room(partition: number): Promise<void> {
-    while (!this.#hasRoom(partition)) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#forRoom.add(resolve);
-      await abortable(promise, this.#shard.signal).finally(() => this.#forRoom.delete(resolve));
-    }
+  /** Moves the range to the start of the log, if the records before it were removed. */
+  async #skipRemoved(partition: number, range: UnreadRange): Promise<void> {
+    const { admin, logger, options, state, waits } = this.#shard;
+    const ranges = await waits.during('kafka', admin.ranges(options.source.topic, [partition]));
+    const start = ranges.get(partition)?.start ?? 0;
+    if (range.position < start)
+      skipRemoved(this.#shard, logger, state.partition(partition), start, range);
   }
 }

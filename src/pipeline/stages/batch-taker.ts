@@ -192,6 +192,7 @@ export class BatchTaker {
         }
         const { offset, timestampMs } = record;
         if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
+        // After a rejoin and a leap, the inbox may have records of two ranges.
         if (offset < range.position || offset >= range.end) continue;
         state.passGap(range.position, offset);
         state.advance(range, offset + 1);

@@ -106,7 +106,8 @@ export class Intake {
       const own = state.partition(partition);
       this.#inbox.push({ batch, range: own.newest });
       this.#expected.set(partition, nextOffset);
-      if (lanes.areSeveral && endOffset - nextOffset > options.leapOffsets) {
+      const unread = endOffset - Math.max(nextOffset, own.position);
+      if (lanes.areSeveral && unread > options.leapOffsets) {
         this.#backlog.add(partition, own.leap(nextOffset, endOffset));
         this.#expected.set(partition, endOffset);
         group.seek('source', partition, endOffset);
@@ -200,7 +201,7 @@ export class Intake {
       else this.#paused.delete(partition);
       group[pause ? 'pause' : 'resume']('source', partition);
     }
-    this.#backlog.look();
+    this.#open.look();
   }
 
   #reportFull(partition: number, isFull: boolean): void {

@@ -80,7 +80,7 @@ export class OpenBatches implements Disposable {
       const refusal = typeLimit.refusal(item.type);
       if (refusal !== undefined) return refusal;
     }
-    if (this.#deferrals.defers(lane, item.type)) {
+    if (this.#deferrals.defers(lane, item)) {
       // Open batches would keep the memory of the lane until they are old enough.
       buffers.sealLargest(lane.heldBytes / 2);
       this.#deferrals.add(lane, item);
@@ -111,6 +111,11 @@ export class OpenBatches implements Disposable {
   sealAll(): void {
     for (const buffers of this.#all) buffers.sealAged(Infinity);
     this.schedule();
+  }
+
+  /** To be called when fewer records may be in flight. */
+  look(): void {
+    this.#deferrals.look();
   }
 
   /** Discards the items. The next owner reads their records again. */
