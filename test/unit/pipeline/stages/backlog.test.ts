@@ -9,7 +9,7 @@ import { TOPICS, World, type WorldSettings } from '../../../support/engine/world
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
-const BACKLOG = ENGINE_LIMITS.leapOffsets + 2_000;
+const BACKLOG = 6 * ENGINE_LIMITS.leapOffsets;
 
 /** Returns a world with a backlog in a single partition. Reads of the leaped range wait for `gate`. */
 function backlogWorld(settings: WorldSettings = {}) {
