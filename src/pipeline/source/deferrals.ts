@@ -12,6 +12,8 @@ import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import { DEFAULT_LANE, type Lane } from '../limits/lanes.ts';
 
+/** Share of the memory budget for coordinates, above which no backlog is read. */
+const COORDINATES_SHARE = 0.2;
 /** Memory of the objects around the coordinates of a batch. */
 const OBJECT_BYTES = 1280;
 
@@ -37,8 +39,8 @@ export class Deferrals implements Disposable {
   /** Memory budget held for the coordinates of deferred records. */
   readonly #coordinates: Lease;
   readonly #queues = new Map<Lane, Map<string, Queue>>();
-  /** Functions that are called when fewer records may be in flight. */
-  readonly #forFlight = new Set<() => void>();
+  /** Functions that are called when there may be more room. */
+  readonly #forRoom = new Set<() => void>();
 
   /** @param reread submits a batch whose records are read again; resolves when they are in memory */
   constructor(
@@ -60,9 +62,18 @@ export class Deferrals implements Disposable {
     return !this.#mayFly(lane, [partition]) || quota?.hasRoomFor(lane) === false;
   }
 
-  /** To be called when fewer records may be in flight. */
+  /**
+   * Resolves when few coordinates are kept, so that intake keeps memory for the newest records.
+   * @throws the signal's reason
+   */
+  roomForMore(): Promise<void> {
+    const maxBytes = this.#shard.budget.totalBytes * COORDINATES_SHARE;
+    return this.#until(() => this.#coordinates.bytes <= maxBytes);
+  }
+
+  /** To be called when there may be more room. */
   look(): void {
-    for (const look of this.#forFlight) look();
+    for (const look of this.#forRoom) look();
   }
 
   add(lane: Lane, item: ContentItem): void {
@@ -113,12 +124,17 @@ export class Deferrals implements Disposable {
     );
   }
 
-  async #roomInFlight({ lane, deferred }: Queue): Promise<void> {
+  #roomInFlight({ lane, deferred }: Queue): Promise<void> {
     const partitions = () => deferred[0]?.records.entries().map(([partition]) => partition) ?? [];
-    while (!this.#mayFly(lane, partitions())) {
+    return this.#until(() => this.#mayFly(lane, partitions()));
+  }
+
+  /** Resolves when the condition holds. It is checked at each `look`. @throws the signal's reason */
+  async #until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#forFlight.add(resolve);
-      await abortable(promise, this.#shard.signal).finally(() => this.#forFlight.delete(resolve));
+      this.#forRoom.add(resolve);
+      await abortable(promise, this.#shard.signal).finally(() => this.#forRoom.delete(resolve));
     }
   }
 
@@ -155,6 +171,7 @@ export class Deferrals implements Disposable {
       state.partition(partition).passedOver -= offsets.size;
     // The queue counts the coordinates from here on.
     this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes - OBJECT_BYTES);
+    this.look();
     const plan = {
       ...{ lane, type, bytes, attempt: 1, depth: 0, spent: 1 },
       inFlight: inFlight.unassigned.add(records.size, records.oldestMs, lane),

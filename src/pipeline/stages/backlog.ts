@@ -8,8 +8,8 @@ import type { ShardContext } from '../context/shard-context.ts';
 import { skipRemoved, untilReadable } from '../source/reread.ts';
 import type { BatchTaker } from './batch-taker.ts';
 
-/** Number of records after which another partition is read. */
-const PART_RECORDS = 20_000;
+/** Number of records after which another partition is read, and room is checked. */
+const PART_RECORDS = 5_000;
 
 interface Reading {
   readonly ranges: UnreadRange[];
@@ -19,12 +19,15 @@ interface Reading {
 export class Backlog {
   readonly #shard: ShardContext;
   readonly #newTaker: () => BatchTaker;
+  readonly #room: () => Promise<void>;
   /** Ranges by partition. */
   readonly #readings = new Map<number, Reading>();
 
-  constructor(shard: ShardContext, newTaker: () => BatchTaker) {
+  /** @param room resolves when there is room for records; rejects with the signal's reason */
+  constructor(shard: ShardContext, newTaker: () => BatchTaker, room: () => Promise<void>) {
     this.#shard = shard;
     this.#newTaker = newTaker;
+    this.#room = room;
   }
 
   add(partition: number, range: UnreadRange): void {
@@ -48,6 +51,7 @@ export class Backlog {
   /** Reads the next part of a range. Returns early if the partition cannot be read. */
   async #readPart(partition: number, range: UnreadRange, taker: BatchTaker): Promise<void> {
     const { limits, reader, signal } = this.#shard;
+    await this.#room();
     const failure = await limits.backlogs(async () => {
       signal.throwIfAborted();
       const partEnd = new AbortController();

@@ -46,7 +46,7 @@ export class Intake {
     this.#open = new OpenBatches(shard, stages);
     const taker = () => new BatchTaker(shard, stages, this.#open, () => this.flow());
     this.#taker = taker();
-    this.#backlog = new Backlog(shard, taker);
+    this.#backlog = new Backlog(shard, taker, () => this.#open.deferrals.roomForMore());
     const hasWork = () => this.#inbox.length > 0;
     this.#drain = shard.repeating('intake', hasWork, () => this.#takeFirst());
     for (const { partition, position } of shard.state.partitions.values())
@@ -201,7 +201,7 @@ export class Intake {
       else this.#paused.delete(partition);
       group[pause ? 'pause' : 'resume']('source', partition);
     }
-    this.#open.look();
+    this.#open.deferrals.look();
   }
 
   #reportFull(partition: number, isFull: boolean): void {

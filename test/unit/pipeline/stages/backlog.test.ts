@@ -108,7 +108,7 @@ test('the next owner reads a leaped range again, in full batches', async () => {
 
 test('a backlog under review leaves half of maxInFlight to the newest records of another lane', async () => {
   const { gate, world } = backlogWorld({
-    budgetBytes: 100_000,
+    budgetBytes: 400_000,
     options: { source: { maxInFlight: 1_000 }, batch: { maxRows: 50, maxAgeMs: SECOND } },
     service: { review: () => ({ afterMs: MINUTE }) },
   });
