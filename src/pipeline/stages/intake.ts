@@ -108,9 +108,11 @@ export class Intake {
       this.#expected.set(partition, nextOffset);
       const unread = endOffset - Math.max(nextOffset, own.position);
       if (lanes.areSeveral && unread > options.leapOffsets) {
-        this.#backlog.add(partition, own.leap(nextOffset, endOffset));
-        this.#expected.set(partition, endOffset);
-        group.seek('source', partition, endOffset);
+        // The last records before the leap are new, too.
+        const to = endOffset - Math.floor(options.leapOffsets / 4);
+        this.#backlog.add(partition, own.leap(nextOffset, to));
+        this.#expected.set(partition, to);
+        group.seek('source', partition, to);
       }
       this.flow();
       this.#drain();
