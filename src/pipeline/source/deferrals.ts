@@ -112,14 +112,15 @@ export class Deferrals implements Disposable {
 
   /**
    * Returns true if a lane may have more records of these partitions in flight: within its share of
-   * `source.maxInFlight`, or while half of it is free.
+   * half of `source.maxInFlight`, or while half of it is free. The other half is for records in
+   * live jobs above W, which count twice.
    */
   #mayFly({ name, share }: Lane, partitions: readonly number[]): boolean {
     const { options, state } = this.#shard;
     const { maxInFlight } = options.source;
     const own = state.unsettledOf(name === DEFAULT_LANE ? undefined : name);
     return (
-      own <= share * maxInFlight * state.partitions.size ||
+      own <= ((share * maxInFlight) / 2) * state.partitions.size ||
       partitions.every((partition) => state.unsettledIn(partition) < maxInFlight / 2)
     );
   }
