@@ -42,7 +42,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'too many content types',
     connector:
-      'Publishes records of further types as dead letters if 100 types are in use; these continue.',
+      'If 100 types are in use, publishes records of further types as dead letters, and continues with the 100.',
     user: '`dead_lettered_total{reason="too_many_types"}`, log line at warn from 80 types on',
     options: ['source.types'],
   },
@@ -86,7 +86,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'create without a clear response',
-    connector: 'Creates another batch. The orphan stays without an upload.',
+    connector: 'Creates another batch. If the first one exists, it never gets an upload.',
     user: '`orphaned_jobs_total`',
   },
   {
@@ -97,7 +97,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'upload address not allowed',
     connector:
-      'Sends nothing to that address (`service.transfer`), and submits the records in a new batch, indefinitely; after five such batches in a row the type pauses.',
+      'Sends nothing to an address that `service.transfer` does not allow. Submits the records in a new batch, indefinitely; pauses the type after five such batches in a row.',
     user: 'log line at warn with the host and the option, `shards_paused{reason="type_blocked"}`',
     options: ['review.pause'],
   },
