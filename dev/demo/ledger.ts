@@ -27,7 +27,10 @@ interface Sent {
   readonly sentMs: number;
 }
 
-/** Ledger of records. Checks each as it ends, since keeping all takes too much memory. Places are `<partition>-<offset>`. */
+/**
+ * Ledger of records. Checks each record as it ends, because keeping all records would take too much memory.
+ * Places are `<partition>-<offset>`.
+ */
 export class Ledger {
   readonly #source: string;
   readonly #pending = new Map<string, Sent>();
@@ -59,7 +62,7 @@ export class Ledger {
     ].join('  ');
   }
 
-  /** Returns true if all records sent up to that time have ended, and so has a later one. */
+  /** Returns true if all records sent up to that time, and at least one later record, have ended. */
   hasPassed(timeMs: number): boolean {
     const [oldest] = this.#pending.values();
     return this.#newestEndedMs > timeMs && (oldest === undefined || oldest.sentMs > timeMs);

@@ -272,7 +272,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'right revoked at runtime',
     connector:
-      'Rolls back the rejected writes, logs the missing permission, and claims the shard again until it is restored.',
+      'Rolls back the rejected writes, logs the missing permission, and claims the shard again until the permission is restored.',
     user: 'Log line at warn; exit code 4 if the claim itself is rejected',
   },
   {

@@ -32,7 +32,10 @@ export interface KafkaOptions {
   readonly scramUsers?: readonly ScramUser[];
   /** Called for each step of the start, with a short sentence. */
   readonly onProgress?: (message: string) => void;
-  /** Aborts the start and removes what was begun; the start then rejects with the signal's reason. No effect later. */
+  /**
+   * Aborts the start and removes all its processes and files; the start then rejects with the signal's
+   * reason. Has no effect after the start.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -43,7 +46,7 @@ export interface LocalKafka {
   readonly behind?: readonly number[];
   /** With `listeners`: `host:port` of every broker, by listener name. */
   readonly listeners?: ReadonlyMap<string, readonly string[]>;
-  /** Description of the form in which it runs, for messages. */
+  /** Description of how the cluster runs (Java, Docker or existing), for messages. */
   readonly description: string;
   /** Data and logs of all brokers. undefined if they are not on this machine's disk (Docker, an existing cluster). */
   readonly dataDir: string | undefined;

@@ -17,7 +17,7 @@ export interface NodeListener {
   readonly port: number;
 }
 
-/** Number of partitions of internal topics. The default of 50 costs files and start time, and proves nothing more. */
+/** Number of partitions of internal topics. The default of 50 would cost files and start time without a benefit. */
 export const INTERNAL_PARTITIONS = 5;
 
 export function serverProperties(

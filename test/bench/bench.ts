@@ -38,7 +38,7 @@ const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
 
-/** The connector starts like the first line of src/cli/main.ts. */
+/** Starts the connector with the node options in the first line of src/cli/main.ts. */
 const SETUP: Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> = {
   partitions: PARTITIONS,
   reviewMs: 0,

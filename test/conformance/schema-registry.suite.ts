@@ -1,4 +1,4 @@
-/** Conformance suite for schema registries. Runs against a real one and the one in memory. */
+/** Conformance suite for schema registries. Runs against a real registry and the one in memory. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -71,7 +71,7 @@ export function schemaRegistrySuite(
     assert.equal((await registry().lookup(subject, FIRST, SIGNAL))?.version, 1);
   });
 
-  test('a schema that conflicts only with an older version passes the check, but a transitive rule refuses its registration', async () => {
+  test('a schema that conflicts only with an older version passes the check, but a transitive rule rejects its registration', async () => {
     for (const rule of ['BACKWARD', 'BACKWARD_TRANSITIVE'] as const) {
       const subject = newSubject();
       await registry().register(subject, FIRST, SIGNAL);

@@ -42,7 +42,7 @@ export const ACKNOWLEDGED = WORLD + 7;
 export const SPOILT = WORLD + 8;
 export const NOT_SPOILT = 0;
 export const IS_SPOILT = 1;
-/** A later command is in the journal. The commands in between stay lost. */
+/** A later command is in the journal. The commands between the unreadable one and the later one stay lost. */
 export const REPLACED = 2;
 
 const INSTANCES = WORLD + 9;
@@ -83,7 +83,7 @@ export const MODES = [
 ] as const;
 export const DOWN = 0;
 export const IDLE = 1;
-/** Must learn the assignment from the group before it claims again. */
+/** Must receive the assignment from the group before it claims again. */
 export const LOST = 2;
 export const CLAIMING = 3;
 export const REPLAY = 4;
@@ -92,7 +92,7 @@ export const OWNER = 5;
 export const PAUSED = 6;
 /** Has replayed without a fence (`barrier: false`). */
 export const REPLAYED = 7;
-/** Fenced without knowing it yet. */
+/** Is fenced, but has not detected this yet. */
 export const ZOMBIE = 8;
 
 export const NO_TRANSACTION = 0;

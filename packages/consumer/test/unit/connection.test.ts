@@ -6,7 +6,7 @@ import { assertSecrecy, loggerOf } from '../../src/connection.ts';
 import { consumeDecisions } from '../../src/consumer.ts';
 import type { DecisionConsumerOptions } from '../../src/options.ts';
 
-/** Returns the error of a refusal, or of the first attempt to reach a broker that does not exist. */
+/** Returns the error of rejected options, or of the first attempt to reach a broker that does not exist. */
 const refusalOf = async (options: Partial<DecisionConsumerOptions>): Promise<Error> => {
   const consuming = consumeDecisions({
     brokers: ['192.0.2.1:9092'],

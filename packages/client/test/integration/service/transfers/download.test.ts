@@ -10,7 +10,7 @@ const GET_END = '\r\n\r\n';
 /** Longer than a piece, so that the first piece arrives before the end. */
 const FIRST_BYTES = Buffer.alloc(300_000, 'x');
 
-/** Responds to each GET with these bytes, then acts as `end` says. */
+/** Responds to each GET with these bytes, then closes or resets the connection, or waits. */
 function answering(head: string, body: Buffer, end: 'close' | 'reset' | 'wait') {
   return (socket: import('node:net').Socket, received: string) => {
     if (!received.endsWith(GET_END)) return;
@@ -85,7 +85,7 @@ test('a slow reader is not mistaken for a silent server', async (t) => {
   const { client } = clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 });
   let bytes = 0;
   for await (const chunk of client.download(server.url, NEVER)) {
-    // Longer than it takes until a silent server times out.
+    // Waits for longer than the timeout of a silent server.
     if (bytes === 0)
       await assert.rejects(collect(client.download(silent.url, NEVER)), {
         message: /stopped in the middle/,
