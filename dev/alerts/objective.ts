@@ -24,10 +24,7 @@ const recordings: readonly Recording[] = [
   { record: BUDGET, expr: `1 - ${objectiveOf('in_time_ratio')}` },
 ];
 
-/**
- * Returns a condition that holds while both windows burn the budget at `times` the allowed rate. The long
- * window filters out short disturbances; the short window ends the alert soon after the cause.
- */
+/** Holds while a long and a short window exceed `times` the budget. The short one ends the alert soon after the cause. */
 function burning(times: number, long: Window, short: Window): string {
   return `(${late(long)} > ${budget(times)} and ${late(short)} > ${budget(times)})`;
 }

@@ -27,10 +27,7 @@ interface Sent {
   readonly sentMs: number;
 }
 
-/**
- * Ledger of records. Checks each record as it ends, because keeping all records would take too much memory.
- * Places are `<partition>-<offset>`.
- */
+/** Ledger of records. Checks each record as it ends, because keeping all of them would take too much memory. */
 export class Ledger {
   readonly #source: string;
   readonly #pending = new Map<string, Sent>();

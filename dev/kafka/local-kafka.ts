@@ -32,10 +32,7 @@ export interface KafkaOptions {
   readonly scramUsers?: readonly ScramUser[];
   /** Called for each step of the start, with a short sentence. */
   readonly onProgress?: (message: string) => void;
-  /**
-   * Aborts the start and removes all its processes and files; the start then rejects with the signal's
-   * reason. Has no effect after the start.
-   */
+  /** Aborts the start, which removes its processes and files and rejects with the signal's reason. No effect later. */
   readonly signal?: AbortSignal;
 }
 

@@ -246,10 +246,7 @@ export interface KeptDirectory {
   remove(): Promise<void>;
 }
 
-/**
- * Creates a directory that does not outlive this process. The keeper is informed first, so the directory can
- * never leak.
- */
+/** Creates a directory that does not outlive this process. Informs the keeper first, so the directory cannot leak. */
 export async function keepDirectory(path: string): Promise<KeptDirectory> {
   const mine = keeper();
   mine.keep(path);

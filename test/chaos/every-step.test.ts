@@ -18,7 +18,7 @@ const SHAPE: Shape = {
   latencyMs: 5,
   rejectedToDeadLetters: false,
 };
-/** Makes the first batch fail, so that its records are reread for another one. */
+/** Makes the first batch fail, so that its records are reread for another batch. */
 const FAILED: PlacedStrike = {
   place: 'review',
   nth: 0,

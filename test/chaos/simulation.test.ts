@@ -1,4 +1,7 @@
-/** Histories of the engine in a world in memory, on all cores. The same histories in every run (docs/internals/testing.md). */
+/**
+ * Plays histories of the engine in a world in memory, on all cores. Every run plays the same histories
+ * (docs/internals/testing.md).
+ */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';

@@ -227,7 +227,10 @@ export class Fleet {
     return this.running.filter((replica) => this.liveJobs(replica) > 0);
   }
 
-  /** Live jobs of the replica's own shards. Without Kafka, a replica may believe that it owns others too. */
+  /**
+   * Live jobs of the replica's own shards. A replica that is cut off from Kafka may log jobs of shards that it no
+   * longer owns.
+   */
   liveJobs(replica: Replica): number {
     return liveJobs(replica, this.running);
   }
@@ -337,7 +340,10 @@ export function readCounters(text: string): Counters {
   };
 }
 
-/** Returns the output after the last log line, such as an uncaught error. Without any, returns the last three lines. */
+/**
+ * Returns the output after the last log line, such as an uncaught error. If there is none, returns the last three
+ * lines.
+ */
 function lastWords(lines: readonly string[]): string {
   const after = lines.slice(lines.findLastIndex((line) => line.startsWith('{"')) + 1);
   return (after.length > 0 ? after : lines.slice(-3)).join(' | ');

@@ -222,10 +222,10 @@ const POLICY = {
 
 const CHOICES = {
   resultColumn: 'Sandbox result',
-  // Short, since the bounds of waits after a fault include the session.
+  // Short, because the bounds of waits after a fault include the session timeout.
   kafka: { sessionTimeout: `${SESSION_MS}ms` },
 };
-/** One in this number of runs shortens the waits of reviews, the others those of imports. */
+/** One run in this many shortens the waits of reviews; the other runs shorten the waits of imports. */
 const HASTY_REVIEWS = 4;
 
 export const hastyKind = (seed: number): Kind =>

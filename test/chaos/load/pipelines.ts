@@ -13,7 +13,7 @@ export type Kind = (typeof KINDS)[number];
 export interface Choices {
   /** Kind with shortened waits. The others have default options. */
   readonly hasty: Kind;
-  /** Result column of reviews. Default: found by its name. */
+  /** Result column of reviews. Default: the connector finds it by name. */
   readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** Signals and pipes: the commands as processes of their own. */
+/** Signals and pipes, tested with commands in their own processes. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
@@ -72,7 +72,7 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
       interrupted('SIGINT', 'SIGINT'),
       interrupted('SIGTERM'),
     ]);
-    // A terminal that is closed.
+    // SIGHUP stands for a terminal that is closed.
     await interrupted('SIGHUP');
   });
 });
@@ -89,6 +89,6 @@ describe('pipes', { timeout: 600_000 }, () => {
   });
 });
 
-/** Resolves once the command reads: more is written than a pipe holds. */
+/** Resolves once the command reads, because more is written than fits into a pipe. */
 const written = ({ stdin }: ChildProcess): Promise<unknown> =>
   new Promise((resolve) => stdin?.write(`${CSV}${'Good evening,u-9\n'.repeat(60_000)}`, resolve));

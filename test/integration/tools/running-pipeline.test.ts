@@ -1,4 +1,4 @@
-/** explain and audit beside a real connector. */
+/** Tests of `explain` and `audit` while a real connector runs. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';

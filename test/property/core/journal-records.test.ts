@@ -20,7 +20,7 @@ import { anyCharacter } from '../../support/any-character.ts';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: anyCharacter, maxLength: 30 });
-/** The connector uses UUIDs. An id may be any text without a slash. */
+/** The connector uses UUIDs, but an id may be any string without a slash. */
 const id = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => !one.includes('/'));
 const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });
 const plainly = { noNullPrototype: true };

@@ -39,7 +39,7 @@ const rows = fc.array(
 
 const isWhole = (row: ReadRow): row is ResultRow => 'record' in row;
 
-test('a slice preserves its rows in order; those without a record come last', () => {
+test('a slice preserves its rows in order; rows without a record come last', () => {
   fc.assert(
     fc.property(rows, (all) => {
       const slice = sliceOf(all);

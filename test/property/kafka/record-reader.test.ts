@@ -38,7 +38,7 @@ interface Drawn {
   readonly record: Pick<SourceRecord, 'key' | 'value' | 'headers'> & {
     readonly timestampDelta: bigint;
   };
-  /** Number of unused offsets before it. */
+  /** Number of unused offsets before the batch. */
   readonly gap: number;
 }
 
@@ -57,7 +57,7 @@ const codec = fc.constantFrom(...(Object.keys(CODECS) as Codec[]));
 interface Written {
   readonly bytes: Buffer;
   readonly expected: SourceRecord[];
-  /** One past its last offset. */
+  /** One past the last offset of the batch. */
   readonly end: number;
 }
 

@@ -46,7 +46,7 @@ export type FaultSetting =
 const MAX_BYTES = 2 ** 30;
 const QUOTED_BYTES = 4_096;
 
-/** Faults of one service, with the earlier exchanges that some of them repeat. */
+/** Faults of one service, with the earlier exchanges that some faults repeat. */
 export class ScriptedFaults {
   /** Content type → start of the last upload, without its header. */
   readonly #rows = new Map<string | undefined, string>();

@@ -29,9 +29,9 @@ export type SpoiltRows =
 
 type Row = readonly string[];
 
-/** Not JSON, and unlike any reference that a caller may have sent. */
+/** A cell that is not JSON, and unlike any reference that a caller may have sent. */
 const BROKEN = '{"broken';
-/** Added to every integer of a reference to get another one. */
+/** Added to every integer of a reference to get another reference. */
 const FAR_AWAY = 1_000_000_000;
 const ERROR_PAGE =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>Please try again later.</body></html>\n';

@@ -11,7 +11,7 @@ export const CANARY = {
   signature: 'canary-signature-Hd83kPz0Lm',
 } as const;
 
-/** Length of the parts of a secret to search for, since a truncated text still exposes most of it. */
+/** Length of the parts of a secret to search for, because a truncated message still exposes most of a secret. */
 const SHARE = 16;
 /** Names of the secret parts of presigned addresses. */
 const SIGNED =
@@ -29,7 +29,7 @@ const PIECES = new RegExp(
     .join('|'),
 );
 
-/** Minimum length of planted content. Shorter texts may be ordinary words of a log. */
+/** Minimum length of planted content. Shorter strings may be ordinary words of a log. */
 const PLANTED_LENGTH = 12;
 const PLANTED = new Set<string>();
 

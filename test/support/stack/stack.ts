@@ -227,7 +227,7 @@ export async function spawnReplica(
   return new Replica(name, kept, lines, waiting);
 }
 
-/** Throws uncaught, which fails the file even if no test checks it. */
+/** Throws an uncaught error, which fails the test file even if no test checks the output. */
 function thrownLater(error: Error): void {
   queueMicrotask(() => {
     throw error;

@@ -90,7 +90,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'client/cli',
       'client/service/contract.ts',
       'config',
-      // Only for the command `sandbox`, as a test below checks.
+      // Allowed only for the command `sandbox`, as a test below checks.
       'sandbox',
       'telemetry',
       'valibot',

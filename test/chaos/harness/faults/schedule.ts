@@ -135,7 +135,10 @@ export class Schedule {
     return this.#longestWriteMs;
   }
 
-  /** Runs faults of processes and networks one by one, and for each pipeline concurrently hostile writes and service faults. */
+  /**
+   * Runs faults of processes and networks one by one. Concurrently, runs hostile writes and service faults for each
+   * pipeline.
+   */
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) =>
@@ -289,8 +292,8 @@ export class Schedule {
   }
 
   /**
-   * Resolves when every record is settled. While faults strike there is no bound, since each owner that dies leaves
-   * its attempt to the next one.
+   * Resolves when every record is settled. There is no bound while faults strike, because each owner that dies leaves
+   * the attempt to the next owner.
    */
   async #settled(places: readonly SourceCoordinate[], ledger: Ledger): Promise<void> {
     for (;;) {

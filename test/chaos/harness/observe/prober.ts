@@ -15,7 +15,7 @@ export interface Probed {
   slowestMs: number;
   /** Number of responses other than 200. */
   unwell: number;
-  /** Number of late responses that do not count, since the machine and not the replica was late. */
+  /** Number of late responses that do not count, because the machine was stalled and not the replica. */
   excused: number;
 }
 

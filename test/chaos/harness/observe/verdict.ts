@@ -142,7 +142,7 @@ function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complain
     const passed = ledger.passedOver(reset).length;
     sum += passed;
     const where = `partition ${reset.partition} to ${reset.offset}`;
-    // A reset may be logged twice: a claim detects it and ends before its commit, and the next one detects it again.
+    // A reset may be logged twice: a claim detects it and ends before its commit, and the next claim detects it again.
     const noticed = seen.filter(
       ({ partition, offset }) => partition === reset.partition && offset === reset.offset,
     );

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import { anyCharacter } from '../../../support/any-character.ts';
 
-/** Keys that CSV or JavaScript could confuse with something else. */
+/** Keys that CSV or JavaScript code could confuse with syntax or built-in names. */
 const KEYS = [
   ...[
     '',

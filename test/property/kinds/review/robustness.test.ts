@@ -38,7 +38,7 @@ test('the decoder never throws, and what it accepts can be uploaded', async () =
   );
 });
 
-test('any text in a Labels cell becomes a list of labels', () => {
+test('any string in a Labels cell becomes a list of labels', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -110,7 +110,7 @@ test('a damaged file gives rows, malformed rows or a protocol error, the same fo
           const { rows, error } = await collectRows(kindWithFile(given));
           if (error !== undefined)
             assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
-          // Of a slice the rows with a record come first.
+          // In a slice, the rows with a record come first.
           const named = rows.toSorted(
             (one, other) => Number('malformed' in one) - Number('malformed' in other),
           );

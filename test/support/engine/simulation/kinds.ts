@@ -185,7 +185,7 @@ function untruthOfLookup(
   return said === has ? undefined : `it contains ${said}, but the service has ${has}`;
 }
 
-/** Ids that differ from those of all other instances, as the port requires. */
+/** Returns a source of ids that no other instance uses, as the port requires. */
 function ids(name: string): () => string {
   const random = new SeededRandom(0, `lookup-${name}`);
   return () => random.id();

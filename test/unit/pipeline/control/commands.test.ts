@@ -202,7 +202,7 @@ test('the command after the highest revision is executed', async () => {
   await end(world);
 });
 
-test('an unchanged command is not written, a newer one ends the wait, and one of two concurrent commands fails', async () => {
+test('an unchanged command is not written, a newer command ends the wait, and one of two concurrent commands fails', async () => {
   const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
   const instance = world.start();
   world.produce(5, { types: ['a'] });

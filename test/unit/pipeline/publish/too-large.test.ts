@@ -55,7 +55,7 @@ const decided = (world: World) =>
     .map(({ offset }) => offset)
     .sort();
 
-test('a decision that is too large for Kafka becomes a dead letter, and the others are published', async () => {
+test('a decision that is too large for Kafka becomes a dead letter, and other decisions are published', async () => {
   const world = sixRecords({ wrap: withResults(4) });
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();

@@ -99,7 +99,7 @@ test('the state describes the requested pipeline, or the first one', async () =>
   assert.equal(await nameOf('pipeline=none'), 'comments');
 });
 
-test('summary and outcomes contain only figures of their pipeline', async () => {
+test('summary and outcomes contain only figures of the requested pipeline', async () => {
   const shown = busyScene();
   shown.metrics.count('jobs_failed_total', { pipeline: 'comments', reason: 'timeout' }, 2);
   const ask = consoleOf(shown);

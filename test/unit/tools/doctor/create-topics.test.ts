@@ -79,7 +79,7 @@ test('a journal is not created if the group has committed offsets', async () => 
   assert.deepEqual(world.tried, []);
 });
 
-test('the replication factor applies to the topics other than the journal, which has its own option', async () => {
+test('the replication factor applies to all topics except the journal, which has its own option', async () => {
   const world = emptyWorld();
   world.brokers = 3;
   const reports = await world.createTopics({ replicationFactor: 2 });

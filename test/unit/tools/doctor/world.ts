@@ -195,7 +195,7 @@ export class FakeWorld {
     const boundsOf = (topic: string) => {
       const { start, end } = this.range;
       const length = topic === 'journal' ? this.journal.length : this.records.length;
-      // Without records to decode the source only has offsets.
+      // If there are no records to decode, the source only has offsets.
       return topic === 'journal' || length > 0
         ? { start: 0, stable: length, end: length }
         : { start, stable: start, end };
