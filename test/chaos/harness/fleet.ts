@@ -227,10 +227,7 @@ export class Fleet {
     return this.running.filter((replica) => this.liveJobs(replica) > 0);
   }
 
-  /**
-   * Live jobs of the replica's own shards. A replica that is cut off from Kafka may log jobs of shards that it no
-   * longer owns.
-   */
+  /** Live jobs of the replica's own shards. A replica that is cut off may also log jobs of shards that it has lost. */
   liveJobs(replica: Replica): number {
     return liveJobs(replica, this.running);
   }
@@ -340,10 +337,7 @@ export function readCounters(text: string): Counters {
   };
 }
 
-/**
- * Returns the output after the last log line, such as an uncaught error. If there is none, returns the last three
- * lines.
- */
+/** Returns the output after the last log line, such as an uncaught error, or the last three lines if there is none. */
 function lastWords(lines: readonly string[]): string {
   const after = lines.slice(lines.findLastIndex((line) => line.startsWith('{"')) + 1);
   return (after.length > 0 ? after : lines.slice(-3)).join(' | ');
