@@ -32,7 +32,7 @@ export async function findJava(): Promise<
       if (Number(version) >= OLDEST_JAVA) return { java, version: stderr };
       missing = `${java} is version ${version ?? 'unknown'}`;
     } catch {
-      // This candidate is missing or not executable, so the loop tries the next one.
+      // This candidate is missing or not executable, so the loop tries the next candidate.
     }
   }
   return { missing };

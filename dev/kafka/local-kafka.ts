@@ -17,9 +17,9 @@ export interface ScramUser {
 }
 
 export interface KafkaOptions {
-  /** Number of brokers, each also a controller. Three replicate everything with min.insync.replicas=2. Default 1. */
+  /** Number of brokers, each also a controller. Three replicate all topics with min.insync.replicas=2. Default: 1. */
   readonly brokers?: 1 | 3;
-  /** Port of the first broker; the others follow it. Default: free ports. */
+  /** Port of the first broker. The other brokers use the ports after it. Default: free ports. */
   readonly port?: number;
   /**
    * Ports of proxies on this machine, one per broker. Each broker then has a second listener, which

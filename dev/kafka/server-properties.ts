@@ -66,7 +66,7 @@ export function serverProperties(
     // A killed broker can restart only when its registration expires, in 3 s (9 by default).
     'broker.heartbeat.interval.ms': '500',
     'broker.session.timeout.ms': '3000',
-    // A frozen controller keeps its connections. Brokers would wait 30 s before they try the next one.
+    // A frozen controller keeps its connections. Brokers would wait 30 s before they try the next controller.
     'controller.socket.timeout.ms': '2000',
     ...Object.fromEntries(
       node.more.flatMap(({ options: { name, properties } }) =>

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: compares the connector with the bare client. Both use the same broker and records, in
+ * `npm run bench`: compares the connector with the bare client. The two use the same broker and records, in
  * alternating rounds. Results are ratios and medians, because machines are noisy.
  *
  *   npm run bench -- [--records N] [--rounds N]    main load compared with the bare loop, and latency

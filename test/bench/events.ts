@@ -1,7 +1,7 @@
 /**
- * Events of the benchmark. The realistic ones have 300 to 600 bytes and 7 to 9 members of metadata with mixed types
- * and skewed values, some of them nested. 1 % have an escaped key, and 5 % look like those of a careless or hostile
- * producer. The generator uses no code of the product.
+ * Events of the benchmark. Realistic events have 300 to 600 bytes and 7 to 9 members of metadata with mixed types and
+ * skewed values, some of them nested. 1 % have an escaped key, and 5 % look as if they came from a careless or
+ * hostile producer. The generator uses no code of the product.
  */
 import type { OutgoingRecord } from '../../src/core/record.ts';
 

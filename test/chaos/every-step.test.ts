@@ -25,7 +25,10 @@ const FAILED: PlacedStrike = {
   strike: { kind: 'review', how: 'failed', afterMs: 100 },
 };
 const FEWEST_STEPS = 80;
-/** Maximum number of batches that stay empty. A stop may interrupt the creation of two, one for each partition. */
+/**
+ * Maximum number of batches that stay empty. A stop may interrupt the creation of one batch for each of two
+ * partitions.
+ */
 const MOST_EMPTY = { kill: 1, stop: 2 };
 
 interface Walk {

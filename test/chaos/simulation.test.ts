@@ -10,7 +10,7 @@ import { playAll } from '../support/engine/simulation/search/pool.ts';
 
 /** Takes about 15 s of processor time. `npm run simulate` plays thousands of histories. */
 const HISTORIES = 252;
-/** First seed; different from those of the property tests. */
+/** First seed, which differs from the seeds of the property tests. */
 const FROM = 300_001;
 
 const ACTIONS = [
@@ -44,7 +44,7 @@ const FAILURES = [
   'protocol',
   'hangs',
 ];
-/** Faults that may be missing in such a small number of histories. */
+/** Faults that may be missing in this small number of histories. */
 const RARE = ['service results protocol', 'service decision unauthorized'];
 const FAULTS = [
   ...ACTIONS,

@@ -3,7 +3,7 @@ import { ANY, isHeld } from './acknowledgement.ts';
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
-/** Second resume, which changes nothing in shards that the first one reached. */
+/** Second resume, which changes nothing in shards that the first resume reached. */
 const RESUMED_AGAIN = 4;
 
 /**

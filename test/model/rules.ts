@@ -36,11 +36,14 @@ export interface Rules {
   readonly seeksAtJoin: boolean;
   /** An instance keeps its state when the group assigns its shard to another instance; false: it drops the state. */
   readonly keepsStateWithoutShard: boolean;
-  /** Records that decode may become dead letters before they are in a job, like those of a type that the service refuses. */
+  /** Records that decode may become dead letters before they are in a job, as if the service rejected their type. */
   readonly deadLettersRefusedTypes: boolean;
   /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` changes only the watermarks. */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
-  /** Command that an operator gives once, and ends. No records are consumed meanwhile, and with `pause` no job begins either. */
+  /**
+   * Command that an operator gives once, and ends. In between, no records are consumed, and with `pause` no job
+   * begins.
+   */
   readonly command: 'none' | 'drain' | 'pause';
   /** A claim reads the newest command before it owns the shard; false: the owner reads it some time later. */
   readonly claimReadsCommand: boolean;

@@ -55,7 +55,7 @@ export const BELIEVES = 1;
 export const BUFFERED = 2;
 /** Dead letters to write. */
 export const UNDECODED = 3;
-/** Records that a retry has to reread, and those that it has read. */
+/** Records that a retry has to reread, and the records that it has reread. */
 export const WANTED = 4;
 export const FOUND = 5;
 /** Next offset of intake, by partition. */
@@ -252,7 +252,7 @@ export class State {
     return this.#compareSlots(a, b) === 0;
   }
 
-  /** Sorts the slots, since they have no names. Free ones come last. */
+  /** Sorts the slots, because they have no names. Free slots come last. */
   sortSlots(): void {
     const { bytes } = this;
     for (let c = 1; c < this.slots; c++) {

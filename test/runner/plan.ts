@@ -32,7 +32,7 @@ export const LIMIT_MS = 1_800_000;
 
 /** Load of a file that starts processes and waits for them. */
 const USUAL_LOAD = 40;
-/** More than the capacity, so that no other file of the lane runs at the same time. */
+/** Load above the capacity, so that no other file of the lane runs at the same time. */
 const ALL = 1_000;
 /** Measured CPU time divided by the duration, slightly increased for files that other files would disturb. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [

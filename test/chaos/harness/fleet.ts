@@ -246,7 +246,7 @@ export class Fleet {
     return busy[random.below(busy.length)] as Replica;
   }
 
-  /** Log lines with this message of all replicas, including ended ones. */
+  /** Log lines with this message of all replicas, including replicas that have ended. */
   logged(message: string): LogLine[] {
     const text = JSON.stringify(message);
     return this.#stack.replicas

@@ -165,7 +165,10 @@ export class World {
     await Promise.all(started.map((replica) => this.fleet.joined(replica)));
   }
 
-  /** Requires that `coming` settles within `ms` despite other faults. A replica that is killed meanwhile is excused. */
+  /**
+   * Requires that `coming` settles within `ms` despite other faults. A replica that is killed during the wait is
+   * excused.
+   */
   expect(what: string, ms: number, coming: Promise<unknown>): void {
     const came = coming.then(
       () => undefined,

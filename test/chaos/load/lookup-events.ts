@@ -5,7 +5,7 @@ import { CANARY } from '../../support/stack/canary.ts';
 import type { MadeDecision } from './events.ts';
 import { HostileEvents, type Poison } from './hostile-parts.ts';
 
-/** Prefixes of ids: characters that a URL must escape, and similar ones. */
+/** Prefixes of ids with characters that a URL must escape, and with similar characters. */
 const PREFIXES = [
   'decision-',
   'decision-',

@@ -11,7 +11,7 @@ export type Kind = (typeof KINDS)[number];
 
 /** Choices of a test. */
 export interface Choices {
-  /** Kind with shortened waits. The others have default options. */
+  /** Kind with shortened waits. Other kinds have default options. */
   readonly hasty: Kind;
   /** Result column of reviews. Default: the connector finds it by name. */
   readonly resultColumn?: string;

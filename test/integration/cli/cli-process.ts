@@ -48,7 +48,7 @@ export function startCli(
     });
   /** Resolves with the match of `pattern` in standard output. Rejects if the process ends before that. */
   const said = (pattern: RegExp) => seen('stdout', pattern);
-  /** Does the same for standard error. */
+  /** Resolves with the match of `pattern` in standard error. */
   const told = (pattern: RegExp) => seen('stderr', pattern);
   return { child, ended, said, told };
 }

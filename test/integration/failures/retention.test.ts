@@ -27,7 +27,7 @@ async function deleteBefore(of: Scene, offset: number): Promise<void> {
   });
 }
 
-test('source record gone before a retry: it becomes a dead letter with its coordinates, and the others are retried', async () => {
+test('source record gone before a retry: it becomes a dead letter with its coordinates, and other records are retried', async () => {
   const gone = scene('gone');
   await eventually(
     'the batch has failed at the service',

@@ -85,7 +85,7 @@ test('audit shows the shards with their owner and oldest batch', async () => {
   assert.match(out, /^SHARD +OWNER +SEEN +LIVE +LEFT +OLDEST BATCH +AGE$/m);
 });
 
-test('an audit with a position file starts where the last one ended', async () => {
+test('an audit with a position file starts where the last audit ended', async () => {
   const file = path.join(temporaryDirectory(), 'position');
   const ranges = async () => {
     const report = await toolJson<AuditReport>(

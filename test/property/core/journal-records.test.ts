@@ -205,7 +205,7 @@ test('a value with a broken or missing field is refused with the key and the fie
   }
 });
 
-test('a long list of broken parts is refused at the first one, without much memory', () => {
+test('a long list of broken parts is refused at the first part, without much memory', () => {
   const text = `{"v":1,"left":[${Array(200_000).fill(0).join()}]}`;
   const before = process.memoryUsage().heapUsed;
   assert.throws(() => readJournalRecord('job/a/left', text), /no valid field "left\.0"/);

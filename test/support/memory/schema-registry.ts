@@ -1,4 +1,4 @@
-/** Schema registry in memory, with the same interface as the real one (test/conformance/schema-registry.suite.ts). */
+/** Schema registry in memory, with the interface of a real registry (test/conformance/schema-registry.suite.ts). */
 import avsc from 'avsc';
 import {
   RegistryRefused,

@@ -1,4 +1,4 @@
-/** Faults of the fake service for tests, in addition to those of the sandbox's policy. */
+/** Faults of the fake service for tests, in addition to the faults of the sandbox's policy. */
 import type { IncomingMessage } from 'node:http';
 import * as v from 'valibot';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';

@@ -18,7 +18,7 @@ const SIGNED =
   /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig|signature)=(?!\[redacted\])[^\s&"]/i;
 
 const FORMS: readonly string[] = Object.values(CANARY).flatMap(forms);
-/** Consecutive pieces of half that length. A text without any of them cannot contain a part of 16 characters either. */
+/** Consecutive pieces of half that length. A string without any of them cannot contain a part of 16 characters. */
 const PIECES = new RegExp(
   Object.values(CANARY)
     .flatMap((secret) => [

@@ -74,7 +74,7 @@ type FetchingBroker = Broker & {
 export interface TopicReaderOptions {
   /** Includes uncommitted and aborted records. Default: false. */
   readonly uncommitted?: boolean;
-  /** Called with each unreadable record. Without it, such a record is an error. */
+  /** Called with each unreadable record. Default: an unreadable record is an error. */
   readonly onUnreadable?: (record: UnreadableRecord) => void;
 }
 
@@ -192,7 +192,7 @@ export class TopicReader {
   }
 
   /**
-   * Fetches those of the given partitions that have the same leader as the first one. With `peek`, the position does
+   * Fetches the given partitions that have the same leader as the first. With `peek`, the position does
    * not change.
    */
   async #fetch(

@@ -36,7 +36,7 @@ test('no secret is sent unencrypted to another machine', async () => {
   assert.match(String(await refusalOf({ registry: { url, token: 't' } })), registry);
 });
 
-test('invalid brokers and addresses, and those that contain a password, are rejected', async () => {
+test('brokers and addresses that are invalid or contain a password are rejected', async () => {
   assert.match(
     String(await refusalOf({ brokers: ['[::1:9092'] })),
     /^TypeError: brokers: .*host:port/,

@@ -82,7 +82,7 @@ function withHeaders(more: RecordHeaders): HostileWrite {
   };
 }
 
-/** Adds the headers to the second of three records. The others surround it in the same batch. */
+/** Adds the headers to the second of three records in a batch. */
 function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
   const more = manyHeaders(TOO_MANY_HEADERS[random.below(TOO_MANY_HEADERS.length)] as number);
   const records = events.map((event, index) =>

@@ -75,8 +75,8 @@ export class TcpProxy {
   }
 
   /**
-   * Blocks all data of these clients without closing connections, also new ones, until `heal`. @returns the number
-   * of connections
+   * Blocks all data on open and new connections of these clients, without closing them, until `heal`. @returns the
+   * number of connections
    */
   silence(whose: Whose): number {
     this.#silence = { whose, startedMs: performance.now() };

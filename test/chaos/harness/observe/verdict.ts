@@ -1,4 +1,4 @@
-/** Verdict on a run, from the written records, the readable ones, and the final state of journals and groups. */
+/** Verdict on a run, from the written records, the readable records, and the final state of journals and groups. */
 
 import type { TestKafka } from '../../../support/kafka/kafka.ts';
 import type { Sandbox } from '../../../support/stack/sandbox.ts';

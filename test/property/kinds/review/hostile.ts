@@ -143,7 +143,7 @@ export const hostileKey = fc.oneof(
   { weight: 1, arbitrary: hostileText },
 );
 
-/** Number literals of JSON, including those that a double cannot represent. */
+/** Number literals of JSON, including numbers that a double cannot represent. */
 export const numberLiteral = fc.oneof(
   fc.constantFrom(
     '0',

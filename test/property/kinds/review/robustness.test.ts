@@ -84,7 +84,7 @@ const HEADER = 'Content,Status,Acme result,Expected result,Labels,lang,score,con
 const REFERENCE = referenceOf({ metadata: { lang: 'en', score: 0.5 } });
 const ROW = `"a ""b""\r\n",SUCCESS,ok,,"[""x""]",en,0.5,${REFERENCE}\r\n`;
 
-test('a damaged file gives rows, malformed rows or a protocol error, the same for pieces of any size', async () => {
+test('a damaged file gives rows, malformed rows or a protocol error, independent of the size of pieces', async () => {
   const file = Buffer.from(HEADER + ROW.repeat(4));
   const damage = fc.array(
     fc.tuple(

@@ -115,7 +115,7 @@ test('while a connector is killed, fenced and rebalanced the audit never reports
   assert.ok(inFlight > audits, `${inFlight} records were in flight in ${audits} audits`);
 });
 
-test('the audit finds exactly the records without a terminal record and those with two', async () => {
+test('the audit finds exactly the records without a terminal record and the records with two', async () => {
   for (const seed of SEEDS.slice(0, 5)) {
     const { world, random, calm } = chaoticWorld(seed);
     calm();

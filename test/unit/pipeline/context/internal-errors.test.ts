@@ -138,7 +138,7 @@ const CASES: Readonly<
   },
 };
 
-/** Asserts that the bad record became a dead letter with only its coordinates, and that the others were decided. */
+/** Asserts that the bad record became a dead letter with only its coordinates, and that other records were decided. */
 function assertOneLetter(world: World, instance: Instance, stage: string): void {
   world.assertExactlyOnce();
   const [letter, ...more] = world.published('dead');

@@ -133,7 +133,7 @@ test('retention that removes fetched but unprocessed records does not lose them'
     partitions: 1,
     hooks: {
       batchRecords: () => 4,
-      // The dead letter of the first record commits slowly, so records fetched meanwhile wait.
+      // The dead letter of the first record commits slowly, so records that are fetched in that time wait.
       beforeCommit: ({ transaction: { outputs } }) =>
         outputs === undefined ? undefined : commit.promise,
     },

@@ -231,7 +231,7 @@ test('a dead letter that is too large for its topic omits its value, or all data
   // Exceeds the limit only with the headers of a dead letter. Its value alone would fit.
   world.put(0, 'x'.repeat(970_000), { key: 'k', headers: [['big', 'h'.repeat(78_400)]] });
   world.put(0, 'small', { key: 'b' });
-  // Compressed batches may contain such records.
+  // Compressed batches may contain records as large as this one.
   world.put(0, 'small', { key: 'k'.repeat(5_000_000) });
   world.put(0, 'small', { headers: [['h'.repeat(2_000_000), 'x']] });
   world.event(0);

@@ -204,7 +204,7 @@ test('while memory is full at most one piece of a batch is decoded', async () =>
   world.assertExactlyOnce();
 });
 
-/** Wrapper that yields pieces of one record and overwrites each when the next one is read. */
+/** Wrapper that yields pieces of one record and overwrites each piece when the next piece is read. */
 const overwritten = repieced(async function* (batch) {
   for await (const { records } of batch.pieces())
     for (const record of records) {

@@ -91,7 +91,7 @@ test('scripts of other sites get no state, but a link from another site opens th
   assert.equal((await ask('/', '', from('cross-site')))?.status, 200);
 });
 
-test('the state describes the requested pipeline, or the first one', async () => {
+test('the state describes the requested pipeline, or the first pipeline by default', async () => {
   const ask = consoleOf(busyScene());
   const nameOf = async (query?: string) => stateOf(await ask('/api/state', query)).detail.name;
   assert.equal(await nameOf(), 'comments');

@@ -31,7 +31,7 @@ import { engineOptions } from '../../../support/engine/world.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 
 export const NOW_MS: number = Date.UTC(2026, 10, 21, 12);
-/** Longer than the limits of all checks. */
+/** Virtual time that is longer than the limits of all checks together. */
 const MAX_VIRTUAL_MS = 600_000;
 
 export class FakeWorld {

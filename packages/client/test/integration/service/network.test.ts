@@ -10,7 +10,7 @@ const BODY = Buffer.from('Content\r\nhello\r\n');
 const HERE = 'http://127.0.0.1:9';
 const AWAY = 'https://review.example.com';
 
-/** Lookup that returns one list after the other, and repeats the last one. */
+/** Lookup that returns one list after the other, and repeats the last list. */
 function resolving(...answers: string[][]): {
   readonly lookup: LookupAll;
   readonly asked: string[];
@@ -54,7 +54,7 @@ test('no connection is made to a private address of a name; if a name has both k
       'and not tried again',
     );
   }
-  // If there are several addresses, only the allowed ones are tried.
+  // If there are several addresses, only allowed addresses are tried.
   const allowPrivate = ['127.0.0.0/8'];
   const { client } = clientFor(t, AWAY, {
     allowHttp: ['f.example.com'],

@@ -60,7 +60,7 @@ test('changed files are read again for the next connection', async (t) => {
   await assert.rejects(client.createBatch('email', NEVER), { failure: 'unavailable' });
   copyFileSync(pem('ca.pem'), ca);
   await client.createBatch('email', NEVER);
-  // Unusable files do not replace the last usable ones.
+  // Unusable files do not replace the last usable files.
   copyFileSync(pem('server.key'), ca);
   await client.createBatch('email', NEVER);
 });

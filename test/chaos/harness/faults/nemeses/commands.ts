@@ -18,14 +18,14 @@ const CRASH_MS = 1_500;
 const HELD_MS = 1_500;
 
 /**
- * Pauses or drains one pipeline, kills a replica meanwhile and perhaps another after the acknowledgement, and
- * resumes. No job may begin between exit code 0 and the resume, and a drained pipeline may have no live job.
+ * Pauses or drains one pipeline, kills a replica before and perhaps another after the acknowledgement, and resumes.
+ * No job may begin between exit code 0 and the resume, and a drained pipeline may have no live job.
  */
 export const held =
   (command: 'pause' | 'drain'): Nemesis =>
   async (world, random) => {
     const { fleet, pipelines } = world;
-    // Prefers the first pipeline, since reviews have the most failures.
+    // Prefers the first pipeline, because reviews have the most failures.
     const run = pipelines[Math.max(0, random.below(pipelines.length + 2) - 2)] as PipelineRun;
     await world.atLeast(2);
     await fleet.someBusy(random);
@@ -48,7 +48,7 @@ export const held =
     return { hit, note: run.kind };
   };
 
-/** Sends SIGKILL to a random replica and starts another one. */
+/** Sends SIGKILL to a random replica and starts another replica. */
 async function crash(world: World, random: SeededRandom): Promise<void> {
   const { fleet } = world;
   await world.sleep(random.below(CRASH_MS));

@@ -8,7 +8,7 @@ import type { Nemesis } from '../nemesis.ts';
 const STRIKE_MS = 800;
 export const MOST_REPLICAS = 3;
 
-/** Kills a replica with live jobs and starts another one. */
+/** Kills a replica with live jobs and starts another replica. */
 export const kill: Nemesis = async (world, random) => {
   const { fleet } = world;
   await fleet.someBusy(random);

@@ -148,7 +148,7 @@ test('a compressed file that grows beyond the limit is stopped, with each coding
   assert.equal((await collect(lax.client.download(server.url, NEVER))).length, zeros.length);
 });
 
-test('a broken body or an unknown encoding is reported as such, with `sameAgain`', async (t) => {
+test('the error of a broken body or an unknown encoding names the defect, and has `sameAgain`', async (t) => {
   for (const [encoding, failure, message] of [
     ['gzip', 'protocol', /cannot be decoded \(Z_DATA_ERROR\)/],
     ['br', 'protocol', /cannot be decoded \(BAD_COMPRESSION\)/],

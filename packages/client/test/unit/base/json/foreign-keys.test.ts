@@ -1,4 +1,4 @@
-/** No external document can change the keys of another one, wherever such documents are read. */
+/** No external document can change the keys of another document, wherever external documents are read. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
