@@ -3,7 +3,7 @@
  */
 
 export interface Alert {
-  /** Also names the alert's page: docs/runbook/<name>.md. */
+  /** Name of the alert and of its page: docs/runbook/<name>.md. */
   readonly name: `ContentReview${string}`;
   /** critical: act now. warning: look into it within the day. */
   readonly severity: 'critical' | 'warning';

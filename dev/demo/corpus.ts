@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 
 export interface Email {
-  /** Unique within the group. */
+  /** Id, unique within the group. */
   readonly id: string;
   /** easy-ham-1, easy-ham-2, hard-ham-1, spam-1 or spam-2. */
   readonly group: string;

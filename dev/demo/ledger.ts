@@ -67,7 +67,7 @@ export class Ledger {
 
   /** Registers an acknowledged record. */
   sent(place: string, { key, value, expected }: DemoRecord): void {
-    // Only the value of a dead letter is compared.
+    // Keeps the value only for an expected dead letter, because decisions are not compared with it.
     const record = { key, value: 'deadLetter' in expected ? value : null, expected };
     this.#pending.set(place, { record, sentMs: performance.now() });
     const early = this.#early.get(place) ?? [];

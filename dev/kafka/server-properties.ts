@@ -2,7 +2,7 @@
 import type { ListenerOptions } from './local-kafka.ts';
 
 export interface Node {
-  /** Counted from 1. */
+  /** Id of the node, counted from 1. */
   readonly id: number;
   readonly port: number;
   readonly controllerPort: number;

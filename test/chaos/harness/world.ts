@@ -225,7 +225,7 @@ const POLICY = {
 
 const CHOICES = {
   resultColumn: 'Sandbox result',
-  // Short, because the bounds of waits after a fault include the session timeout.
+  // The timeout is short, because the bounds of waits after a fault include it.
   kafka: { sessionTimeout: `${SESSION_MS}ms` },
 };
 /** One run in this many shortens the waits of reviews; the other runs shorten the waits of imports. */

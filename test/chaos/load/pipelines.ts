@@ -70,7 +70,7 @@ function pipelineOf(kind: Kind, { hasty, resultColumn, kafka }: Choices): Pipeli
         ...(kind === hasty ? HASTY : {}),
         // Time after which an unknown id becomes an error.
         ...(kind === 'lookup' ? { grace: HASTY.grace } : {}),
-        // More than the faults of a run can use up for one record.
+        // More attempts than the faults of a run can use up for one record.
         attempts: 20,
         ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),
       },

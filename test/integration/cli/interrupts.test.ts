@@ -56,7 +56,7 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
     assert.equal(service.sandbox.batches().length, 1);
   });
 
-  it('during the download ends it, even when repeated', async (t) => {
+  it('during the download ends the command, even when repeated', async (t) => {
     const interrupted = async (...signals: readonly NodeJS.Signals[]) => {
       const { service, start } = await stage(t);
       const file = service.file('posts.csv', `${CSV}${'x'.repeat(100_000)},u-9\n`);

@@ -124,7 +124,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       {
         series: {
           ...publications(9, 10, 400),
-          // The same share, with an objective that allows one in five.
+          // One in ten decisions is late, with an objective that allows one in five.
           ...publications(9, 10, 400, 'people'),
           ...people('in_time_ratio', 0.8),
         },
@@ -389,7 +389,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
     quiet: [
       ...UNSERVED.flatMap(({ quiet }) => quiet),
-      // Slow responses, even for a long time.
+      // The service responds slowly for a long time.
       {
         series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') },
         at: '80m',
@@ -402,7 +402,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         },
         at: ALONG,
       },
-      // Large result files with expired addresses.
+      // The addresses of large result files expire during downloads.
       {
         series: {
           ...waits('transfer', '16x90'),

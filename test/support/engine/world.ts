@@ -164,7 +164,7 @@ export interface WorldSettings {
     settings: Partial<KafkaSettings>,
   ) => MemoryKafka;
   wrap?: WrapPorts;
-  /** Default: the scripted kind. */
+  /** Creates the kind. Default: the scripted kind. */
   kind?: MakeKind;
   service?: ServiceScript;
   seed?: number;

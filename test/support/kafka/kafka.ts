@@ -120,7 +120,10 @@ export class TestKafka {
     }
   }
 
-  /** Same as `readAll`, after all transactions are decided. The markers of a commit arrive slightly after its response. */
+  /**
+   * Reads like `readAll` once all transactions are decided. The markers of a commit arrive slightly after its
+   * response.
+   */
   async readDecided(topic: string): Promise<ReadRecord[]> {
     return await this.readAll(topic, {}, (reader) =>
       eventually(`all transactions in ${topic} are decided`, () => reader.isStable()),

@@ -72,7 +72,7 @@ export function ownedShards(
   );
 }
 
-/** Same for a stack with one pipeline, by shard number. */
+/** Returns the shards of `ownedShards` for a stack with one pipeline, by shard number. */
 export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
   return new Map(
     [...ownedShards(replica)].map(([name, jobs]) => [

@@ -120,7 +120,7 @@ export class TopicReader {
     return [...found].sort(([a], [b]) => a - b).flatMap(([, records]) => records);
   }
 
-  /** Same as readToEnd, for topics that are larger than memory. */
+  /** Reads like readToEnd, for topics that are larger than memory. */
   async forEachToEnd(onRecord: (record: ReadRecord) => void, waitMs = 0): Promise<void> {
     await this.#persist(() => this.#refresh(waitMs === 0 ? 0 : METADATA_MS));
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));

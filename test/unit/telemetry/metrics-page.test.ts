@@ -1,4 +1,4 @@
-/** Text of /metrics, which concurrent scrapers share. */
+/** Response body of /metrics, which concurrent scrapers share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Health } from '../../../src/telemetry/health.ts';

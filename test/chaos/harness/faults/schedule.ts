@@ -32,7 +32,10 @@ import { shuffled } from './shuffled.ts';
 
 /** Maximum wait of a record after a fault, ms: a session, a takeover and another review. */
 const DUE_MS = SESSION_MS + 30_000;
-/** Same for faults of the service, ms: the default `review.pause` and `review.poll.max`, and another review. */
+/**
+ * Maximum wait of a record after a fault of the service, ms: the default `review.pause` and `review.poll`, and
+ * another review.
+ */
 const SERVICE_DUE_MS = 60_000;
 
 /** Faults of processes and networks. A second element replaces DUE_MS for faults after which records may wait longer. */

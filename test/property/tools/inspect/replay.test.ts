@@ -31,7 +31,7 @@ const FATES: readonly CommitFate[] = [
   'unsent',
   { fate: 'late', lateMs: 400 },
 ];
-/** Enough for several transactions. */
+/** Number of dead letters, enough for several transactions. */
 const LETTERS = 1_800;
 
 test('each original is published once in the end, for any faults of replays and their commits', async () => {

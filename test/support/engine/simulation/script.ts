@@ -108,7 +108,7 @@ export interface PlacedStrike {
 }
 
 export interface Shape {
-  /** Default: review. */
+  /** Kind of the pipeline. Default: review. */
   readonly kind?: SimulatedKind;
   readonly instances: number;
   readonly partitions: number;
@@ -135,7 +135,7 @@ export interface Script {
   /** Seed of the schedule and of everything that is not a fault. */
   readonly seed: number;
   readonly shape: Shape;
-  /** Sorted by time. */
+  /** Events, sorted by time. */
   readonly events: readonly Event[];
   /** Faults. Unset: drawn from the seed until `untilMs`. */
   readonly strikes?: readonly PlacedStrike[];

@@ -9,7 +9,7 @@ import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 import { sliceOf } from '../../../support/records/slices.ts';
 
 const MINUTE = 60_000;
-/** Larger than the record limit of the topics in memory. */
+/** Content that is larger than the record limit of the topics in memory. */
 const HUGE = 'x'.repeat(2_000_000);
 
 function sixRecords(settings: WorldSettings): World {

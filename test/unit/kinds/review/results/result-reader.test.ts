@@ -197,7 +197,7 @@ test('the error for a file that is not CSV names its likely formats', async () =
   }
 });
 
-test('a row is malformed if a cell that is used is not UTF-8', async () => {
+test('a row is malformed if a cell that the reader uses is not UTF-8', async () => {
   const row = `x,SUCCESS,größer,ham,"größe",en,${REF}\n`;
   const read = async (file: Buffer) => {
     const { rows } = await collectRows(kindWithFile(file));
