@@ -54,7 +54,7 @@ export interface Tools {
   readonly schemas: string;
 }
 
-/** @throws Error that names the program that is missing on this machine, or has the output of the failed step */
+/** @throws Error that names what is missing on this machine, or has the output of the failed step */
 export async function ensureTools(
   report: (line: string) => void = () => undefined,
 ): Promise<Tools> {
