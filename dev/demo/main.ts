@@ -23,8 +23,8 @@ Sends real e-mails through a local Kafka, the connector and a sandbox of the Con
 checks that each comes back exactly once.
 
   --keep    e-mails keep coming afterwards, until Ctrl-C; keys freeze the service and the
-            broker, kill the connector and write poison. Without a terminal: lines on standard
-            input with the letters s, b, k and p
+            broker, kill the connector and write poison or an archive. Without a terminal: lines
+            on standard input with the letters s, b, k, p and a
   --help    show this help
 
 KAFKA_BROKERS=host:port[,host:port...] uses that cluster instead of a local broker.

@@ -42,7 +42,14 @@ function world() {
   };
   const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger: new RecordingLogger() });
   const free = <T>(run: () => Promise<T>) => run();
-  const limits = { encodes: free, uploads: free, polls: free, downloads: free, claims: free };
+  const limits = {
+    encodes: free,
+    uploads: free,
+    polls: free,
+    downloads: free,
+    claims: free,
+    backlogs: free,
+  };
   const onFailure = (error: TransactionError) => failures.push(error);
   const queue = new TransactionQueue(producer, {
     clock,
