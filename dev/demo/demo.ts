@@ -1,4 +1,4 @@
-/** Starts everything, sends e-mails and poison, and checks what comes back. */
+/** Starts all parts, sends e-mails and poison, and checks the decisions and dead letters. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../packages/client/src/base/abortable.ts';
 import { ROUND } from './corpus.ts';

@@ -19,7 +19,7 @@ export interface Rules {
   readonly dropsSettledRows: boolean;
   /** A batch is uploaded only after its job's record is committed. */
   readonly journalsBeforeUpload: boolean;
-  /** A batch that waits for its upload permanently is abandoned for a new one. */
+  /** A batch that waits permanently for its upload is replaced by a new batch. */
   readonly abandonsStuckUploads: boolean;
   /** A retry writes its new job and shrinks the old one in one transaction; false: it writes the new job first. */
   readonly movesAtOnce: boolean;

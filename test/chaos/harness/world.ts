@@ -179,7 +179,7 @@ export class World {
     this.#expected.push(Promise.race([came, late]));
   }
 
-  /** Waits for everything expected. @returns what did not happen in time */
+  /** Waits for all expectations. @returns those that were not met in time */
   async disappointments(): Promise<string[]> {
     return (await Promise.all(this.#expected)).filter((what) => what !== undefined);
   }

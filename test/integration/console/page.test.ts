@@ -97,7 +97,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     );
   });
 
-  it('describes and announces what needs attention', async (t) => {
+  it('describes and announces problems that need attention', async (t) => {
     const shown = troubleScene();
     const { page } = await open(t, shown);
     assert.equal(await text(page, '#verdict'), '■2 things need attention');

@@ -19,7 +19,7 @@ import { hostileKey, hostileText, metadataText } from './hostile.ts';
 
 const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
 
-test('the decoder never throws, and what it accepts can be uploaded', async () => {
+test('the decoder never throws, and every accepted event can be uploaded', async () => {
   const kind = kindWithFile('');
   const value = fc.oneof(
     bytes,

@@ -128,7 +128,7 @@ export class MemoryShardGroup implements ShardGroup {
     this.#cut = true;
   }
 
-  /** Test control: ends `isolate`. The response to the next heartbeat shows what the member missed. */
+  /** Test control: ends `isolate`. The response to the next heartbeat reveals changes that the member missed. */
   heal(): void {
     if (!this.#cut) return;
     this.#cut = false;

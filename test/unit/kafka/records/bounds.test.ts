@@ -90,7 +90,7 @@ describe('memory', () => {
     assert.ok(peak > 0 && peak - before < 80 * MIB, `${Math.round((peak - before) / MIB)} MiB`);
   });
 
-  it('is reserved before a record larger than a piece is created, in a piece of its own', async () => {
+  it('is reserved before a record larger than a piece is created, and the record gets its own piece', async () => {
     const size = 900_000;
     const calls: string[] = [];
     const reserve = async (bytes: number) => {

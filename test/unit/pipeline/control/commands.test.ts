@@ -150,7 +150,7 @@ test('a malformed command is ignored with a warning, and the previous command st
   await end(world);
 });
 
-test('a command that reached only one shard is replaced by the next, whatever its revision', async () => {
+test('a command that reached only one shard is replaced by the next command, whatever its revision', async () => {
   const hold = { state: 'paused', atMs: 1, by: 'x' };
   for (const revision of [1, 2, 0]) {
     const world = new World();

@@ -46,7 +46,7 @@ async function untilDecided(world: World): Promise<void> {
 
 for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
   for (const maxRows of [1, 5, 40]) {
-    test(`${how}, batches of ${maxRows}: the type pauses, no record fails, and all are decided once the service recovers`, async () => {
+    test(`${how}, batches of ${maxRows}: the type pauses, no record fails, and all records are decided once the service recovers`, async () => {
       let broken = true;
       const world = new World({
         partitions: 1,
@@ -80,7 +80,7 @@ for (const [what, others] of [
   ['without the others', undefined],
   ['with the others malformed', { malformed: 'the reference is empty' }],
 ] as const) {
-  test(`files with one row of forty, ${what}: the type pauses, no record fails, and all are decided once the service recovers`, async () => {
+  test(`files with one row of forty, ${what}: the type pauses, no record fails, and all records are decided once the service recovers`, async () => {
     let broken = true;
     const world = new World({
       partitions: 1,

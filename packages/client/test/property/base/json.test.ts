@@ -120,7 +120,7 @@ test('a compact copy equals the object, and is canonical except for the spelling
   );
 });
 
-test('the parser returns what JSON.parse returns, and rejects what it rejects', () => {
+test('the parser returns the values of JSON.parse, and rejects the same strings', () => {
   const attempt = (parse: (text: string) => unknown, text: string) => {
     try {
       return { value: parse(text) };

@@ -79,7 +79,7 @@ async function give(world: World, command: Command, { pipeline }: PipelineRun): 
 const liveJobs = async ({ kafka }: World, { pipeline }: PipelineRun): Promise<string[]> =>
   liveJobKeys(await kafka.readAll(pipeline.topics.journal));
 
-/** Returns the batches and imports that were created since then and uploaded. Empty batches have no effect. */
+/** Returns the batches and imports that were created after `sinceMs` and uploaded. Empty batches have no effect. */
 async function submittedSince(
   { sandbox }: World,
   { kind }: PipelineRun,
