@@ -61,8 +61,8 @@ ${table(['Event', 'The connector', 'You see', 'Options'], rows)}
 
 ## A call that failed
 
-This table shows the reaction to a failed call after the client's own five retries. The client retries only failures such as 408, 429, 5xx and timeouts.
-Every wait is at least as long as a Retry-After.
+This table shows the reaction to a failed call after the client's own five retries. The client retries only failures such as 408, 429, 5xx
+and timeouts. Every wait is at least as long as a Retry-After.
 
 ${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}
 
