@@ -118,7 +118,7 @@ export class Breaker {
       this.#frozenMs = performance.now();
       this.say('the broker is frozen: its connections stay open, but silent');
     },
-    // The end of the connector is reported, and it is restarted, like any other part.
+    // The end of a killed connector is reported and followed by a restart, like the end of any other part.
     k: async () => {
       const { connector } = this.#parts;
       await (connector.running ? connector.kill() : connector.restart());

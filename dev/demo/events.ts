@@ -59,7 +59,7 @@ function eventOf({ id, group, checksum, text }: Email): DemoRecord {
   const headers = text.split(/\r?\n\r?\n/, 1)[0] ?? '';
   const type = LIST_HEADER.test(headers) ? 'mailing-list' : 'email';
   const result = group.startsWith('spam') ? 'spam' : 'ham';
-  // Nested, with several JSON types and awkward texts.
+  // Nested metadata with several JSON types and awkward strings.
   const metadata = {
     message: { id, group, checksum },
     subject: headerOf(headers, 'subject'),

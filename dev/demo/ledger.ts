@@ -27,7 +27,7 @@ interface Sent {
   readonly sentMs: number;
 }
 
-/** Ledger of records. Checks each as it ends, since keeping all takes too much memory. Places are `<partition>-<offset>`. */
+/** Ledger of records. Checks each record as it ends, because keeping all of them would take too much memory. */
 export class Ledger {
   readonly #source: string;
   readonly #pending = new Map<string, Sent>();
@@ -37,7 +37,7 @@ export class Ledger {
   readonly #twice: string[] = [];
   readonly #wrong: string[] = [];
   #decided = 0;
-  /** Of e-mails, not of an archive, which may wait. */
+  /** Latencies of e-mails. An archive may wait, so its records are not included. */
   readonly #latenciesMs: number[] = [];
   #agreed = 0;
   #deadLettered = 0;
@@ -61,7 +61,7 @@ export class Ledger {
     ].join('  ');
   }
 
-  /** Returns true if all records sent up to that time have ended, and so has a later one. */
+  /** Returns true if all records sent up to that time, and at least one later record, have ended. */
   hasPassed(timeMs: number): boolean {
     const [oldest] = this.#pending.values();
     return this.#newestEndedMs > timeMs && (oldest === undefined || oldest.sentMs > timeMs);
@@ -69,7 +69,7 @@ export class Ledger {
 
   /** Registers an acknowledged record. */
   sent(place: string, { key, value, expected }: DemoRecord): void {
-    // Only the value of a dead letter is compared.
+    // Keeps the value only for an expected dead letter, because decisions are not compared with it.
     const record = { key, value: 'deadLetter' in expected ? value : null, expected };
     this.#pending.set(place, { record, sentMs: performance.now() });
     const early = this.#early.get(place) ?? [];

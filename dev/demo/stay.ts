@@ -17,7 +17,7 @@ const PER_SEND = 500;
 const DRAIN_MS = 120_000;
 const CTRL_C = '\u0003';
 
-/** Keeps everything running until Ctrl-C. Then repairs what is broken and waits for the last records. */
+/** Keeps all parts running until Ctrl-C. Then repairs broken parts and waits for the last records. */
 export async function stay(
   running: Running,
   context: PartContext,

@@ -19,7 +19,7 @@ test('the demo recovers from each failure, verifies after Ctrl-C that each e-mai
   await demo.says(/the service is frozen/);
   demo.press('b');
   await demo.says(/the broker is frozen/);
-  // A line may contain several keys, and upper case works as well.
+  // A line may contain several keys, in upper or lower case.
   demo.press('BS');
   await demo.says(/recovered [\d.]+ s after the broker thawed/);
   await demo.says(/recovered [\d.]+ s after the service resumed/);
