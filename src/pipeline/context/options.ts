@@ -61,6 +61,8 @@ export const ENGINE_LIMITS = {
   downloadRetries: 3,
   /** Maximum number of rows in the first batch of a shard. */
   firstBatchRows: 100,
+  /** Number of unread records of a partition above which intake leaps to the newest ones, with lanes. */
+  leapOffsets: 2_000,
   /** Maximum size of a job's encoded offsets, far below Kafka's maximum message size of 1 MB. */
   maxOffsetBytes: 256 * 1024,
   /** Time for which running uploads may continue after their shard was lost. */

@@ -106,7 +106,7 @@ test('record that cannot be reviewed: it becomes an unchanged dead letter with t
   assert.equal(await unreadable.metric('dead_lettered_total', { reason: 'not_json' }), 1);
 });
 
-test('type rejected on create: an error is logged, and its records wait until the service accepts a batch', async () => {
+test('type rejected on create: an error is logged, and the type’s records wait until the service accepts a batch', async () => {
   const held = scene('held');
   await held.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value === 1);
   assert.deepEqual(held.batches, []);
