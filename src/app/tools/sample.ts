@@ -65,12 +65,6 @@ export function bodyOf(
   return sink.finish();
 }
 
-/** Returns the decoder of the pipeline's records; undefined if it needs a schema registry. */
-export function plainDecoder(pipeline: PipelineConfig): PipelineKind['decode'] | undefined {
-  const format = PLAIN_FORMATS[pipeline.source.format];
-  return format && unconnectedKind(pipeline, format).decode;
-}
-
 /** Returns the kind of a pipeline, only for decoding and encoding. */
 export function unconnectedKind(pipeline: PipelineConfig, format: EventFormat): PipelineKind {
   const silent = createLogger({ level: 'silent' });

@@ -72,6 +72,11 @@ export interface JobContext {
 export interface KindSteps {
   readonly name: string;
   /**
+   * Returns true for a record that `decode` skips because it is outside the pipeline's sample. The
+   * engine then neither prepares nor decodes it. Absent if the pipeline has no sample.
+   */
+  isOutsideSample?(record: SourceRecord): boolean;
+  /**
    * Loads what is needed to decode these records, such as schemas. Returns undefined if nothing is
    * missing, so that the caller need not wait. Retries indefinitely: the promise rejects only with
    * the signal's reason.

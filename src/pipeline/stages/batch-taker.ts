@@ -26,6 +26,8 @@ export class BatchTaker {
   readonly #stages: ShardStages;
   readonly #open: OpenBatches;
   readonly #flow: () => void;
+  /** Records of the piece that are outside the sample. */
+  #outside: ReadonlySet<SourceRecord> = new Set();
   /** Memory of intake for the records of the piece. */
   #room: Lease | undefined;
   /** Memory for decoding the next record, if it is costly. */
@@ -52,10 +54,11 @@ export class BatchTaker {
    */
   async take(batch: FetchedBatch): Promise<void> {
     const { partition } = batch;
-    const { clock, signal } = this.#shard;
+    const { clock, kind, signal } = this.#shard;
     const { writer } = this.#stages;
     try {
       for await (const piece of batch.pieces((bytes) => this.#reserve(bytes))) {
+        this.#outside = new Set(kind.isOutsideSample && piece.records.filter(kind.isOutsideSample));
         for (let at = 0; ; ) {
           await this.#ready(piece.records, at);
           // The shard may be lost between the last check and this continuation.
@@ -88,9 +91,10 @@ export class BatchTaker {
   async #ready(records: readonly SourceRecord[], at: number): Promise<void> {
     const { budget, control, kind, signal, waits } = this.#shard;
     const first = records[at];
-    const cost = first === undefined ? 0 : decodeCost(kind, first);
+    const cost = first === undefined ? 0 : this.#costOf(first);
     // Schemas of other records, which may be requested repeatedly, must not delay a costly record.
-    const next = first === undefined || cost === 0 ? records.slice(at) : [first];
+    const others = () => records.slice(at).filter((one) => !this.#outside.has(one));
+    const next = first === undefined || cost === 0 ? others() : [first];
     for (let isPrepared = false; ; ) {
       signal.throwIfAborted();
       if (!control.takesIn) {
@@ -156,7 +160,7 @@ export class BatchTaker {
    * @returns the index of the next record, and the dead letters
    */
   #takeSome(partition: number, records: readonly SourceRecord[], at: number) {
-    const { clock, inFlight, kind, ledger, options } = this.#shard;
+    const { clock, inFlight, ledger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
@@ -169,7 +173,7 @@ export class BatchTaker {
         const record = records[index] as SourceRecord;
         if (index > at) {
           const isLate = clock.monotonic() - startedMs >= DECODING_SLICE_MS;
-          if (isLate || this.#decoding !== undefined || decodeCost(kind, record) > 0) break;
+          if (isLate || this.#decoding !== undefined || this.#costOf(record) > 0) break;
         }
         const { offset, timestampMs } = record;
         if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
@@ -232,6 +236,10 @@ export class BatchTaker {
     state.passGap(state.position, nextOffset);
     state.position = Math.max(state.position, nextOffset);
     return dead;
+  }
+
+  #costOf(record: SourceRecord): number {
+    return this.#outside.has(record) ? 0 : decodeCost(this.#shard.kind, record);
   }
 
   #decode(record: SourceRecord, replay: number): Decoded {

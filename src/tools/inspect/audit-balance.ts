@@ -28,7 +28,6 @@ export interface JournalEvidence {
 
 /** Evidence of outputs and configuration. */
 interface OutputEvidence extends OutputGaps {
-  readonly skipsNullValues: boolean;
   /** The record was missing in the previous reading too: only then it is called missing. */
   readonly isSuspect: (offset: number) => boolean;
 }
@@ -36,9 +35,8 @@ interface OutputEvidence extends OutputGaps {
 interface JudgedRecord {
   readonly offset: number;
   readonly timestampMs: number;
-  readonly hasValue: boolean;
-  /** Returns true if the filter excludes it, undefined if that cannot be determined here. Called only if it matters. */
-  readonly isFiltered?: (() => boolean | undefined) | undefined;
+  /** See `InspectedPipeline`. Called only if it matters. */
+  readonly isSkipped: () => boolean | undefined;
 }
 
 /** Reasons not to call a record without a terminal record missing. */
@@ -63,7 +61,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
  * @param kind of the terminal record: a decision, if there are both
  */
 function accountOf(
-  { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
+  { offset, timestampMs, isSkipped }: JudgedRecord,
   kind: TerminalKind | undefined,
   journal: JournalEvidence,
   outputs: OutputEvidence,
@@ -73,12 +71,11 @@ function accountOf(
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
   const beforeStart = offset < journal.start;
   if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
-  if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
-  const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
-  if (filtered === true) return { account: 'skipped' };
+  const skipped = isSkipped();
+  if (skipped === true) return { account: 'skipped' };
 
   const doubts: readonly (readonly [UnknownReason, boolean])[] = [
-    ['filter', filtered === undefined],
+    ['filter', skipped === undefined],
     ['reset', journal.wasReset],
     ['compaction', outputs.compacted],
     ['retention', timestampMs < outputs.completeSinceMs],

@@ -15,13 +15,11 @@ export interface InspectedPipeline {
   };
   /** Topics that the pipelines of the configuration write. */
   readonly reservedTopics: readonly string[];
-  /** Null values are skipped, not dead-lettered. */
-  readonly skipsNullValues: boolean;
   /**
-   * True if the present source.filter excludes a record; undefined when decoding it takes a schema
-   * registry. Absent: no filter.
+   * True if the present configuration skips a record; undefined if only a schema registry could
+   * show whether its filter does.
    */
-  readonly isFiltered?: ((record: SourceRecord) => boolean | undefined) | undefined;
+  readonly isSkipped: (record: SourceRecord) => boolean | undefined;
   /** Longest time that a transaction of the connector stays open. */
   readonly transactionTimeoutMs: number;
 }
