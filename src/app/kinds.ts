@@ -6,6 +6,7 @@ import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { TRACE_HEADERS } from '../core/trace-context.ts';
 import type { EventFormat } from '../events/format.ts';
+import { outsideSample } from '../events/sampling.ts';
 import { importKind } from '../kinds/import/index.ts';
 import { lookupKind } from '../kinds/lookup/index.ts';
 import { reviewKind } from '../kinds/review/index.ts';
@@ -38,6 +39,7 @@ export function kindOf(
     ...(source.types.length > 0 && { allowedTypes: source.types }),
     headers: output.headers,
     nullValues: source.nullValues,
+    ...(source.sample < 100 && { isOutsideSample: outsideSample(source.topic, source.sample) }),
     filter: source.filter,
     lanes: pipeline.lanes,
     outputKey: output.key,

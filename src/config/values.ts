@@ -256,7 +256,24 @@ const quantitySchema = (units: readonly string[]): JsonSchema => ({
   pattern: `^\\s*\\d{1,15}(\\.\\d{1,6})?\\s*(${units.join('|')})\\s*$`,
 });
 
-/** Options with a unit. `min` and `max` are written like the default. */
+/** A share of the whole in per cent, above 0. */
+export function percentage(help: string, fallback: string): Value<number, ''> {
+  const written = /^\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*$/;
+  return value({
+    help,
+    fallback,
+    allowed: 'a percentage up to 100 %, such as 1 %',
+    schema: textSchema(written),
+    show: (percent) => `${percent} %`,
+    parse(raw) {
+      if (typeof raw === 'number') throw new OptionRefusal(`write ${raw} %`);
+      const percent = Number(written.exec(String(raw))?.[1]);
+      return between(percent, Number.MIN_VALUE, 100);
+    },
+  });
+}
+
+/** Types of amounts with a unit. `min` and `max` are written like the default. */
 const quantity =
   <U extends 'Ms' | 'Bytes'>(
     unit: U,

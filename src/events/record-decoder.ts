@@ -24,10 +24,13 @@ import {
 } from './format.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
-export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
+export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>> &
+  Pick<KindSteps, 'isOutsideSample'>;
 
 export interface DecoderOptions {
-  /** Expression that is true for the records to process. Default: all records. */
+  /** See `KindSteps.isOutsideSample`. */
+  readonly isOutsideSample?: KindSteps['isOutsideSample'];
+  /** Expression that selects the records to process. Default: all records. */
   readonly filter?: string | undefined;
   /** Rules of lanes by name. The first that matches an item applies. Default: none. */
   readonly lanes?: Readonly<Record<string, LaneRule>> | undefined;
@@ -62,7 +65,7 @@ const MAX_KEY_BYTES = 64 * 1024;
  * @throws RangeError for an invalid expression
  */
 export function compileDecoder(
-  { filter, lanes, outputKey, headers: names, nullValues }: DecoderOptions,
+  { isOutsideSample, filter, lanes, outputKey, headers: names, nullValues }: DecoderOptions,
   format: Pick<EventFormat, 'read' | 'cost'>,
   mapping: (input: EventInput) => MapEvent,
 ): RecordDecoder {
@@ -78,6 +81,7 @@ export function compileDecoder(
     format.cost?.(record) ?? jsonCost(valueLengthOf(record));
 
   const decode: RecordDecoder['decode'] = (record, replay, again) => {
+    if (again === undefined && isOutsideSample?.(record)) return { skip: 'sample' };
     if (!hasValue(record)) {
       if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
       return poison('null_value', 'the record has no value');
@@ -121,6 +125,7 @@ export function compileDecoder(
   };
 
   return {
+    ...(isOutsideSample && { isOutsideSample }),
     decode,
     decodeCost(record) {
       if (!hasValue(record)) return 0;

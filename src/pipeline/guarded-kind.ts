@@ -51,6 +51,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
 
   const steps = {
     name: kind.name,
+    ...(kind.isOutsideSample && { isOutsideSample: kind.isOutsideSample }),
     ...(kind.prepare && { prepare: kind.prepare }),
     ...(kind.decodeCost && {
       decodeCost: (record: SourceRecord) => {

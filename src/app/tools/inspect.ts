@@ -3,6 +3,8 @@
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
+import { type EventFormat, poison } from '../../events/format.ts';
+import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import { FramedReader } from '../../events/formats/output-format.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
@@ -10,7 +12,7 @@ import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/replay.ts';
 import { kafkaConnection } from '../kafka-connection.ts';
 import { schemaRegistry } from '../schema-registry.ts';
-import { plainDecoder } from './sample.ts';
+import { unconnectedKind } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
 /**
@@ -29,7 +31,9 @@ interface InspectOptions {
 }
 
 export interface Tools extends ControlTools {
-  /** Opens the producer of a replay, with the transactional id `<dead letters>-<group>`. */
+  /** Returns another pipeline of the configuration. @throws InspectError */
+  another(name: string): Promise<InspectedPipeline>;
+  /** Opens the producer of a replay: transactional id `<dead letters>-<group>`. */
   openReplay(group: string): ReplayProducer;
 }
 
@@ -39,30 +43,33 @@ export async function withPipeline<T>(
   { pipeline: name, notice }: InspectOptions,
   work: (tools: Tools) => Promise<T>,
 ): Promise<T> {
-  const chosen = choosePipeline(config, name);
-  if (!chosen.ok) throw new InspectError('usage', chosen.error);
-  const pipeline = chosen.value;
+  const pipeline = chosenOf(config, name);
   const { signal } = new AbortController();
   const connect = kafkaConnection(config, 'tools', { logger: SILENT_LOGGER });
   const registry = schemaRegistry(config);
   const running = withClients(config, connect, async ({ kafka, scan }) => {
     await kafka.admin.brokerCount();
-    const view = inspectedPipeline(config, pipeline);
-    for (const [role, topic] of Object.entries(view.topics)) {
-      if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
-      const hint =
-        role === 'journal'
-          ? 'this pipeline has never run, or under another name, or its journal is lost'
-          : 'check its name';
-      throw new InspectError(
-        'refused',
-        `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
-      );
-    }
+    const withTopics = async (chosen: PipelineConfig): Promise<InspectedPipeline> => {
+      const view = inspectedPipeline(config, chosen);
+      for (const [role, topic] of Object.entries(view.topics)) {
+        if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
+        const hint =
+          role === 'journal'
+            ? 'this pipeline has never run, or under another name, or its journal is lost'
+            : 'check its name';
+        throw new InspectError(
+          'refused',
+          `the topic ${topic} (${role} of pipeline ${view.name}) does not exist: ${hint}`,
+        );
+      }
+      return view;
+    };
+    const view = await withTopics(pipeline);
     const { source: sourceTopic, journal: journalTopic, deadLetters } = view.topics;
     const producer = { pool: new BufferPool(0), transactionTimeoutMs: TRANSACTION_MS };
     return await work({
       pipeline: view,
+      another: async (other) => await withTopics(chosenOf(config, other)),
       scan,
       admin: kafka.admin,
       clock: systemClock,
@@ -80,7 +87,14 @@ export async function withPipeline<T>(
   return await running.finally(() => registry?.close());
 }
 
-/** Returns a reader of decisions that begin with a schema id. It reports why it cannot read a decision. */
+/** @throws InspectError */
+function chosenOf(config: Config, name: string | undefined): PipelineConfig {
+  const chosen = choosePipeline(config, name);
+  if (!chosen.ok) throw new InspectError('usage', chosen.error);
+  return chosen.value;
+}
+
+/** Returns a reader of decisions with a schema id, which reports why it cannot read one. */
 function framedReader(
   registry: SchemaRegistry,
   signal: AbortSignal,
@@ -123,21 +137,23 @@ export function inspectedPipeline(
       one.output.topic,
       one.deadLetters.topic,
     ]),
-    skipsNullValues: source.nullValues === 'skip',
-    isFiltered: filterOf(pipeline),
+    isSkipped: skipOf(pipeline),
     transactionTimeoutMs: tuning.transactionTimeoutMs,
   };
 }
 
-/**
- * Returns a function that tests whether `source.filter` excludes a record, or undefined if there is
- * no filter. The function returns undefined if the test would need a schema registry.
- */
-function filterOf(pipeline: PipelineConfig): InspectedPipeline['isFiltered'] {
-  if (pipeline.source.filter === undefined) return undefined;
-  const decode = plainDecoder(pipeline);
+/** @see InspectedPipeline.isSkipped */
+function skipOf(pipeline: PipelineConfig): InspectedPipeline['isSkipped'] {
+  const { filter, format: name } = pipeline.source;
+  const format = PLAIN_FORMATS[name];
+  const { decode } = unconnectedKind(pipeline, format ?? UNREAD);
   return (record) => {
-    const decoded = decode?.(record, 0);
-    return decoded && 'skip' in decoded && decoded.skip === 'filter';
+    if ('skip' in decode(record, 0)) return true;
+    return format === undefined && filter !== undefined && record.value !== null
+      ? undefined
+      : false;
   };
 }
+
+/** In place of a format with a schema registry: the sample and null values are decided without it. */
+const UNREAD: EventFormat = { read: () => poison('undecodable', '') };

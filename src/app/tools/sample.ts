@@ -65,13 +65,7 @@ export function bodyOf(
   return sink.finish();
 }
 
-/** Returns the decoder of the pipeline's records, or undefined if decoding needs a schema registry. */
-export function plainDecoder(pipeline: PipelineConfig): PipelineKind['decode'] | undefined {
-  const format = PLAIN_FORMATS[pipeline.source.format];
-  return format && unconnectedKind(pipeline, format).decode;
-}
-
-/** Returns a pipeline's kind that can only decode and encode. */
+/** Returns the kind of a pipeline, only for decoding and encoding. */
 export function unconnectedKind(pipeline: PipelineConfig, format: EventFormat): PipelineKind {
   const silent = createLogger({ level: 'silent' });
   return kindOf(pipeline, NO_SERVICE, silent, () => format);

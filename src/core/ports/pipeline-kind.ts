@@ -72,9 +72,14 @@ export interface JobContext {
 export interface KindSteps {
   readonly name: string;
   /**
-   * Loads what decoding these records needs, such as schemas. Returns undefined if nothing is
-   * missing, so that the caller need not wait. Retries indefinitely, so the promise rejects only
-   * with the signal's reason.
+   * Returns true for a record that `decode` skips because it is outside the pipeline's sample. The
+   * engine then neither prepares nor decodes it. Absent if the pipeline has no sample.
+   */
+  isOutsideSample?(record: SourceRecord): boolean;
+  /**
+   * Loads what is needed to decode these records, such as schemas. Returns undefined if nothing is
+   * missing, so that the caller need not wait. Retries indefinitely: the promise rejects only with
+   * the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**

@@ -26,7 +26,9 @@ export class BatchTaker {
   readonly #stages: ShardStages;
   readonly #open: OpenBatches;
   readonly #flow: () => void;
-  /** Intake memory for the records of the current piece. */
+  /** Records of the piece that are outside the sample. */
+  #outside: ReadonlySet<SourceRecord> = new Set();
+  /** Memory of intake for the records of the piece. */
   #room: Lease | undefined;
   /** Memory for decoding the next record, if it needs much. */
   #decoding: Lease | undefined;
@@ -79,8 +81,9 @@ export class BatchTaker {
   }
 
   async #takePiece(partition: number, range: UnreadRange, piece: RecordPiece): Promise<void> {
-    const { clock, signal } = this.#shard;
+    const { clock, kind, signal } = this.#shard;
     const { writer } = this.#stages;
+    this.#outside = new Set(kind.isOutsideSample && piece.records.filter(kind.isOutsideSample));
     for (let at = 0; ; ) {
       await this.#ready(piece.records, at);
       // The shard may have been lost between the last check and this continuation.
@@ -108,10 +111,10 @@ export class BatchTaker {
   async #ready(records: readonly SourceRecord[], at: number): Promise<void> {
     const { budget, control, kind, signal, waits } = this.#shard;
     const first = records[at];
-    const cost = first === undefined ? 0 : decodeCost(kind, first);
-    // If the next record needs much memory, only its schema is loaded. Otherwise later records,
-    // whose schemas may be requested repeatedly, could delay it.
-    const next = first === undefined || cost === 0 ? records.slice(at) : [first];
+    const cost = first === undefined ? 0 : this.#costOf(first);
+    // Schemas of other records, which may be requested repeatedly, must not delay a costly record.
+    const others = () => records.slice(at).filter((one) => !this.#outside.has(one));
+    const next = first === undefined || cost === 0 ? others() : [first];
     for (let isPrepared = false; ; ) {
       signal.throwIfAborted();
       if (!control.takesIn) {
@@ -178,7 +181,7 @@ export class BatchTaker {
    * @returns the index of the next record, and the dead letters
    */
   #takeSome(partition: number, range: UnreadRange, records: readonly SourceRecord[], at: number) {
-    const { clock, inFlight, kind, ledger, options } = this.#shard;
+    const { clock, inFlight, ledger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
@@ -191,7 +194,7 @@ export class BatchTaker {
         const record = records[index] as SourceRecord;
         if (index > at) {
           const isLate = clock.monotonic() - startedMs >= DECODING_SLICE_MS;
-          if (isLate || this.#decoding !== undefined || decodeCost(kind, record) > 0) break;
+          if (isLate || this.#decoding !== undefined || this.#costOf(record) > 0) break;
         }
         const { offset, timestampMs } = record;
         if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
@@ -260,6 +263,10 @@ export class BatchTaker {
     state.passGap(range.position, Math.min(nextOffset, range.end));
     state.advance(range, nextOffset);
     return dead;
+  }
+
+  #costOf(record: SourceRecord): number {
+    return this.#outside.has(record) ? 0 : decodeCost(this.#shard.kind, record);
   }
 
   #decode(record: SourceRecord, replay: number): Decoded {

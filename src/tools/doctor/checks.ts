@@ -31,20 +31,22 @@ function sampleCheck({ engine, inspection, decoder }: PipelineParts): DoctorChec
   const { topic } = engine.source;
   const { scan } = inspection;
   return {
-    name: 'source.sample',
+    name: 'source.records',
     about: `newest records of ${topic}`,
     needs: ['topic.source', 'registry.source'],
     async run(signal) {
       const skipped = new Counts();
       const deadLetters = new Counts();
-      let accepted = 0;
+      let [accepted, outside] = [0, 0];
       for (const range of newestRanges(await scan.bounds(topic))) {
         await scan.read(
           topic,
           range,
           async ({ records, unreadable }) => {
-            await decoder.prepare?.(records, signal);
-            for (const record of records) {
+            const sampled = records.filter((record) => !decoder.isOutsideSample?.(record));
+            outside += records.length - sampled.length;
+            await decoder.prepare?.(sampled, signal);
+            for (const record of sampled) {
               const decoded = decoder.decode(record, 0);
               if ('skip' in decoded) skipped.add(decoded.skip);
               else if ('poison' in decoded) deadLetters.add(decoded.poison.reason);
@@ -58,7 +60,8 @@ function sampleCheck({ engine, inspection, decoder }: PipelineParts): DoctorChec
       }
 
       const all = accepted + skipped.total + deadLetters.total;
-      if (all === 0) return ok('no records yet');
+      if (all === 0)
+        return ok(outside === 0 ? 'no records yet' : `none of ${outside} is in the sample`);
       const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${textOf(skipped, 'skipped')}${textOf(deadLetters, deadLetters.total === 1 ? 'dead letter' : 'dead letters')}`;
       return judged(found, all, skipped.total, deadLetters.total);
     },

@@ -28,17 +28,15 @@ export interface JournalEvidence {
 
 /** Evidence from the outputs and the configuration. */
 interface OutputEvidence extends OutputGaps {
-  readonly skipsNullValues: boolean;
-  /** Returns true if the record was also missing in the previous reading. Only then is it counted as missing. */
+  /** The record was missing in the previous reading too: only then it is called missing. */
   readonly isSuspect: (offset: number) => boolean;
 }
 
 interface JudgedRecord {
   readonly offset: number;
   readonly timestampMs: number;
-  readonly hasValue: boolean;
-  /** Returns true if the filter excludes the record, undefined if that is unknown here. Called only if needed. */
-  readonly isFiltered?: (() => boolean | undefined) | undefined;
+  /** See `InspectedPipeline`. Called only if it matters. */
+  readonly isSkipped: () => boolean | undefined;
 }
 
 /** Reasons for not counting a record without a terminal record as missing. */
@@ -64,7 +62,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
  * @param kind kind of the terminal record; `decision` if there are both a decision and a dead letter
  */
 function accountOf(
-  { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
+  { offset, timestampMs, isSkipped }: JudgedRecord,
   kind: TerminalKind | undefined,
   journal: JournalEvidence,
   outputs: OutputEvidence,
@@ -74,12 +72,11 @@ function accountOf(
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
   const beforeStart = offset < journal.start;
   if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
-  if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
-  const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
-  if (filtered === true) return { account: 'skipped' };
+  const skipped = isSkipped();
+  if (skipped === true) return { account: 'skipped' };
 
   const doubts: readonly (readonly [UnknownReason, boolean])[] = [
-    ['filter', filtered === undefined],
+    ['filter', skipped === undefined],
     ['reset', journal.wasReset],
     ['compaction', outputs.compacted],
     ['retention', timestampMs < outputs.completeSinceMs],

@@ -231,7 +231,6 @@ export async function judgeRanges(
     const suspects = before?.builders[index]?.missing;
     const evidence = {
       ...read.gaps,
-      skipsNullValues: inspection.pipeline.skipsNullValues,
       isSuspect: (offset: number) => before === undefined || suspects?.has(offset) === true,
     };
     balances.push(await balanceOf(inspection, builder, evidence));
@@ -278,16 +277,14 @@ async function balanceOf(
   evidence: Parameters<BalanceBuilder['take']>[1],
 ): Promise<PartitionBalance> {
   const { partition, from, to } = builder.range;
-  const { isFiltered, topics } = pipeline;
+  const { isSkipped, topics } = pipeline;
   await scan.read(
     topics.source,
     { partition, from, until: to },
     ({ records, unreadable }) => {
       for (const record of records) {
-        const { offset, timestampMs, value } = record;
-        const filter = isFiltered && (() => isFiltered(record));
-        const hasValue = value !== null;
-        builder.take({ offset, timestampMs, hasValue, isFiltered: filter }, evidence);
+        const { offset, timestampMs } = record;
+        builder.take({ offset, timestampMs, isSkipped: () => isSkipped(record) }, evidence);
       }
       if (unreadable === undefined) return;
       // The number of records in it is unknown. Each offset counts as one record, because each gets
@@ -296,7 +293,7 @@ async function balanceOf(
       const first = Math.max(unreadable.from, from);
       const end = Math.min(unreadable.to, to);
       for (let offset = first; offset < end; offset++)
-        builder.take({ offset, timestampMs, hasValue: true }, evidence);
+        builder.take({ offset, timestampMs, isSkipped: () => false }, evidence);
     },
     signal,
   );

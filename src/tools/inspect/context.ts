@@ -15,14 +15,12 @@ export interface InspectedPipeline {
   };
   /** Topics to which the pipelines of the configuration write. */
   readonly reservedTopics: readonly string[];
-  /** True if records without a value are skipped instead of becoming dead letters. */
-  readonly skipsNullValues: boolean;
   /**
    * Returns true if the current source.filter excludes a record, and undefined if that would need a
    * schema registry. Absent if there is no filter.
    */
-  readonly isFiltered?: ((record: SourceRecord) => boolean | undefined) | undefined;
-  /** Maximum time for which a transaction of the connector stays open. */
+  readonly isSkipped: (record: SourceRecord) => boolean | undefined;
+  /** Longest time that a transaction of the connector stays open. */
   readonly transactionTimeoutMs: number;
 }
 

@@ -188,7 +188,7 @@ function stateOf({ job, newest, account }: RecordFacts): Explanation['state'] {
 }
 
 const SUMMARIES = {
-  skipped: 'Skipped: source.nullValues or source.filter excludes it.',
+  skipped: 'Skipped: source.nullValues, source.filter or source.sample excludes it.',
   beforeStart: 'Older than the pipeline, which began at a later offset.',
   noRecord:
     'No committed record has this offset: retention or compaction has removed it, or it is a transaction marker, or part of an aborted or unfinished transaction.',

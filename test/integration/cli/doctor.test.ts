@@ -81,7 +81,7 @@ test('before the first start all checks pass, and the journal is not created', a
     lines.get('journal')?.found ?? '',
     /^does not exist yet: the first start creates it, with 2 shards$/,
   );
-  assert.equal(lines.get('source.sample')?.found, '20 of 20 would be reviewed');
+  assert.equal(lines.get('source.records')?.found, '20 of 20 would be reviewed');
   const { topics } = await (await kafka.admin()).fetchTopicMetadata();
   assert.ok(!topics.some(({ name }) => name === stack.topics.journal));
 });

@@ -30,7 +30,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   core: ['client/base', 'valibot', 'node:async_hooks'],
   contracts: ['client/base', 'core'],
-  events: ['client/base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
+  events: [
+    ...['client/base', 'core', '@jmespath-community/jmespath', 'node:buffer', 'node:crypto'],
+  ],
   'events/registry': [
     ...['client/base', 'core', '@kafkajs/confluent-schema-registry', 'p-limit', 'node:*'],
   ],

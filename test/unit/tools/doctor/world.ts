@@ -129,7 +129,7 @@ export class FakeWorld {
               group: 'reviewers',
               topics,
               reservedTopics: [],
-              skipsNullValues: false,
+              isSkipped: () => false,
               transactionTimeoutMs: 60_000,
             },
             scan,
@@ -228,6 +228,13 @@ export class FakeWorld {
   #decoder(): PipelineKind {
     const decode = ({ offset }: SourceRecord) =>
       this.records[offset]?.decoded ?? { skip: 'filtered' };
-    return { name: 'review', decode } as unknown as PipelineKind;
+    const isOutsideSample = (record: SourceRecord) => {
+      const decoded = decode(record);
+      return 'skip' in decoded && decoded.skip === 'sample';
+    };
+    const prepare = async (records: readonly SourceRecord[]) => {
+      if (records.some(isOutsideSample)) throw new Error('a record outside the sample');
+    };
+    return { name: 'review', decode, isOutsideSample, prepare } as unknown as PipelineKind;
   }
 }
