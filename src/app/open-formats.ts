@@ -9,7 +9,7 @@ import type { FormatParts, Formats } from './all-formats.ts';
  * and a quarter of a second of processor time. @throws Error if the installation lacks the contracts
  */
 export async function openFormats(
-  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'services' | 'pipelines'>,
   parts: FormatParts,
 ): Promise<Formats> {
   const isPlain = config.pipelines.every(

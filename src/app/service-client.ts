@@ -4,11 +4,9 @@ import { HttpPool } from '../../packages/client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../packages/client/src/http/tls-files.ts';
 import type { ContentReviewClientOptions } from '../../packages/client/src/service/options.ts';
-import type { Config } from '../config/schema.ts';
 import type { Secret } from '../config/secret.ts';
+import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
 import type { HttpExchange } from '../core/ports/http.ts';
-
-type ServiceConfig = Config['service'];
 
 /** Longest time to connect: after it, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -55,7 +53,7 @@ export function serviceClient(
 }
 
 /** Returns a client with short timeouts, for tools. @throws as `serviceClient` */
-export function toolService({ service }: Pick<Config, 'service'>): ContentReviewClient {
+export function toolService(service: ServiceConfig): ContentReviewClient {
   return serviceClient(service, {
     ...timeouts(Math.min(service.timeoutMs, TOOL_TIMEOUT_MS)),
     retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },
@@ -74,18 +72,20 @@ interface OutboundOptions {
  * @throws TypeError that names an unusable proxy in the environment, or file
  */
 export function outboundHttp(
-  { service }: Pick<Config, 'service'>,
+  config: ServiceConfigs,
   { ca, connections }: OutboundOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): HttpExchange {
   const rules = proxyFromEnvironment(env);
-  // Broken files of the service must not prevent a login to Kafka that does not use them.
+  // Broken files of a service must not prevent a login to Kafka that does not use them.
   const usesTlsProxy = [rules.https, rules.http].some(
     (server) => server?.url.protocol === 'https:',
   );
   return new HttpPool(timeouts(OUTBOUND_TIMEOUT_MS), connections, {
     proxyFor: proxyChooser(rules),
     tls: tlsContext({ ca, withDefaults: false }),
-    proxyTls: usesTlsProxy ? tlsContext({ ca: service.tls.ca }) : undefined,
+    proxyTls: usesTlsProxy
+      ? tlsContext({ ca: [...servicesOf(config).values()].flatMap(({ tls }) => tls.ca) })
+      : undefined,
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Readiness of the service: the conditions `service` (it responds) and `api_key` (it accepts the key).
+ * Readiness of a service: the conditions `service` (it responds) and `api_key` (it accepts the key).
  * A request for an unknown object tests both at the start, and after each failed call until one
  * succeeds, so that both are correct even while no pipeline has work (docs/endpoints.md).
  */
@@ -8,6 +8,7 @@ import type { Clock } from '../../packages/client/src/base/clock.ts';
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
+import { conditionOf, KEY_CONDITION, SERVICE_CONDITION } from '../core/service-names.ts';
 
 /** Waits between probes: the first after a failure, doubled up to the last. */
 const FIRST_WAIT_MS = 1_000;
@@ -17,12 +18,11 @@ const OF_THE_API = /^(create|get)_/;
 /** Time after which shards are taken even if the service has not been reached. */
 const OUTAGE_MS = 10_000;
 
-const SERVICE_CONDITION = 'service';
-const KEY_CONDITION = 'api_key';
-
 interface ServiceProbeDeps {
   /** Rejects unless the service responds and accepts the key; see `requestUnknown`. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
+  /** Name of the service. */
+  readonly service: string;
   readonly health: HealthReporter;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -42,6 +42,8 @@ export async function requestUnknown(
 
 export class ServiceProbe {
   readonly #deps: ServiceProbeDeps;
+  readonly #responds: string;
+  readonly #accepts: string;
   readonly #closing = new AbortController();
   /** Ends the current probing; undefined while the service is well. */
   #probing: AbortController | undefined;
@@ -52,13 +54,15 @@ export class ServiceProbe {
 
   constructor(deps: ServiceProbeDeps) {
     this.#deps = deps;
+    this.#responds = conditionOf(SERVICE_CONDITION, deps.service);
+    this.#accepts = conditionOf(KEY_CONDITION, deps.service);
   }
 
   /** Sets both conditions to not ready until the first probe or call of a pipeline succeeds. */
   start(): void {
     const { health } = this.#deps;
-    health.notReady(SERVICE_CONDITION, 'not reached yet');
-    health.notReady(KEY_CONDITION, 'not tried yet: the service has not answered');
+    health.notReady(this.#responds, 'not reached yet');
+    health.notReady(this.#accepts, 'not tried yet: the service has not answered');
     this.#begin(0);
   }
 
@@ -119,8 +123,9 @@ export class ServiceProbe {
     this.#probing = undefined;
     this.#isRefused = false;
     this.#accepted.resolve();
-    this.#deps.health.ready(SERVICE_CONDITION);
-    this.#deps.health.ready(KEY_CONDITION);
+    const { health } = this.#deps;
+    health.ready(this.#responds);
+    health.ready(this.#accepts);
   }
 
   /** Probes until the service is well. Does nothing if a probing is in progress. */
@@ -156,7 +161,7 @@ export class ServiceProbe {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) {
         const text = `the service could not be probed: ${(error as Error).message}`;
-        health.notReady(SERVICE_CONDITION, text);
+        health.notReady(this.#responds, text);
         return text;
       }
       const { failure, status, message } = error;
@@ -164,10 +169,10 @@ export class ServiceProbe {
         return undefined;
       const isKey = failure === 'unauthorized';
       this.#isRefused ||= isKey;
-      if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
-      else health.notReady(SERVICE_CONDITION, message);
+      if (isKey) health.notReady(this.#accepts, `${message}; ${this.#consequence}`);
+      else health.notReady(this.#responds, message);
       // Without a key the service is not called.
-      if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
+      if (isKey && status !== undefined) health.ready(this.#responds);
       return message;
     }
   }

@@ -24,6 +24,7 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 /** Source of the values of each label. Each set is small and closed. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
+  service: 'Name of the service: an entry of `services`, or default for `service`.',
   limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay.',
   lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
@@ -99,7 +100,10 @@ export const METRICS = {
     '`objective.age` of the pipeline, as the lane default, and of its other lanes.',
     ['pipeline', 'lane'],
   ),
-  objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
+  objective_in_time_ratio: gauge(
+    '`objective.share` of the pipeline; the labels name its service.',
+    ['pipeline', 'service'],
+  ),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
   ),
@@ -159,7 +163,7 @@ export const METRICS = {
   ]),
   orphaned_jobs_total: counter(
     'Creations with an unclear outcome: the service may have an empty batch with an unknown id.',
-    [],
+    ['service'],
   ),
   items_resubmitted_total: counter('Items submitted again in a new batch.'),
   result_anomalies_total: counter(
@@ -189,13 +193,13 @@ export const METRICS = {
   // ── The Content Review Service ───────────────────────────────────────────────────────────────
   http_requests_total: counter(
     'Requests to the service and its storage. Code protocol: a successful response that violates the API contract.',
-    ['operation', 'code'],
+    ['service', 'operation', 'code'],
   ),
-  http_retries_total: counter('Retried requests, by cause.', ['operation', 'reason']),
+  http_retries_total: counter('Retried requests, by cause.', ['service', 'operation', 'reason']),
   http_request_duration_seconds: histogram(
     'Duration of one request with its body, without retries.',
     REQUEST_SECONDS,
-    ['operation'],
+    ['service', 'operation'],
   ),
 
   // ── The schema registry ──────────────────────────────────────────────────────────────────────

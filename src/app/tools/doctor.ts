@@ -2,7 +2,9 @@
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
+import { formatPath } from '../../config/load/problem.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
+import { type ServiceConfig, servicePath, servicesOf } from '../../config/services.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { type RegisteredFormat, schemaState } from '../../events/formats/output-format.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
@@ -143,7 +145,6 @@ function withParts<T>(
   return withClients(config, connect, async ({ kafka, scan }) => {
     const inspector = kafka.inspector();
     const registry = schemaRegistry(config);
-    const { origin, pathname } = new URL(config.service.baseUrl);
     const parts: DoctorParts = {
       clock: systemClock,
       kafka: {
@@ -151,15 +152,18 @@ function withParts<T>(
         addresses: config.kafka.brokers,
         login: () => loginOf(config, connect),
       },
-      service: {
-        address: origin + pathname.replace(/\/+$/, ''),
+      services: [...servicesOf(config)].map(([name, service]) => ({
+        name,
+        path: formatPath(servicePath(name)),
+        address: addressOf(service),
         async ask(kind, signal) {
-          const client = toolService(config);
+          const client = toolService(service);
           await requestUnknown(client, kind, signal).finally(() => client.close());
         },
-      },
+      })),
       pipelines: pipelines.map((pipeline) => ({
         name: pipeline.name,
+        service: pipeline.service,
         engine: enginePipeline(config, pipeline),
         inspection: {
           pipeline: inspectedPipeline(config, pipeline),
@@ -181,6 +185,11 @@ function withParts<T>(
       await Promise.all([inspector.close(), registry?.close()]);
     }
   });
+}
+
+function addressOf({ baseUrl }: ServiceConfig): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/\/+$/, '');
 }
 
 function loginOf({ kafka: { tls, sasl } }: Config, { security }: ConnectOptions): string {

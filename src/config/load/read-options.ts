@@ -60,12 +60,25 @@ export function readOptions<O extends Option>(
       refuse(path, raw, `a list with 1 to ${most} entries`);
       return [];
     }
-    const { shape } = option;
+    if (raw === undefined && option.kind === 'group' && option.isOptional) return undefined;
     if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw))) {
       refuse(path, raw, 'a mapping of options');
       return {};
     }
     const members = (raw ?? {}) as Readonly<Record<string, unknown>>;
+    if (option.kind === 'named') {
+      for (const name of Object.keys(members)) {
+        const objection = option.checkName(name);
+        if (objection !== undefined) findings.push({ path: [...path, name], message: objection });
+      }
+      return Object.fromEntries(
+        Object.entries(members).map(([name, entry]) => [
+          name,
+          read(option.item, entry, [...path, name]),
+        ]),
+      );
+    }
+    const { shape } = option;
     for (const key of Object.keys(members).filter((key) => !Object.hasOwn(shape, key)))
       findings.push({ path: [...path, key], message: unknownKey(key, path, Object.keys(shape)) });
     return Object.fromEntries(

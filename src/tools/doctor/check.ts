@@ -74,7 +74,7 @@ export const messageOf = (error: unknown): string =>
 export interface DoctorParts {
   readonly clock: Clock;
   readonly kafka: KafkaParts;
-  readonly service: ServiceParts;
+  readonly services: readonly ServiceParts[];
   readonly pipelines: readonly PipelineParts[];
 }
 
@@ -86,7 +86,10 @@ export interface KafkaParts {
   readonly login: () => string;
 }
 
-interface ServiceParts {
+export interface ServiceParts {
+  readonly name: string;
+  /** Path of its options. */
+  readonly path: string;
   /** Without credentials and query. */
   readonly address: string;
   /**
@@ -98,6 +101,7 @@ interface ServiceParts {
 
 export interface PipelineParts {
   readonly name: string;
+  readonly service: string;
   readonly engine: PipelineOptions;
   readonly inspection: Inspection;
   /** Decodes records. It never calls the service. */
