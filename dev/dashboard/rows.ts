@@ -205,9 +205,15 @@ const service: Row = {
   charts: [
     {
       title: 'Requests',
-      about: 'Requests by operation and response. Uploads and downloads go to the storage.',
+      about:
+        'Requests by service, operation and response. Uploads and downloads go to the storage.',
       unit: 'ops',
-      lines: [['{{operation}} {{code}}', rate('http_requests_total', 'operation, code')]],
+      lines: [
+        [
+          '{{service}} {{operation}} {{code}}',
+          rate('http_requests_total', 'service, operation, code'),
+        ],
+      ],
     },
     {
       title: 'Failed requests',
@@ -215,9 +221,9 @@ const service: Row = {
       unit: 'percentunit',
       lines: [
         [
-          '{{operation}}',
+          '{{service}} {{operation}}',
           orZero(
-            `${rate('http_requests_total', 'operation', 'code!~"2..|3.."')} / ${rate('http_requests_total', 'operation')}`,
+            `${rate('http_requests_total', 'service, operation', 'code!~"2..|3.."')} / ${rate('http_requests_total', 'service, operation')}`,
           ),
         ],
       ],
@@ -227,14 +233,22 @@ const service: Row = {
       about: 'Duration of one request with its body, without retries.',
       unit: 's',
       logarithmic: true,
-      lines: [['{{operation}}', quantile(0.99, 'http_request_duration_seconds', 'operation')]],
+      lines: [
+        [
+          '{{service}} {{operation}}',
+          quantile(0.99, 'http_request_duration_seconds', 'service, operation'),
+        ],
+      ],
     },
     {
       title: 'Retries',
       about: 'Retried requests, by cause.',
       unit: 'ops',
       lines: [
-        ['{{operation}} {{reason}}', orZero(rate('http_retries_total', 'operation, reason'))],
+        [
+          '{{service}} {{operation}} {{reason}}',
+          orZero(rate('http_retries_total', 'service, operation, reason')),
+        ],
       ],
     },
   ],

@@ -1,6 +1,6 @@
 /** Options of the engine and of its source reader, from a pipeline's configuration. */
 import type { Config, PipelineConfig } from '../config/schema.ts';
-import { type ServiceConfigs, serviceOf } from '../config/services.ts';
+import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
 import type { ReadLimits } from '../kafka/index.ts';
 import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options.ts';
 
@@ -32,11 +32,12 @@ export function sourceLimits({ pipelines }: Config): (topic: string) => ReadLimi
 /** Returns the engine's options for one pipeline. */
 export function enginePipeline(config: ServiceConfigs, pipeline: PipelineConfig): PipelineOptions {
   const { types, mapping } = pipeline.source;
+  const service = servicesOf(config).get(pipeline.service) as ServiceConfig;
   const areListed = types.length > 0 || 'map' in mapping.type;
   return {
     ...ENGINE_LIMITS,
     ...(areListed && { maxTypes: Infinity }),
     ...pipeline,
-    concurrency: serviceOf(config, pipeline).concurrency,
+    concurrency: service.concurrency,
   };
 }

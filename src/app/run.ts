@@ -65,7 +65,7 @@ export async function runConnector(
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   let services: ReadonlyMap<string, ConnectorService>;
   try {
-    services = connectorServices(config, { metrics, health, logger });
+    services = connectorServices(config, metrics, health, logger);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     logger.error({ error: error.message }, 'startup refused');

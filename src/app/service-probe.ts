@@ -8,7 +8,7 @@ import type { Clock } from '../../packages/client/src/base/clock.ts';
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
-import { conditionOf, KEY_CONDITION, SERVICE_CONDITION } from '../core/service-names.ts';
+import { KEY_CONDITION, SERVICE_CONDITION } from '../core/service-names.ts';
 
 /** Waits between probes: the first after a failure, doubled up to the last. */
 const FIRST_WAIT_MS = 1_000;
@@ -21,9 +21,7 @@ const OUTAGE_MS = 10_000;
 interface ServiceProbeDeps {
   /** Rejects unless the service responds and accepts the key; see `requestUnknown`. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
-  /** Name of the service. */
-  readonly service: string;
-  readonly health: HealthReporter;
+  readonly health: Pick<HealthReporter, 'ready' | 'notReady'>;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -42,8 +40,6 @@ export async function requestUnknown(
 
 export class ServiceProbe {
   readonly #deps: ServiceProbeDeps;
-  readonly #responds: string;
-  readonly #accepts: string;
   readonly #closing = new AbortController();
   /** Ends the current probing; undefined while the service is well. */
   #probing: AbortController | undefined;
@@ -54,15 +50,13 @@ export class ServiceProbe {
 
   constructor(deps: ServiceProbeDeps) {
     this.#deps = deps;
-    this.#responds = conditionOf(SERVICE_CONDITION, deps.service);
-    this.#accepts = conditionOf(KEY_CONDITION, deps.service);
   }
 
   /** Sets both conditions to not ready until the first probe or call of a pipeline succeeds. */
   start(): void {
     const { health } = this.#deps;
-    health.notReady(this.#responds, 'not reached yet');
-    health.notReady(this.#accepts, 'not tried yet: the service has not answered');
+    health.notReady(SERVICE_CONDITION, 'not reached yet');
+    health.notReady(KEY_CONDITION, 'not tried yet: the service has not answered');
     this.#begin(0);
   }
 
@@ -123,9 +117,8 @@ export class ServiceProbe {
     this.#probing = undefined;
     this.#isRefused = false;
     this.#accepted.resolve();
-    const { health } = this.#deps;
-    health.ready(this.#responds);
-    health.ready(this.#accepts);
+    this.#deps.health.ready(SERVICE_CONDITION);
+    this.#deps.health.ready(KEY_CONDITION);
   }
 
   /** Probes until the service is well. Does nothing if a probing is in progress. */
@@ -161,7 +154,7 @@ export class ServiceProbe {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) {
         const text = `the service could not be probed: ${(error as Error).message}`;
-        health.notReady(this.#responds, text);
+        health.notReady(SERVICE_CONDITION, text);
         return text;
       }
       const { failure, status, message } = error;
@@ -169,10 +162,10 @@ export class ServiceProbe {
         return undefined;
       const isKey = failure === 'unauthorized';
       this.#isRefused ||= isKey;
-      if (isKey) health.notReady(this.#accepts, `${message}; ${this.#consequence}`);
-      else health.notReady(this.#responds, message);
+      if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
+      else health.notReady(SERVICE_CONDITION, message);
       // Without a key the service is not called.
-      if (isKey && status !== undefined) health.ready(this.#responds);
+      if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
       return message;
     }
   }

@@ -163,7 +163,7 @@ export const METRICS = {
   ]),
   orphaned_jobs_total: counter(
     'Creations with an unclear outcome: the service may have an empty batch with an unknown id.',
-    ['service'],
+    [],
   ),
   items_resubmitted_total: counter('Items submitted again in a new batch.'),
   result_anomalies_total: counter(

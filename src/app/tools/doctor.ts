@@ -2,9 +2,8 @@
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
-import { formatPath } from '../../config/load/problem.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
-import { type ServiceConfig, servicePath, servicesOf } from '../../config/services.ts';
+import { serviceOption, servicesOf } from '../../config/services.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { type RegisteredFormat, schemaState } from '../../events/formats/output-format.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
@@ -154,8 +153,8 @@ function withParts<T>(
       },
       services: [...servicesOf(config)].map(([name, service]) => ({
         name,
-        path: formatPath(servicePath(name)),
-        address: addressOf(service),
+        path: serviceOption(name),
+        address: service.baseUrl,
         async ask(kind, signal) {
           const client = toolService(service);
           await requestUnknown(client, kind, signal).finally(() => client.close());
@@ -163,7 +162,6 @@ function withParts<T>(
       })),
       pipelines: pipelines.map((pipeline) => ({
         name: pipeline.name,
-        service: pipeline.service,
         engine: enginePipeline(config, pipeline),
         inspection: {
           pipeline: inspectedPipeline(config, pipeline),
@@ -185,11 +183,6 @@ function withParts<T>(
       await Promise.all([inspector.close(), registry?.close()]);
     }
   });
-}
-
-function addressOf({ baseUrl }: ServiceConfig): string {
-  const { origin, pathname } = new URL(baseUrl);
-  return origin + pathname.replace(/\/+$/, '');
 }
 
 function loginOf({ kafka: { tls, sasl } }: Config, { security }: ConnectOptions): string {

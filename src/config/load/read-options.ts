@@ -67,16 +67,13 @@ export function readOptions<O extends Option>(
     }
     const members = (raw ?? {}) as Readonly<Record<string, unknown>>;
     if (option.kind === 'named') {
-      for (const name of Object.keys(members)) {
+      const entries = Object.entries(members).map(([name, entry]) => {
+        const at = [...path, name];
         const objection = option.checkName(name);
-        if (objection !== undefined) findings.push({ path: [...path, name], message: objection });
-      }
-      return Object.fromEntries(
-        Object.entries(members).map(([name, entry]) => [
-          name,
-          read(option.item, entry, [...path, name]),
-        ]),
-      );
+        if (objection !== undefined) findings.push({ path: at, message: objection });
+        return [name, read(option.item, entry, at)];
+      });
+      return Object.fromEntries(entries);
     }
     const { shape } = option;
     for (const key of Object.keys(members).filter((key) => !Object.hasOwn(shape, key)))

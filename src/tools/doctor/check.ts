@@ -101,7 +101,6 @@ export interface ServiceParts {
 
 export interface PipelineParts {
   readonly name: string;
-  readonly service: string;
   readonly engine: PipelineOptions;
   readonly inspection: Inspection;
   /** Decodes records. It never calls the service. */

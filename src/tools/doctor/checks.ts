@@ -91,12 +91,10 @@ const textOf = (counts: Counts, what: string): string =>
   counts.total === 0 ? '' : `, ${counts.total} ${what} (${counts.listed().join(', ')})`;
 
 export function checksOf({ kafka, services, pipelines }: DoctorParts): DoctorCheck[] {
-  const kindsOf = ({ name }: ServiceParts) =>
-    new Set(
-      pipelines
-        .filter(({ service }) => service === name)
-        .map(({ inspection }) => inspection.pipeline.kind),
-    );
+  const kindsOf = ({ name }: ServiceParts) => {
+    const users = pipelines.filter(({ engine }) => engine.service === name);
+    return new Set(users.map(({ inspection }) => inspection.pipeline.kind));
+  };
   return [
     ...kafkaChecks(kafka),
     ...services.flatMap((service) =>

@@ -35,7 +35,6 @@ describe('probe of the service', () => {
         probes++;
         if (outcome !== undefined) throw outcome;
       },
-      service: 'default',
       health,
       logger: createLogger({ level: 'silent' }),
       clock,

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { effectiveOptions, inlineSecrets, secretsIn } from '../../../src/config/effective.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { chosenSection, serviceOf, servicesOf } from '../../../src/config/services.ts';
+import { chosenSection, servicesOf } from '../../../src/config/services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { parse, problemsOf } from './problems-of.ts';
 
@@ -29,7 +29,7 @@ describe('services of a configuration', () => {
     const config = parse(text(BOTH, '', 'shadow', 'default'), ENV);
     assert.deepEqual([...servicesOf(config).keys()], ['default', 'shadow']);
     assert.deepEqual(
-      config.pipelines.map((pipeline) => serviceOf(config, pipeline).baseUrl),
+      config.pipelines.map(({ service }) => servicesOf(config).get(service)?.baseUrl),
       ['https://one.example', 'https://shadow.example', 'https://one.example'],
     );
     const { concurrency, timeoutMs } = servicesOf(config).get('shadow') ?? {};
@@ -111,7 +111,7 @@ describe('services that cannot be used', () => {
       'a pipeline without a name, and no group service',
       `services: {${SHADOW}}}`,
       ['shadow', ''],
-      ['pipelines[1].service: required without the group service: one of shadow'],
+      ['pipelines[1].service: there is no service default: add service, or choose one of shadow'],
     ],
     [
       'an entry that no pipeline uses',
@@ -211,12 +211,12 @@ describe('the service of a command', () => {
   it('must be chosen among several without a group service, and must exist', () => {
     assert.deepEqual(choose({ services: named }), {
       ok: false,
-      error: 'has several services: choose one with --service (a, b)',
+      error: 'has no service default: choose one with --service (a, b)',
     });
     assert.deepEqual(choose({ service: one, services: named }, 'c'), {
       ok: false,
-      error: 'has no service c: it has default, a, b',
+      error: 'has no service c: choose one with --service (default, a, b)',
     });
-    assert.deepEqual(choose({}, 'c'), { ok: false, error: 'has no service c: it has none' });
+    assert.deepEqual(choose({}), { ok: true, value: { service: {} } });
   });
 });

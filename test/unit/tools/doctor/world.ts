@@ -125,7 +125,6 @@ export class FakeWorld {
       pipelines: [
         {
           name: 'posts',
-          service: 'default',
           engine: engineOptions(),
           inspection: {
             pipeline: {
