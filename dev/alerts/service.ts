@@ -9,8 +9,6 @@ const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
 const failed = expr`
   sum by (${INSTANCES}, instance, service, operation) (rate(content_review_http_requests_total{${FAILED}}[5m]))
   / sum by (${INSTANCES}, instance, service, operation) (rate(content_review_http_requests_total[5m]))`;
-/** Pipelines with their services. */
-const SERVICES = 'content_review_objective_in_time_ratio';
 
 /** Minimum number of decisions in a window for a comparison of the mix. */
 const MIX_MIN_DECISIONS = 500;
@@ -36,7 +34,8 @@ export const service: Group = {
       // Calls to the storage wait as transfers while they are retried.
       expr: expr`
         max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service|transfer"}[10m])) > 0
-        and on (${PIPELINE}) (${SERVICES} and on (${INSTANCES}, service) ${failed} > 0.5)
+        and on (${PIPELINE}) (content_review_objective_in_time_ratio
+          and on (${INSTANCES}, service) ${failed} > 0.5)
         or ${waited('api_key|schema_registry', { minutes: 4, of: 6 })}`,
       for: '10m',
       summary:

@@ -200,6 +200,8 @@ const stages: Row = {
   ),
 };
 
+const CALLS = 'service, operation';
+const CALL = '{{service}} {{operation}}';
 const service: Row = {
   title: 'Service and storage',
   charts: [
@@ -208,12 +210,7 @@ const service: Row = {
       about:
         'Requests by service, operation and response. Uploads and downloads go to the storage.',
       unit: 'ops',
-      lines: [
-        [
-          '{{service}} {{operation}} {{code}}',
-          rate('http_requests_total', 'service, operation, code'),
-        ],
-      ],
+      lines: [[`${CALL} {{code}}`, rate('http_requests_total', `${CALLS}, code`)]],
     },
     {
       title: 'Failed requests',
@@ -221,9 +218,9 @@ const service: Row = {
       unit: 'percentunit',
       lines: [
         [
-          '{{service}} {{operation}}',
+          CALL,
           orZero(
-            `${rate('http_requests_total', 'service, operation', 'code!~"2..|3.."')} / ${rate('http_requests_total', 'service, operation')}`,
+            `${rate('http_requests_total', CALLS, 'code!~"2..|3.."')} / ${rate('http_requests_total', CALLS)}`,
           ),
         ],
       ],
@@ -233,23 +230,13 @@ const service: Row = {
       about: 'Duration of one request with its body, without retries.',
       unit: 's',
       logarithmic: true,
-      lines: [
-        [
-          '{{service}} {{operation}}',
-          quantile(0.99, 'http_request_duration_seconds', 'service, operation'),
-        ],
-      ],
+      lines: [[CALL, quantile(0.99, 'http_request_duration_seconds', CALLS)]],
     },
     {
       title: 'Retries',
       about: 'Retried requests, by cause.',
       unit: 'ops',
-      lines: [
-        [
-          '{{service}} {{operation}} {{reason}}',
-          orZero(rate('http_retries_total', 'service, operation, reason')),
-        ],
-      ],
+      lines: [[`${CALL} {{reason}}`, orZero(rate('http_retries_total', `${CALLS}, reason`))]],
     },
   ],
 };

@@ -83,7 +83,7 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
 function isRequired(info: Option): boolean {
   if (info.kind === 'group')
     return info.isOptional !== true && Object.values(info.shape).some(isRequired);
-  return info.kind === 'list' || (info.kind === 'value' && info.fallback === undefined);
+  return info.kind === 'list' || info.fallback === undefined;
 }
 
 /**

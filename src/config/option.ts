@@ -48,12 +48,13 @@ export interface Group<S extends Shape = Shape> {
   readonly isOptional?: boolean;
 }
 
-/** Groups under names that the user chooses. It may be absent. */
+/** Groups under names that the user chooses. */
 export interface Named<G extends Group = Group> {
   readonly kind: 'named';
   readonly help: string;
-  /** Describes the value in docs/configuration.md. */
   readonly allowed: string;
+  /** None by default. */
+  readonly fallback: Readonly<Record<string, never>>;
   readonly item: G;
   /** Returns the reason why a name is not allowed; undefined if it is. */
   checkName(name: string): string | undefined;

@@ -30,7 +30,7 @@ const tls = group('Certificates for https, in files as in kafka.tls.', {
   key: optional(pemFile('Unencrypted private key for `certificate`.', 'PRIVATE KEY')),
 });
 
-const transfer = group('Uploads and downloads at presigned addresses (service-security.md).', {
+const transfer = group('Uploads and downloads at presigned addresses (operating.md).', {
   hosts: several(
     text({
       help: 'Hosts of presigned addresses and redirects. An empty list allows every public host.',
@@ -97,8 +97,9 @@ export const serviceOptions = group('The Content Review Service.', {
 
 export const namedServices: Named<typeof serviceOptions> = {
   kind: 'named',
-  help: 'Services by name, for pipelines with `service: NAME` (service-security.md).',
+  help: 'Services by name, for pipelines with `service: NAME` (operating.md).',
   allowed: `names of ${NAME.allowed}, each with the options of \`service\``,
+  fallback: {},
   item: serviceOptions,
   checkName(name) {
     if (name === DEFAULT_SERVICE) return 'this name stands for the group service: choose another';
