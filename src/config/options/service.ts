@@ -98,7 +98,7 @@ export const serviceOptions = group('The Content Review Service.', {
 export const namedServices: Named<typeof serviceOptions> = {
   kind: 'named',
   help: 'Services by name, for pipelines with `service: NAME` (operating.md).',
-  allowed: `names of ${NAME.allowed}, each with the options of \`service\``,
+  allowed: 'a mapping of names to the options of `service`',
   fallback: {},
   item: serviceOptions,
   checkName(name) {
