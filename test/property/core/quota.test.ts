@@ -76,7 +76,7 @@ test('while there is work, at least 95 % of the rows of a minute are submitted',
   );
 });
 
-test('submissions in the future of the clock count for one minute from now', () => {
+test('submissions with a timestamp in the future count for one minute from now', () => {
   const limits = { rowsPerMinute: 10, rowsPerDay: NONE };
   const journal = new Quota(limits, 10 * DAY).spend(10, 10 * DAY);
   const quota = new Quota(limits, 5_000, journal);

@@ -292,6 +292,7 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
     },
     quota: { rowsPerMinute: shape.quotaPerMinute },
     lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
+    leapOffsets: 4,
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {
