@@ -37,7 +37,7 @@ export interface FormatParts {
 }
 
 export function allFormats(
-  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'services' | 'pipelines'>,
   { metrics, health, logger }: FormatParts,
 ): Formats {
   const { urls } = config.schemaRegistry;

@@ -6,11 +6,11 @@ import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
 
 /** @param use `tools` need only the right to read; error messages about missing rights depend on it */
 export function kafkaConnection(
-  config: Pick<Config, 'kafka' | 'service' | 'pipelines'>,
+  config: Pick<Config, 'kafka' | 'service' | 'services' | 'pipelines'>,
   use: 'connector' | 'tools',
   { logger, metrics }: { readonly logger: Logger; readonly metrics?: Pick<Metrics, 'set'> },
 ): ConnectOptions {
-  const { brokers, clientId, requestTimeoutMs, tls } = config.kafka;
+  const { brokers, clientId, tls } = config.kafka;
   const { keyPassphrase } = tls;
   const security = {
     tls: tls.enabled
@@ -21,7 +21,6 @@ export function kafkaConnection(
   return {
     brokers,
     clientId: use === 'tools' ? `${clientId}-tools` : clientId,
-    requestTimeoutMs,
     uses: topicUses(config, use),
     groupUse: use === 'tools' ? 'DESCRIBE' : 'READ',
     security: new Security(security, logger, (certificate, expiresAtMs) =>
@@ -34,8 +33,10 @@ export function kafkaConnection(
   };
 }
 
-/** Returns the login to the brokers, or undefined if none is configured. */
-export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
+/** Returns the login to the brokers; undefined if none is configured. */
+export function saslOptions(
+  config: Pick<Config, 'kafka' | 'service' | 'services'>,
+): SaslOptions | undefined {
   // The checks of the configuration guarantee the options that the mechanism requires.
   const { mechanism, username = '', password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;

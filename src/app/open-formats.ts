@@ -10,7 +10,7 @@ import type { FormatParts, Formats } from './all-formats.ts';
  * installation lacks the contracts
  */
 export async function openFormats(
-  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'services' | 'pipelines'>,
   parts: FormatParts,
 ): Promise<Formats> {
   const isPlain = config.pipelines.every(

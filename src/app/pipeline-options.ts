@@ -1,5 +1,6 @@
 /** Options of the engine and of its source reader, derived from a pipeline's configuration. */
 import type { Config, PipelineConfig } from '../config/schema.ts';
+import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
 import type { ReadLimits } from '../kafka/index.ts';
 import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options.ts';
 
@@ -29,11 +30,9 @@ export function sourceLimits({ pipelines }: Config): (topic: string) => ReadLimi
 }
 
 /** Returns the engine's options for one pipeline. */
-export function enginePipeline(
-  { service }: Pick<Config, 'service'>,
-  pipeline: PipelineConfig,
-): PipelineOptions {
+export function enginePipeline(config: ServiceConfigs, pipeline: PipelineConfig): PipelineOptions {
   const { types, mapping } = pipeline.source;
+  const service = servicesOf(config).get(pipeline.service) as ServiceConfig;
   const areListed = types.length > 0 || 'map' in mapping.type;
   return {
     ...ENGINE_LIMITS,

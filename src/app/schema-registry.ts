@@ -14,7 +14,7 @@ const CONNECTIONS = 8;
 
 /** Returns the client, or undefined if no registry is configured. */
 export function schemaRegistry(
-  config: Pick<Config, 'schemaRegistry' | 'service'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'services'>,
   observer?: RegistrySettings['observer'],
 ): ConfluentRegistry | undefined {
   const { urls, username, password, token, ca } = config.schemaRegistry;

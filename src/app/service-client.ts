@@ -4,13 +4,11 @@ import { HttpPool } from '../../packages/client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../packages/client/src/http/tls-files.ts';
 import type { ContentReviewClientOptions } from '../../packages/client/src/service/options.ts';
-import type { Config } from '../config/schema.ts';
 import type { Secret } from '../config/secret.ts';
+import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
 import type { HttpExchange } from '../core/ports/http.ts';
 
-type ServiceConfig = Config['service'];
-
-/** Maximum time to connect. After this time a connection is unlikely to succeed. */
+/** Longest time to connect: after it, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Retries for about four seconds. During a longer outage the pipeline pauses. */
 const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };
@@ -54,8 +52,8 @@ export function serviceClient(
   });
 }
 
-/** Returns a client with short timeouts, for tools. @throws like `serviceClient` */
-export function toolService({ service }: Pick<Config, 'service'>): ContentReviewClient {
+/** Returns a client with short timeouts, for tools. @throws as `serviceClient` */
+export function toolService(service: ServiceConfig): ContentReviewClient {
   return serviceClient(service, {
     ...timeouts(Math.min(service.timeoutMs, TOOL_TIMEOUT_MS)),
     retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },
@@ -75,7 +73,7 @@ interface OutboundOptions {
  * @throws TypeError that contains the unusable proxy or file
  */
 export function outboundHttp(
-  { service }: Pick<Config, 'service'>,
+  config: ServiceConfigs,
   { ca, connections }: OutboundOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): HttpExchange {
@@ -88,6 +86,8 @@ export function outboundHttp(
   return new HttpPool(timeouts(OUTBOUND_TIMEOUT_MS), connections, {
     proxyFor: proxyChooser(rules),
     tls: tlsContext({ ca, withDefaults: false }),
-    proxyTls: usesTlsProxy ? tlsContext({ ca: service.tls.ca }) : undefined,
+    proxyTls: usesTlsProxy
+      ? tlsContext({ ca: [...servicesOf(config).values()].flatMap(({ tls }) => tls.ca) })
+      : undefined,
   });
 }

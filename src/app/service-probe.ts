@@ -9,6 +9,7 @@ import type { Clock } from '../../packages/client/src/base/clock.ts';
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
+import { KEY_CONDITION, SERVICE_CONDITION } from '../core/service-names.ts';
 
 /** Wait before the first probe after a failure, and maximum wait. Waits double in between. */
 const FIRST_WAIT_MS = 1_000;
@@ -18,13 +19,10 @@ const OF_THE_API = /^(create|get)_/;
 /** Time after which shards are taken even if the service cannot be reached. */
 const OUTAGE_MS = 10_000;
 
-const SERVICE_CONDITION = 'service';
-const KEY_CONDITION = 'api_key';
-
 interface ServiceProbeDeps {
   /** Rejects unless the service responds and accepts the key. See `requestUnknown`. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
-  readonly health: HealthReporter;
+  readonly health: Pick<HealthReporter, 'ready' | 'notReady'>;
   readonly logger: Logger;
   readonly clock: Clock;
 }

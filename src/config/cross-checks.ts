@@ -1,12 +1,13 @@
 /** Checks that involve several options, of one pipeline or of several. */
 
-import { hostOf, isUnencrypted } from '../../packages/client/src/http/web-address.ts';
+import { isUnencrypted } from '../../packages/client/src/http/web-address.ts';
 import { INTAKE_SHARE } from '../core/batch-buffer.ts';
 import { drafted } from './effective.ts';
 import type { Finding, Path } from './load/problem.ts';
 import type { Draft } from './load/read-options.ts';
 import { optionAt } from './options/names.ts';
 import type { Config, PipelineConfig } from './schema.ts';
+import { serviceFindings } from './services.ts';
 
 // Rules between options. A name that begins with `pipelines[].` refers to that option of each pipeline.
 
@@ -57,8 +58,13 @@ const DEPENDENCIES: readonly OptionDependency[] = [
     enables: [...TOKEN, ...within('kafka.sasl.oauth', 'scope', 'parameters', 'extensions', 'ca')],
     needs: TOKEN,
   },
-  { option: 'service.tls.certificate', needs: ['service.tls.key'] },
-  { option: 'service.tls.key', needs: ['service.tls.certificate'] },
+  ...['service', 'services[]'].flatMap((service) => {
+    const [certificate, key] = [`${service}.tls.certificate`, `${service}.tls.key`];
+    return [
+      { option: certificate, needs: [key] },
+      { option: key, needs: [certificate] },
+    ];
+  }),
   { option: 'schemaRegistry.username', needs: ['schemaRegistry.password'] },
   { option: 'schemaRegistry.password', needs: ['schemaRegistry.username'] },
   ...(['source', 'output'] as const).map((side) => ({
@@ -102,17 +108,19 @@ type PipelineDraft = Draft<PipelineConfig>;
 
 /** @param draft configuration whose derived names have been filled in */
 export function crossChecks(draft: Draft<Config>): Finding[] {
-  const { kafka, service, schemaRegistry, pipelines = [] } = draft;
+  const { kafka, schemaRegistry, pipelines = [] } = draft;
   const indexes = pipelines.map((_, index) => index);
+  const entries = (option: string) => {
+    if (option.startsWith('pipelines[]')) return indexes;
+    return option.startsWith('services[]') ? Object.keys(draft.services ?? {}) : [0];
+  };
   return [
     ...DEPENDENCIES.flatMap((rule) =>
-      (rule.option.startsWith('pipelines[]') ? indexes : [0]).flatMap((index) =>
-        dependencyFindings(draft, rule, index),
-      ),
+      entries(rule.option).flatMap((index) => dependencyFindings(draft, rule, index)),
     ),
     ...indexes.flatMap((index) => sizeFindings(draft, index)),
     ...kafkaSecrecy(kafka ?? {}),
-    ...serviceSecrecy(service ?? {}),
+    ...serviceFindings(draft),
     ...registryLogin(schemaRegistry ?? {}),
     ...pipelines.flatMap((pipeline, index) => [
       ...formatFindings(pipeline, ['pipelines', index]),
@@ -122,12 +130,12 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
   ];
 }
 
-const shortName = (name: string): string => name.replace('pipelines[].', '');
+const shortName = (name: string): string => name.replace(/^(pipelines|services)\[\]\./, '');
 
 function dependencyFindings(
   draft: Draft<Config>,
   { option, is, enables = [], needs = [] }: (typeof DEPENDENCIES)[number],
-  index: number,
+  index: number | string,
 ): Finding[] {
   const { value, isSet } = drafted(draft, option, index);
   const name = shortName(option);
@@ -208,13 +216,6 @@ function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Find
   if (remote === undefined) return [];
   const message = `${mechanism} sends the ${mechanism === 'plain' ? 'password' : 'token'} to ${remote} unencrypted: set kafka.tls.enabled to true or, on a trusted network, kafka.sasl.insecureWithoutTls`;
   return [{ path: ['kafka', 'sasl', 'mechanism'], message }];
-}
-
-function serviceSecrecy({ baseUrl = '', allowHttp = [] }: Draft<Config['service']>): Finding[] {
-  const allowed = allowHttp.filter((entry) => entry !== undefined);
-  if (!isUnencrypted(baseUrl, allowed)) return [];
-  const message = `http sends the API key unencrypted: write https://, or allow the host with service.allowHttp: [${hostOf(new URL(baseUrl))}]`;
-  return [{ path: ['service', 'baseUrl'], message }];
 }
 
 function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {

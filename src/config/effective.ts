@@ -16,8 +16,8 @@ interface Drafted {
 
 const NO_ORIGIN = { env: {}, directory: '' };
 
-/** Finds an option by its name. @param index pipeline to which a name with `pipelines[]` refers */
-export function drafted(draft: unknown, name: string, index: number): Drafted {
+/** Finds an option by its name. @param index entry of the list or mapping in names that begin with `pipelines[]` or `services[]` */
+export function drafted(draft: unknown, name: string, index: number | string): Drafted {
   let option: Option = CONFIGURATION;
   let value = draft;
   let pipeline: object = {};
@@ -29,8 +29,8 @@ export function drafted(draft: unknown, name: string, index: number): Drafted {
     value = (value as Record<string, unknown> | undefined)?.[outputName(key, member)];
     path.push(key);
     option = member;
-    if (option.kind === 'list') {
-      value = (value as readonly unknown[] | undefined)?.[index];
+    if (option.kind === 'list' || option.kind === 'named') {
+      value = (value as Record<number | string, unknown> | undefined)?.[index];
       pipeline = (value ?? {}) as object;
       path.push(index);
       option = option.item;
@@ -95,7 +95,13 @@ function optionsIn(config: Config): FoundOption[] {
       return (value as readonly object[]).flatMap((entry, index) =>
         walk(option.item, entry, [...path, index], entry),
       );
+    // An optional group that is absent has no options in effect.
+    if (value === undefined) return [];
     const members = value as Readonly<Record<string, unknown>>;
+    if (option.kind === 'named')
+      return Object.entries(members).flatMap(([name, entry]) =>
+        walk(option.item, entry, [...path, name], entry as object),
+      );
     return Object.entries(option.shape).flatMap(([key, member]) =>
       walk(member, members[outputName(key, member)], [...path, key], entry),
     );

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { dirname } from 'node:path';
+import { isObject } from '../../packages/client/src/base/json/json-values.ts';
 import { crossChecks } from './cross-checks.ts';
 import { explainFileError } from './files.ts';
 import { parseYaml } from './load/document.ts';
@@ -37,9 +38,10 @@ export function parseConfig(
   { withoutServiceKey = false }: LoadOptions = {},
 ): Config {
   const prepare = (document: unknown) => {
-    const { service } = document as { service?: unknown };
-    if (withoutServiceKey && typeof service === 'object' && service !== null)
-      Object.assign(service, { apiKey: 'not read' });
+    const { service, services } = document as { service?: unknown; services?: unknown };
+    if (withoutServiceKey)
+      for (const one of [service, ...Object.values(Object(services))])
+        if (isObject(one)) Object.assign(one, { apiKey: 'not read' });
     return document;
   };
   return parseDocument(text, CONFIGURATION, { ...origin, env }, prepare, (draft) => {

@@ -45,6 +45,20 @@ export interface Group<S extends Shape = Shape> {
   readonly kind: 'group';
   readonly help: string;
   readonly shape: S;
+  /** True if the whole group may be absent, which leaves it undefined. */
+  readonly isOptional?: boolean;
+}
+
+/** Groups under names that the user chooses. */
+export interface Named<G extends Group = Group> {
+  readonly kind: 'named';
+  readonly help: string;
+  readonly allowed: string;
+  /** None by default. */
+  readonly fallback: Readonly<Record<string, never>>;
+  readonly item: G;
+  /** Returns the reason why a name is not allowed; undefined if it is. */
+  checkName(name: string): string | undefined;
 }
 
 /** List of groups with at least one entry. */
@@ -56,7 +70,7 @@ export interface List<O extends Option = Option> {
   readonly item: O;
 }
 
-export type Option = Value<unknown> | Group | List;
+export type Option = Value<unknown> | Group | Named | List;
 
 interface Shape {
   readonly [name: string]: Option;
@@ -68,12 +82,16 @@ export type OutputName<O, K extends string> =
 /** Typed configuration for a schema. */
 export type Parsed<O> =
   O extends Group<infer S>
-    ? { readonly [K in keyof S & string as OutputName<S[K], K>]: Parsed<S[K]> }
-    : O extends List<infer I>
-      ? readonly Parsed<I>[]
-      : O extends { parse(raw: unknown, origin: Origin): infer T }
-        ? T
-        : never;
+    ?
+        | { readonly [K in keyof S & string as OutputName<S[K], K>]: Parsed<S[K]> }
+        | (O extends { readonly isOptional: true } ? undefined : never)
+    : O extends Named<infer G>
+      ? Readonly<Record<string, Parsed<G>>>
+      : O extends List<infer I>
+        ? readonly Parsed<I>[]
+        : O extends { parse(raw: unknown, origin: Origin): infer T }
+          ? T
+          : never;
 
 type ValueSpec<T, U extends Unit> = Pick<Value<T, U>, 'help' | 'allowed' | 'parse' | 'schema'> &
   Partial<Pick<Value<T, U>, 'fallback' | 'isSecret' | 'unit' | 'show'>>;

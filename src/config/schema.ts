@@ -7,7 +7,7 @@ import { ADDRESS, parseAddress, withoutSlash } from './hosts.ts';
 import { group, listOf, type Parsed, value } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
-import { serviceOptions } from './options/service.ts';
+import { namedServices, serviceOptions } from './options/service.ts';
 import { bytes, choice, duration, flag, integer, optional, several, text } from './values.ts';
 
 const MAX_PIPELINES = 100;
@@ -81,7 +81,8 @@ const processOptions = {
 
 export const CONFIGURATION = group('The configuration.', {
   kafka: kafkaOptions,
-  service: serviceOptions,
+  service: { ...serviceOptions, isOptional: true as const },
+  services: namedServices,
   schemaRegistry,
   pipelines: listOf(
     `Pipelines of this process, at most ${MAX_PIPELINES}; each has its own group, journal and shards.`,

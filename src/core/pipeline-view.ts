@@ -9,6 +9,8 @@ export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
 export interface PipelineView {
   readonly name: string;
   readonly kind: string;
+  /** Name of its service. */
+  readonly service: string;
   readonly group: string;
   readonly sourceTopic: string;
   /** Id of this process in the journal's owner records. null until the start is complete. */

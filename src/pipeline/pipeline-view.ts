@@ -41,7 +41,7 @@ export interface Seen {
 }
 
 export function viewPipeline({ kind, options, context, lag, slots }: Seen): PipelineView {
-  const { name, source } = options;
+  const { name, service, source } = options;
   const jobs = slots
     .flatMap(({ shard, worker }) => (worker?.owned?.jobs ?? []).map((job) => ({ ...job, shard })))
     .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
@@ -59,6 +59,7 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
   return {
     name,
     kind,
+    service,
     group: source.group,
     sourceTopic: source.topic,
     instance: context?.instance ?? null,

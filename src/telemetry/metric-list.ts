@@ -24,6 +24,7 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 /** Descriptions of labels. Each label has a small, closed set of values. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
+  service: 'Name of the service: an entry of `services`, or default for `service`.',
   limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay.',
   lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
@@ -99,7 +100,10 @@ export const METRICS = {
     '`objective.age` of each lane. The lane default has the value of the pipeline.',
     ['pipeline', 'lane'],
   ),
-  objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
+  objective_in_time_ratio: gauge(
+    '`objective.share` of the pipeline; the labels name its service.',
+    ['pipeline', 'service'],
+  ),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
   ),
@@ -189,13 +193,13 @@ export const METRICS = {
   // ── The Content Review Service ───────────────────────────────────────────────────────────────
   http_requests_total: counter(
     'Requests to the service and its storage. Code protocol: a successful response that violates the API contract.',
-    ['operation', 'code'],
+    ['service', 'operation', 'code'],
   ),
-  http_retries_total: counter('Retried requests, by cause.', ['operation', 'reason']),
+  http_retries_total: counter('Retried requests, by cause.', ['service', 'operation', 'reason']),
   http_request_duration_seconds: histogram(
     'Duration of one request with its body, without retries.',
     REQUEST_SECONDS,
-    ['operation'],
+    ['service', 'operation'],
   ),
 
   // ── The schema registry ──────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
+import { serviceOption, servicesOf } from '../../config/services.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { type RegisteredFormat, schemaState } from '../../events/formats/output-format.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
@@ -140,7 +141,6 @@ function withParts<T>(
   return withClients(config, connect, async ({ kafka, scan }) => {
     const inspector = kafka.inspector();
     const registry = schemaRegistry(config);
-    const { origin, pathname } = new URL(config.service.baseUrl);
     const parts: DoctorParts = {
       clock: systemClock,
       kafka: {
@@ -148,13 +148,15 @@ function withParts<T>(
         addresses: config.kafka.brokers,
         login: () => loginOf(config, connect),
       },
-      service: {
-        address: origin + pathname.replace(/\/+$/, ''),
+      services: [...servicesOf(config)].map(([name, service]) => ({
+        name,
+        path: serviceOption(name),
+        address: service.baseUrl,
         async ask(kind, signal) {
-          const client = toolService(config);
+          const client = toolService(service);
           await requestUnknown(client, kind, signal).finally(() => client.close());
         },
-      },
+      })),
       pipelines: pipelines.map((pipeline) => ({
         name: pipeline.name,
         engine: enginePipeline(config, pipeline),

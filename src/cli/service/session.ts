@@ -17,11 +17,13 @@ import {
 import { serviceClient } from '../../app/service-client.ts';
 import { parseDocument, readText } from '../../config/load.ts';
 import { group } from '../../config/option.ts';
-import { serviceOptions } from '../../config/options/service.ts';
+import { namedServices, serviceOptions } from '../../config/options/service.ts';
+import { chosenSection, type ServiceConfig, servicesOf } from '../../config/services.ts';
 
 /** Options of the commands that call the service. Each command has some of them. */
 export interface ServiceFlags {
   readonly config: string;
+  readonly service?: string;
   readonly wait?: true;
   /** Maximum wait in ms. */
   readonly timeout?: number;
@@ -61,17 +63,25 @@ export async function runSession(
   }
 }
 
-/** Schema for the section `service` alone. Other sections, and the variables in them, may be missing. */
-const SECTION = group('The section.', { service: serviceOptions });
+/** Accepts configurations whose other sections, and the variables that these name, are missing. */
+const SECTION = group('The section.', {
+  service: { ...serviceOptions, isOptional: true as const },
+  services: namedServices,
+});
 
 async function connect(
   { env }: Io,
-  { config: file }: ServiceFlags,
+  { config: file, service: given }: ServiceFlags,
   progress: CommandProgress,
 ): Promise<ContentReviewClient> {
   const origin = { file, env, directory: dirname(file) };
-  const section = (document: unknown) => ({ service: Object(document).service ?? {} });
-  const { service } = parseDocument(await readText(file), SECTION, origin, section);
+  const section = (document: unknown) => {
+    const chosen = chosenSection(document, given);
+    if (!chosen.ok) throw new CommandFailed(`${file} ${chosen.error}`);
+    return chosen.value;
+  };
+  const config = parseDocument(await readText(file), SECTION, origin, section);
+  const [service] = [...servicesOf(config).values()] as [ServiceConfig];
   const retry = (operation: string, reason: string) =>
     progress.note(`${operation}: ${reason}, trying again`);
   try {

@@ -60,12 +60,22 @@ export function readOptions<O extends Option>(
       refuse(path, raw, `a list with 1 to ${most} entries`);
       return [];
     }
-    const { shape } = option;
+    if (raw === undefined && option.kind === 'group' && option.isOptional) return undefined;
     if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw))) {
       refuse(path, raw, 'a mapping of options');
       return {};
     }
     const members = (raw ?? {}) as Readonly<Record<string, unknown>>;
+    if (option.kind === 'named') {
+      const entries = Object.entries(members).map(([name, entry]) => {
+        const at = [...path, name];
+        const objection = option.checkName(name);
+        if (objection !== undefined) findings.push({ path: at, message: objection });
+        return [name, read(option.item, entry, at)];
+      });
+      return Object.fromEntries(entries);
+    }
+    const { shape } = option;
     for (const key of Object.keys(members).filter((key) => !Object.hasOwn(shape, key)))
       findings.push({ path: [...path, key], message: unknownKey(key, path, Object.keys(shape)) });
     return Object.fromEntries(

@@ -2,7 +2,7 @@ import { isUnencrypted } from '../../../packages/client/src/http/web-address.ts'
 import { certificates, pemFile, secret } from '../files.ts';
 import { ADDRESS, parseAddress } from '../hosts.ts';
 import { group, OptionRefusal, value } from '../option.ts';
-import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
+import { choice, flag, mapOf, optional, several, text } from '../values.ts';
 
 const PLAIN_TEXT = { allowed: 'a string', pattern: /^(?=.*\S)\P{Cc}*$/u };
 
@@ -96,12 +96,6 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     fallback: 'content-review-connector',
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),
-  requestTimeout: duration(
-    'Time for a broker to respond before the connection counts as dead.',
-    '30s',
-    '1s',
-    '5m',
-  ),
   tls,
   sasl: group('Login (SASL), for brokers that require one.', {
     mechanism: choice('Login mechanism; the brokers must offer it.', [

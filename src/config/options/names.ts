@@ -2,7 +2,13 @@
 import type { Value } from '../option.ts';
 import { text } from '../values.ts';
 
-/** Option with the name of a topic or group that follows Kafka's rules. */
+/** Rule for names of pipelines and services. */
+export const NAME = {
+  allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+  pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
+};
+
+/** Option with the name of a topic or group, by Kafka's rules. */
 export function topic(help: string): Value<string, ''> {
   return text({
     help,

@@ -1,4 +1,5 @@
-/** `pipelines[]`: processing from a source topic to an output topic. */
+/** `pipelines[]`: from a source topic to an output topic. */
+import { DEFAULT_SERVICE } from '../../core/service-names.ts';
 import { group } from '../option.ts';
 import {
   bytes,
@@ -15,7 +16,7 @@ import {
 } from '../values.ts';
 import { lanesOption } from './lanes.ts';
 import { fieldOr } from './mapping.ts';
-import { derived, topic } from './names.ts';
+import { derived, NAME, topic } from './names.ts';
 import { sourceOptions } from './source.ts';
 
 const output = group('Decisions.', {
@@ -143,13 +144,17 @@ const kafka = group('Tuning of the Kafka client of this pipeline.', {
 export const pipelineOptions = group('Processing from a source topic to an output topic.', {
   name: text({
     help: 'Name in metrics and logs; changing it changes the default group and journal.',
-    allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
-    pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
+    ...NAME,
   }),
   kind: choice(
     'review: content in batches, and decisions. import: JSON Lines files, and receipts. lookup: ids, and their decisions.',
     ['review', 'import', 'lookup'],
   ),
+  service: text({
+    help: 'Name of an entry of `services`. default: the service of `service`.',
+    fallback: DEFAULT_SERVICE,
+    ...NAME,
+  }),
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
     ...batchLimits,

@@ -9,6 +9,8 @@ type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 /** Options that the engine reads from a pipeline's configuration. docs/configuration.md explains each. */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
+  /** Name of its service. */
+  readonly service: string;
   readonly source: {
     readonly topic: string;
     readonly group: string;

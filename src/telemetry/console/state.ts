@@ -1,11 +1,15 @@
 /** State of the connector that /api/state returns. Times are in ms since the epoch (wall clock). */
 import type { PipelineView } from '../../core/pipeline-view.ts';
+import { conditionOf, KEY_CONDITION, SERVICE_CONDITION } from '../../core/service-names.ts';
 import type { Health } from '../health.ts';
 import type { PromMetrics } from '../metrics.ts';
 import { verdictOf } from './causes.ts';
 import type { RecentProblems } from './recent-problems.ts';
 
-/** Counters of outcomes in the order of the table, with the word that the table uses for each. */
+/** Conditions that each service has. */
+const OF_A_SERVICE = [SERVICE_CONDITION, KEY_CONDITION];
+
+/** Counters of outcomes in the order of the table, with the word for each. */
 const OUTCOMES = {
   decisions_total: 'decision',
   decision_results_total: 'result',
@@ -59,8 +63,14 @@ async function stateOf(view: PipelineView, sources: ConsoleSources) {
     );
     return series.length === 0 ? null : series.reduce((total, { value }) => total + value, 0);
   };
-  const isAbout = (one: { readonly name: string }) =>
-    one.name.startsWith(`${name}/`) || !one.name.includes('/');
+  // Conditions of the pipeline's service, under the names of the wait reasons.
+  const own = new Map(OF_A_SERVICE.map((one) => [conditionOf(one, view.service), one]));
+  const isAbout = (one: { readonly name: string }) => {
+    const [base = ''] = one.name.split(':');
+    return OF_A_SERVICE.includes(base)
+      ? own.has(one.name)
+      : one.name.startsWith(`${name}/`) || !one.name.includes('/');
+  };
   const balance = await sum('balance_items');
   const oldestSeconds = await sum('oldest_unsettled_timestamp_seconds');
   const conditions = health.readiness().conditions.filter((one) => !one.ready && isAbout(one));
@@ -70,7 +80,7 @@ async function stateOf(view: PipelineView, sources: ConsoleSources) {
     verdict: verdictOf({
       view,
       conditions: conditions.map((one) => ({
-        name: one.name.replace(`${name}/`, ''),
+        name: own.get(one.name) ?? one.name.replace(`${name}/`, ''),
         reason: one.reason ?? '',
       })),
       stuck,

@@ -74,7 +74,7 @@ export const messageOf = (error: unknown): string =>
 export interface DoctorParts {
   readonly clock: Clock;
   readonly kafka: KafkaParts;
-  readonly service: ServiceParts;
+  readonly services: readonly ServiceParts[];
   readonly pipelines: readonly PipelineParts[];
 }
 
@@ -86,8 +86,11 @@ export interface KafkaParts {
   readonly login: () => string;
 }
 
-interface ServiceParts {
-  /** Address of the service, without credentials and query. */
+export interface ServiceParts {
+  readonly name: string;
+  /** Path of its options. */
+  readonly path: string;
+  /** Without credentials and query. */
   readonly address: string;
   /**
    * Requests an object with a random id from the API of a pipeline kind, like the connector at its

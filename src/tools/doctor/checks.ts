@@ -11,6 +11,7 @@ import {
   messageOf,
   ok,
   type PipelineParts,
+  type ServiceParts,
   together,
   warning,
 } from './check.ts';
@@ -92,11 +93,16 @@ function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
 const textOf = (counts: Counts, what: string): string =>
   counts.total === 0 ? '' : `, ${counts.total} ${what} (${counts.listed().join(', ')})`;
 
-export function checksOf({ kafka, service, pipelines }: DoctorParts): DoctorCheck[] {
-  const kinds = new Set(pipelines.map(({ inspection }) => inspection.pipeline.kind));
+export function checksOf({ kafka, services, pipelines }: DoctorParts): DoctorCheck[] {
+  const kindsOf = ({ name }: ServiceParts) => {
+    const users = pipelines.filter(({ engine }) => engine.service === name);
+    return new Set(users.map(({ inspection }) => inspection.pipeline.kind));
+  };
   return [
     ...kafkaChecks(kafka),
-    ...[...kinds].map((kind) => serviceCheck(service, kind)),
+    ...services.flatMap((service) =>
+      [...kindsOf(service)].map((kind) => serviceCheck(service, kind)),
+    ),
     ...pipelines.flatMap((pipeline) =>
       pipelineChecks(pipeline, kafka).map((check) => ({ ...check, pipeline: pipeline.name })),
     ),
@@ -158,20 +164,20 @@ function kafkaChecks({ addresses, inspector, login }: KafkaParts): DoctorCheck[]
 /** Object that pipelines of a kind create or read at the service. */
 const OBJECTS: Readonly<Record<string, string>> = { import: 'import', lookup: 'decision' };
 
-function serviceCheck({ address, ask }: DoctorParts['service'], kind: string): DoctorCheck {
+function serviceCheck({ path, address, ask }: ServiceParts, kind: string): DoctorCheck {
   const object = OBJECTS[kind] ?? 'batch';
   return {
-    name: `service.${object}`,
-    about: `service ${address}, request for an unknown ${object}`,
+    name: `${path}.${object}`,
+    about: `${path} ${address}, request for an unknown ${object}`,
     async run(signal): Promise<Diagnosis> {
       try {
         await ask(kind, signal);
-        return warning('it returned one for a random id', 'check that service.baseUrl is correct');
+        return warning('it returned one for a random id', `check that ${path}.baseUrl is correct`);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         const { failure, status, message } = error;
         if (failure === 'not_found') {
-          const path = kind === 'import' ? ' or service.importPath' : '';
+          const other = kind === 'import' ? ` or ${path}.importPath` : '';
           return ok(
             `responded with ${status ?? 404} as expected; a wrong path in service.baseUrl${path} would look the same`,
           );

@@ -20,8 +20,8 @@ import { Observer } from './observe/observer.ts';
 import { PipelineRun } from './pipeline-run.ts';
 
 export const SESSION_MS = 2_500;
-/** Timeout of requests to Kafka, ms. */
-export const REQUEST_MS = 10_000;
+/** Timeout of the connector's requests to Kafka, ms. */
+export const REQUEST_MS = 30_000;
 /** Number of outstanding records over all pipelines at which the producers wait. */
 const MOST_DUE = 500;
 /** Timeout of requests to the service, ms. */
@@ -250,7 +250,6 @@ function stackOptions({ seed }: WorldOptions, brokers: readonly TcpProxy[]): Sta
         brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),
         // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.
         clientId: '${CHAOS_CLIENT}',
-        requestTimeout: `${REQUEST_MS}ms`,
       },
       service: { timeout: `${SERVICE_ANSWER_MS}ms` },
     },

@@ -72,6 +72,7 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
   return {
     name,
     kind: 'review',
+    service: 'default',
     group: `${name}-review`,
     sourceTopic: name,
     instance: '7f3a91c0-4e0b-4a58-9f55-6d1f0c9b2e11',

@@ -9,6 +9,7 @@ import { transferPolicy } from '../../../packages/client/src/service/transfer-po
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
+import type { ServiceConfig } from '../../../src/config/services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const load = (service: string, env: Record<string, string> = {}, more = '') =>
@@ -16,7 +17,7 @@ const load = (service: string, env: Record<string, string> = {}, more = '') =>
     `kafka: {brokers: [b:1]}\nservice: {apiKey: key-1, ${service}}\npipelines: [{name: p, source: {topic: t}}]\n${more}`,
     env,
     { file: 'c.yaml', directory: '/nowhere' },
-  ).service;
+  ).service as ServiceConfig;
 
 /** Returns the problems of a configuration, by path. */
 function problems(service: string, env: Record<string, string> = {}): Record<string, string> {

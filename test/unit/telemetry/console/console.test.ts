@@ -4,7 +4,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
 import { Console, loadAssets } from '../../../../src/telemetry/console/console.ts';
 import type { ConsoleState } from '../../../../src/telemetry/console/state.ts';
-import { busyScene, hugeScene, type Scene, serve } from '../../../support/console/scenes.ts';
+import {
+  busyScene,
+  hugeScene,
+  pipelineView,
+  type Scene,
+  scene,
+  serve,
+} from '../../../support/console/scenes.ts';
 
 const PAGE = new URL('../../../../src/telemetry/console/page/', import.meta.url);
 
@@ -176,4 +183,25 @@ test('the server returns the console at / and allows only GET and HEAD', async (
   } finally {
     await close();
   }
+});
+
+test('a pipeline shows the conditions of its own service only', async () => {
+  const views = [
+    pipelineView({ name: 'live' }),
+    pipelineView({ name: 'compared', service: 'shadow' }),
+  ];
+  const shown = scene(views, Date.now());
+  shown.health.notReady('service:shadow', 'get_batch at shadow.example could not be reached');
+  shown.health.notReady('api_key', 'get_batch at one.example answered 401');
+  const ask = consoleOf(shown);
+  const causes = async (name: string) => {
+    const { detail } = stateOf(await ask('/api/state', `pipeline=${name}`));
+    return detail.verdict.causes.map(({ title, text }) => [title, text]);
+  };
+  assert.deepEqual(await causes('live'), [
+    ['The service refuses the API key', 'Get_batch at one.example answered 401'],
+  ]);
+  assert.deepEqual(await causes('compared'), [
+    ['The service is unavailable', 'Get_batch at shadow.example could not be reached'],
+  ]);
 });

@@ -108,16 +108,20 @@ export class FakeWorld {
     return {
       clock,
       kafka: { inspector: this.#inspector(), addresses: ['a:1', 'b:1'], login: () => 'TLS' },
-      service: {
-        address: 'https://api.example',
-        ask: async () => {
-          if (this.answer !== undefined)
-            throw new ServiceError(this.answer, `responded with ${this.answer}`, {
-              operation: 'get_batch',
-              status: 400,
-            });
+      services: [
+        {
+          name: 'default',
+          path: 'service',
+          address: 'https://api.example',
+          ask: async () => {
+            if (this.answer !== undefined)
+              throw new ServiceError(this.answer, `answered ${this.answer}`, {
+                operation: 'get_batch',
+                status: 400,
+              });
+          },
         },
-      },
+      ],
       pipelines: [
         {
           name: 'posts',
