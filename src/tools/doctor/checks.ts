@@ -179,7 +179,7 @@ function serviceCheck({ path, address, ask }: ServiceParts, kind: string): Docto
         if (failure === 'not_found') {
           const other = kind === 'import' ? ` or ${path}.importPath` : '';
           return ok(
-            `responded with ${status ?? 404} as expected; a wrong path in service.baseUrl${path} would look the same`,
+            `responded with ${status ?? 404} as expected; a wrong path in ${path}.baseUrl${other} would look the same`,
           );
         }
         // The error's message already ends with the remedy.
