@@ -25,9 +25,10 @@ import type { FailedJob, Heard, ShardStages } from '../stages/shard-stages.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { Tracker } from '../stages/tracker.ts';
 
-// Parked batches: a batch whose type is blocked keeps only its coordinates, so that memory remains
-// for other types. It is read again once its type's breaker grants a permit. W does not pass it;
-// `source.maxInFlight` limits how far the partition can advance in the meantime.
+// Parked batches: a batch whose type is blocked, or for which the quota has no room soon, keeps only
+// its coordinates, so that memory remains for others. It is read again once its type's breaker
+// grants a permit. W does not pass it; `source.maxInFlight` limits how far the partition can advance
+// in the meantime.
 
 /** Memory of a parked batch in addition to its coordinates, bytes. */
 const OBJECT_BYTES = 1024;
@@ -35,11 +36,13 @@ const OBJECT_BYTES = 1024;
 /**
  * Returns the request to read a batch again. The caller discards its rows.
  * @param submit receives the batch, which again has its items
+ * @param forQuota true if it first waits for the quota
  */
 function parkedBatch(
   { type, lane, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,
+  forQuota = false,
 ): RereadRequest {
   // Copies only the plan: a submission also has rows and memory.
   const plan = { type, lane, bytes, from, inFlight, attempt, depth, spent };
@@ -48,6 +51,7 @@ function parkedBatch(
     written: writtenBetween(from ?? records),
     bytes: memoryOfItems(records.size, 2 * bytes),
     submits: true,
+    quotaRank: forQuota ? { lane, isRetry: from !== undefined, rows: records.size } : undefined,
     // For records of a job, this memory is negligible.
     heldBytes: from === undefined ? OBJECT_BYTES + records.heldBytes : 0,
     found: async (items, permit, batchOf) => {
@@ -95,7 +99,10 @@ export class OwnedShard implements ShardStages {
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
-    this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
+    this.writer = new TerminalWriter(shard, size, () => {
+      shard.quota?.settled();
+      this.intake.flow();
+    });
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
     this.#passedOver = new Map(
@@ -197,8 +204,8 @@ export class OwnedShard implements ShardStages {
     this.#retrier.add(failed);
   }
 
-  park(plan: BatchPlan, records: BatchRecords): void {
-    this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again)));
+  park(plan: BatchPlan, records: BatchRecords, forQuota = false): void {
+    this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again), forQuota));
   }
 
   submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void> {

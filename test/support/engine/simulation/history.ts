@@ -290,7 +290,7 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
       maxAgeMs: shape.batchAgeMs,
       types: shape.hasLane ? { a: { maxAgeMs: 200 } } : {},
     },
-    quota: { rowsPerMinute: shape.quotaPerMinute },
+    quota: { rowsPerMinute: shape.quotaPerMinute, rowsUnderReview: shape.quotaUnderReview },
     lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },

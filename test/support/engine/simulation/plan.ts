@@ -156,6 +156,7 @@ function drawShape(random: SeededRandom): Shape {
     ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
     hasLane: random.next() < 0.5,
     ...(random.next() < 0.3 ? { quotaPerMinute: pick(8, 20, 60) } : {}),
+    ...(random.next() < 0.3 ? { quotaUnderReview: pick(4, 12) } : {}),
   };
 }
 
