@@ -97,6 +97,7 @@ type ShardParts = Pick<
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
   const { budget, clock, kind, lanes, options, topics, tracer } = context;
   const { shard, spawn } = parts;
+  context.calls?.claimed(1 / topics.shards, parts.signal);
   const limits = shareOf(options.quota, topics.shards);
   const isLimited = Object.values(limits).some((limit) => limit !== Infinity);
   return {

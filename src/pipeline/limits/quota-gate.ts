@@ -32,8 +32,10 @@ interface GateParts {
   readonly state: ShardState;
 }
 
-/** Limits of a pipeline as a whole; undefined where there is none. */
-export type QuotaOptions = { readonly [K in keyof QuotaLimits]?: number | undefined };
+/** Limits of a pipeline as a whole; undefined where there is none. `CallPacer` has the calls. */
+export type QuotaOptions = {
+  readonly [K in keyof QuotaLimits | 'callsPerSecond']?: number | undefined;
+};
 
 /** Rows that may still be submitted, and the time until more rows of each limit are free, ms. */
 export interface QuotaLeft extends QuotaLimits {

@@ -153,6 +153,8 @@ export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings,
 export interface CallOptions {
   /** Aborts the call immediately with the signal's reason; `AbortSignal.timeout(60_000)` sets a time limit. */
   readonly signal?: AbortSignal | undefined;
+  /** Awaited before each request to `baseUrl`, including retries, but not before transfers. */
+  readonly beforeRequest?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** Options of downloads. */
