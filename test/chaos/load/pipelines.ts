@@ -16,6 +16,8 @@ export interface Choices {
   /** Result column of reviews. Default: found by its name. */
   readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
+  /** Quota of the reviews, rows per minute. Default: none. */
+  readonly quota?: number | undefined;
 }
 
 interface Size {
@@ -31,6 +33,8 @@ const SIZES: Readonly<Record<Kind, Size>> = {
   import: { partitions: 3, shards: 2, maxRows: 40, maxAge: '1500ms' },
   lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms' },
 };
+
+export const REVIEW_SHARDS = SIZES.review.shards;
 
 /** Waits that are shorter than some faults of the service. */
 const HASTY = {
@@ -54,7 +58,7 @@ export function setupOf(choices: Choices): Pick<StackOptions, keyof PipelineSetu
   return { ...setup(first), beside: others.map(setup) };
 }
 
-function pipelineOf(kind: Kind, { hasty, resultColumn, kafka }: Choices): PipelineSetup {
+function pipelineOf(kind: Kind, { hasty, resultColumn, kafka, quota }: Choices): PipelineSetup {
   const { partitions, shards, maxRows, maxAge } = SIZES[kind];
   return {
     partitions,
@@ -65,6 +69,7 @@ function pipelineOf(kind: Kind, { hasty, resultColumn, kafka }: Choices): Pipeli
       kind,
       journal: { partitions: shards },
       batch: { maxRows, maxAge },
+      ...(kind === 'review' && quota !== undefined && { quota: { rowsPerMinute: quota } }),
       output: { headers: [...RETURNED_HEADERS] },
       review: {
         ...(kind === hasty ? HASTY : {}),
