@@ -27,8 +27,12 @@ export interface QuotaRecord {
   readonly day: readonly [day: number, rows: number];
 }
 
-/** Part of a quota from which batches are not larger: several fill it better than one. */
-const BATCH_PART = 4;
+/**
+ * Largest batch as a part of the rows of a minute or a day. What is left of them may be too little
+ * for the next batch, and is then lost; rows under review are not lost.
+ */
+const BATCH_PART = 1 / 20;
+const REVIEW_PART = 1 / 4;
 /** Longest takeover of a shard for which the clocks of both owners are trusted, s. */
 const LONGEST_TAKEOVER_S = 90;
 const SECOND_MS = 1_000;
@@ -58,8 +62,8 @@ export class Quota {
   /** Largest batch that the quota is used up with well, rows. @param share smallest share of a lane */
   maxRows(share: number): number {
     const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
-    const least = Math.min(rowsPerMinute, rowsPerDay, rowsUnderReview * share);
-    return Math.max(1, Math.floor(least / BATCH_PART));
+    const rows = BATCH_PART * Math.min(rowsPerMinute, rowsPerDay);
+    return Math.max(1, Math.floor(Math.min(rows, REVIEW_PART * rowsUnderReview * share)));
   }
 
   /**
