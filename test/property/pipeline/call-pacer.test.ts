@@ -100,3 +100,23 @@ test('an aborted call leaves the line, and the others keep their order', async (
   await Promise.all([aborted, first, second]);
   assert.deepEqual(order, ['aborted', 'first', 'second']);
 });
+
+test('a shard that passes through several replicas brings no call that one of them has saved', async () => {
+  const clock = new VirtualClock();
+  const pacers = Array.from({ length: REPLICAS }, () => new CallPacer(1, clock));
+  for (const pacer of pacers) {
+    const owner = new AbortController();
+    pacer.claimed(1, owner.signal);
+    await clock.advance(5 * SECOND);
+    owner.abort();
+  }
+  let calls = 0;
+  for (const pacer of pacers) {
+    const owner = new AbortController();
+    pacer.claimed(1, owner.signal);
+    void pacer.turn(NEVER).then(() => calls++);
+    await clock.advance(300);
+    owner.abort();
+  }
+  assert.equal(calls, 0);
+});

@@ -89,6 +89,30 @@ test('a failing upload does not hold the turn of its shard, and its rows count a
   world.assertExactlyOnce();
 });
 
+for (const after of [false, true])
+  test(`rows of a failed upload are ${after ? 'not ' : ''}free again if it ${after ? 'may have' : 'cannot have'} arrived`, async () => {
+    let failures = 0;
+    const world = new World({
+      partitions: 1,
+      options: { batch: { maxRows: 5, maxAgeMs: SECOND }, quota: { rowsPerMinute: 100 } },
+      service: {
+        fault: (operation) =>
+          operation === 'upload' && failures++ === 0
+            ? { failure: 'unavailable', after, retryAfterMs: 20 * SECOND }
+            : undefined,
+      },
+    });
+    const instance = world.start();
+    world.produce(5, { types: ['a'] });
+    const left = () => instance.gauge('quota_rows_left', { limit: 'rowsPerMinute' });
+    await world.clock.advance(15 * SECOND);
+    assert.equal(left(), after ? 95 : 100);
+    await world.clock.advance(30 * SECOND);
+    assert.equal(left(), after ? 90 : 95);
+    await world.untilSettled(60 * SECOND);
+    world.assertExactlyOnce();
+  });
+
 test('calls of the service keep to their rate, and long waits for a turn have the reason quota', async () => {
   const calls: number[] = [];
   const world = new World({
