@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   });
   try {
     const kafka = await Promise.race([starting, interrupted.then(() => undefined)]);
-    // Interrupted during the start: the keeper ends everything that was begun.
+    // The start was interrupted. The keeper ends all processes that were started.
     if (kafka === undefined) return 130;
     process.stdout.write(`${kafka.description}: ${kafka.brokers.join(',')}\n`);
     if (kafka.dataDir !== undefined) process.stdout.write(`data and logs: ${kafka.dataDir}\n`);

@@ -6,12 +6,12 @@
  *   npm test -- memory                     minutes under load, not included in everything
  *   npm test -- test/unit/core             the files in a folder, or one file
  *
- * Files run in parallel as planned in test/runner/plan.ts, small ones of a suite in one process. Each prints its output when
- * it ends. The summary lists the totals of each suite and the slowest files, with their duration and the CPU time of the
- * processes that they started, without the shared broker.
+ * Files run in parallel as planned in test/runner/plan.ts; small files of a suite share a process. The output of a
+ * file is printed when it ends. The summary lists the totals of each suite and the slowest files, with their duration
+ * and the CPU time of the processes that they started, without the shared broker.
  *
- * One broker is started for all files that need Kafka, unless KAFKA_BROKERS names a cluster. It always ends with the run.
- * The last line is always `N passed, N failed`. A skipped test counts as failed, because it proves nothing.
+ * One broker is started for all files that need Kafka, unless KAFKA_BROKERS names a cluster. It always ends with the
+ * run. The last line is always `N passed, N failed`. A skipped test counts as failed, because it proves nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -26,10 +26,10 @@ import { runPlanned } from './runner/schedule.ts';
 import { ROOT, selectFiles } from './runner/suites.ts';
 import { slowestFiles, suiteTotals, timesOf } from './runner/totals.ts';
 
-/** Maximum number of processors for tests. More would only wait for what files share. */
+/** Maximum number of processors for tests. More would only wait for the shared broker. */
 const MOST_PROCESSORS = 4;
 
-/** Number of files with brokers from which on the class archive saves time. */
+/** Minimum number of files with brokers for which the class archive saves time. */
 const MANY_FILES = 20;
 
 /** Returns true if a file uses the shared broker. Files that need their own cluster start it themselves. */

@@ -3,11 +3,11 @@
  */
 
 export interface Alert {
-  /** Also names the alert's page: docs/runbook/<name>.md. */
+  /** Name of the alert and of its page: docs/runbook/<name>.md. */
   readonly name: `ContentReview${string}`;
   /** critical: act now. warning: look into it within the day. */
   readonly severity: 'critical' | 'warning';
-  /** PromQL over metrics of the connector, of Node and `up`, to which the chart adds matchers. */
+  /** PromQL over `up` and the metrics of the connector and of Node. The chart adds matchers to it. */
   readonly expr: string;
   /** Duration for which the expression must hold. */
   readonly for: string;
@@ -55,9 +55,9 @@ export function expr(parts: TemplateStringsArray, ...values: readonly (string | 
 }
 
 /**
- * Waits of a pipeline for a reason in more than `minutes` of the last `of`, even if one instance
- * replaces another. Uses the share of time because short waits are normal, and not the number of
- * waiters because it depends on the number of shards.
+ * Selects pipelines that waited for a reason in more than `minutes` of the last `of` minutes, even if one
+ * instance replaced another. Short waits are normal, so the duration counts. The number of waiters does not
+ * count, because it depends on the number of shards.
  */
 export const waited = (
   reasons: string,

@@ -24,7 +24,7 @@ const recordings: readonly Recording[] = [
   { record: BUDGET, expr: `1 - ${objectiveOf('in_time_ratio')}` },
 ];
 
-/** Both windows burn the budget at `times` the allowed rate. The long one proves importance, the short one persistence. */
+/** Holds while a long and a short window exceed `times` the budget. The short one ends the alert soon after the cause. */
 function burning(times: number, long: Window, short: Window): string {
   return `(${late(long)} > ${budget(times)} and ${late(short)} > ${budget(times)})`;
 }

@@ -2,7 +2,7 @@
 import { expr, type Group, PIPELINE, waited } from './alert.ts';
 
 const INSTANCES = 'namespace, job';
-/** 5xx, too many requests, and every reason for a missing response. */
+/** Matches 5xx, 429, and every code for a missing response. */
 const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
 
 /** Share of the requests of each operation and instance that failed. */
@@ -27,11 +27,11 @@ export const service: Group = {
     {
       name: 'ContentReviewServiceUnavailable',
       severity: 'critical',
-      // Failures distinguish an outage from slow responses, for which work waits too. The failures
-      // must last, not the waits: in an outage, a lone shard waits between attempts for only a
-      // third of the time, and a scrape may miss that. Failures are per instance, as waits are: an
-      // instance that is cut off makes few requests, which would be lost among those of the others.
-      // Calls to the storage wait as transfers while they are retried.
+      // Work also waits for slow responses, so the expression requires failures. Failures must last rather
+      // than waits: in an outage, a single shard waits between attempts for only a third of the time, which a
+      // scrape may miss. Failures and waits are counted per instance, because an instance that is cut off
+      // makes few requests compared with the other instances. Retried calls to the storage wait for the
+      // reason `transfer`.
       expr: expr`
         max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service|transfer"}[10m])) > 0
         and on (${INSTANCES}) max by (${INSTANCES}) (${failed}) > 0.5

@@ -35,7 +35,7 @@ export function unpackPackage(
   return { root, fileCount: packed.files.length };
 }
 
-/** Returns the folders of all direct and indirect dependencies in the lock file, except folders nested in another one's. */
+/** Returns the folders of all direct and indirect dependencies in the lock file, without nested folders. */
 function dependenciesOf(repository: string, source: string): string[] {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
   const lock = read(path.join(repository, 'package-lock.json')).packages as Record<string, Locked>;

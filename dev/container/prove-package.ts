@@ -1,8 +1,7 @@
 /**
- * Proves that the built package works from its own files: its version, `check`, and a connector
- * that serves the console with all its files while no broker responds. Also proves that the
- * packages of the client library and the consumer work without it. Needs `npm run build`, but
- * neither Kafka nor the network.
+ * Proves that the built package works from its own files: its version, `check`, and a connector that serves the
+ * console with all its files while no broker responds. Also proves that the packages of the client library and of the
+ * consumer work without the connector. Needs `npm run build`, but neither Kafka nor the network.
  *
  *   node dev/container/prove-package.ts
  */

@@ -82,7 +82,7 @@ class Types {
       .join(' | ');
   }
 
-  /** Returns a union of known values and any text, so that editors offer the values and the compiler accepts all. */
+  /** Returns a union of known values and string, so that editors offer the values and the compiler accepts others. */
   #union(alternatives: readonly JsonSchema[]): string {
     const open = alternatives.some((one) => one.enum !== undefined);
     const types = alternatives.map((one) =>

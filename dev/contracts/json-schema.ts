@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** Returns a schema, or the one in the same document to which it refers. @throws Error for an unknown reference */
+/** Resolves a reference within the document; returns other schemas unchanged. @throws Error for an unknown reference */
 export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (schema.$ref === undefined) return schema;
   const name = /^#\/\$defs\/(\w+)$/.exec(schema.$ref)?.[1] ?? '';

@@ -1,4 +1,4 @@
-/** Rows of the dashboard, from what users notice first down to the Node process. */
+/** Rows of the dashboard, from effects on users down to the Node process. */
 import type { PanelSpec, Row } from './panels.ts';
 import {
   age,

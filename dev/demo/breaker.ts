@@ -1,12 +1,13 @@
 /** Keys of the demo, which freeze and kill its parts. Parts that end are restarted. */
 import type { LocalKafka } from '../kafka/start.ts';
-import { type DemoRecord, POISON } from './events.ts';
+import { archiveEvents, type DemoRecord, POISON } from './events.ts';
 import type { Part } from './parts.ts';
 import type { Running } from './running.ts';
-import { type Screen, seconds } from './screen.ts';
+import { grouped, type Screen, seconds } from './screen.ts';
 
 /** Number of poison records of each kind per key press. */
 const POISON_ROUNDS = 20;
+const ARCHIVE = 50_000;
 
 /** Disturbance whose cause is gone. Recovery is complete when e-mails sent after `markMs` come back. */
 interface Recovery {
@@ -20,7 +21,7 @@ export class Breaker {
   readonly #screen: Screen;
   readonly #over: AbortSignal;
   #recoveries: Recovery[] = [];
-  #poison: DemoRecord[] = [];
+  #extra: DemoRecord[] = [];
   #frozenMs: number | undefined;
   #serviceFrozen = false;
   /** Queue of tasks: a key may be pressed while a part is starting. */
@@ -45,9 +46,14 @@ export class Breaker {
     if (task !== undefined) this.#queue(task);
   }
 
-  /** Returns the poison records to send next. */
-  takePoison(): readonly DemoRecord[] {
-    return this.#poison.splice(0);
+  /** Returns at most `count` records of pressed keys to send next. */
+  takeExtra(count: number): readonly DemoRecord[] {
+    return this.#extra.splice(0, count);
+  }
+
+  /** True if records of pressed keys are to be sent. */
+  get hasExtra(): boolean {
+    return this.#extra.length > 0;
   }
 
   recovering(from: string, sinceMs = performance.now()): void {
@@ -112,14 +118,20 @@ export class Breaker {
       this.#frozenMs = performance.now();
       this.say('the broker is frozen: its connections stay open, but silent');
     },
-    // The end of the connector is reported, and it is restarted, like any other part.
+    // The end of a killed connector is reported and followed by a restart, like the end of any other part.
     k: async () => {
       const { connector } = this.#parts;
       await (connector.running ? connector.kill() : connector.restart());
     },
     p: async () => {
-      this.#poison.push(...Array.from({ length: POISON_ROUNDS }, () => POISON).flat());
-      this.say(`sending ${this.#poison.length} poison records`);
+      this.#extra.push(...Array.from({ length: POISON_ROUNDS }, () => POISON).flat());
+      this.say(`sending ${POISON_ROUNDS * POISON.length} poison records`);
+    },
+    a: async () => {
+      this.#extra = this.#extra.concat(await archiveEvents(this.#parts.emails, ARCHIVE));
+      this.say(
+        `sending an archive of ${grouped(ARCHIVE)} records; e-mails pass it in their own lane`,
+      );
     },
   };
 

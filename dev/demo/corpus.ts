@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 
 export interface Email {
-  /** Unique within the group. */
+  /** Id, unique within the group. */
   readonly id: string;
   /** easy-ham-1, easy-ham-2, hard-ham-1, spam-1 or spam-2. */
   readonly group: string;
@@ -13,7 +13,7 @@ export interface Email {
   readonly text: string;
 }
 
-/** Number of e-mails per round. Each round has different ones. */
+/** Number of e-mails per round. Each round has different e-mails. */
 export const ROUND = 2_000;
 /** A prime. Steps of this length visit all of n e-mails unless the prime divides n. */
 const STRIDE = 1_237;
@@ -29,7 +29,7 @@ export async function* readEmails(): AsyncGenerator<Email, never> {
   for (let index = 0; ; index++) {
     const step = (index * STRIDE) % ROUND;
     const place = Math.floor((step * files.length) / ROUND) + Math.floor(index / ROUND);
-    // The list names the original texts. Each has a JSON file of the same name with its id and group.
+    // The list names the files of the original e-mails. A JSON file of the same name has the id and group of an e-mail.
     const file = (files[place % files.length] as string).replace(/\.txt$/, '.json');
     yield JSON.parse(await readFile(path.join(data, file), 'utf8')) as Email;
   }

@@ -1,4 +1,4 @@
-/** Starts everything, sends e-mails and poison, and checks what comes back. */
+/** Starts all parts, sends e-mails and poison, and checks the decisions and dead letters. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../packages/client/src/base/abortable.ts';
 import { ROUND } from './corpus.ts';
@@ -11,7 +11,7 @@ import { stay } from './stay.ts';
 const TICK_MS = 150;
 /** About 300 KB per send, which is also the size of the largest e-mail. */
 const PER_SEND = 50;
-/** Slow enough to watch. */
+/** Pause between sends, long enough to watch the counts grow. */
 const PAUSE_MS = 75;
 /** Time without any change of a count after which the demo counts as stalled. */
 const STALLED_MS = 20_000;
@@ -48,7 +48,7 @@ export async function runDemo(
     problems.push(
       `The connector did not stop properly: ${badEnd}. The end of its log:\n${connector.tail()}`,
     );
-  // Also reads what was published last.
+  // Reads to the end, to include the records that were published last.
   await abortable(reader.readToEnd(AbortSignal.any([over, AbortSignal.timeout(STALLED_MS)])), over);
   return [...problems, ...ledger.verdict(screen)];
 }

@@ -47,6 +47,10 @@ export async function nextEvents(
   return events;
 }
 
+export const ARCHIVE_TYPE = 'archive';
+/** Number of different subjects in an archive. */
+const SUBJECTS = 1_000;
+
 /** Matches headers of mailing lists and bulk mailers. */
 const LIST_HEADER = /^(?:list-id|list-unsubscribe|list-post|precedence:\s*(?:bulk|list))\b/im;
 
@@ -55,7 +59,7 @@ function eventOf({ id, group, checksum, text }: Email): DemoRecord {
   const headers = text.split(/\r?\n\r?\n/, 1)[0] ?? '';
   const type = LIST_HEADER.test(headers) ? 'mailing-list' : 'email';
   const result = group.startsWith('spam') ? 'spam' : 'ham';
-  // Nested, with several JSON types and awkward texts.
+  // Nested metadata with several JSON types and awkward strings.
   const metadata = {
     message: { id, group, checksum },
     subject: headerOf(headers, 'subject'),
@@ -69,6 +73,26 @@ function eventOf({ id, group, checksum, text }: Email): DemoRecord {
     value: JSON.stringify({ type, content: text, metadata, expected_result: result }),
     expected: { type, metadata, result },
   };
+}
+
+/** Returns records of an archive: subjects of e-mails, whose type has its own lane. */
+export async function archiveEvents(
+  emails: AsyncGenerator<Email, never>,
+  count: number,
+): Promise<DemoRecord[]> {
+  const subjects = (await nextEvents(emails, SUBJECTS)).flatMap(({ key, expected }) =>
+    'metadata' in expected && expected.metadata.subject ? [{ key, expected }] : [],
+  );
+  return Array.from({ length: count }, (_, n): DemoRecord => {
+    const { key, expected } = subjects[n % subjects.length] as (typeof subjects)[number];
+    const { metadata, result } = expected;
+    const content = `${metadata.subject} (${n})`;
+    return {
+      key,
+      value: JSON.stringify({ type: ARCHIVE_TYPE, content, metadata, expected_result: result }),
+      expected: { type: ARCHIVE_TYPE, metadata, result },
+    };
+  });
 }
 
 /** Returns a header, or null if there is none. Folded lines stay folded. */

@@ -1,7 +1,7 @@
 /** Compares the sent records with the decisions and dead letters that a consumer reads. */
 import { isDeepStrictEqual } from 'node:util';
 import { lastHeader, type RecordHeaders } from '../../src/core/record.ts';
-import type { DemoRecord, ExpectedDecision } from './events.ts';
+import { ARCHIVE_TYPE, type DemoRecord, type ExpectedDecision } from './events.ts';
 import { grouped, type Screen, seconds } from './screen.ts';
 
 /** Committed record of an output topic. */
@@ -27,7 +27,7 @@ interface Sent {
   readonly sentMs: number;
 }
 
-/** Ledger of records. Checks each as it ends, since keeping all takes too much memory. Places are `<partition>-<offset>`. */
+/** Ledger of records. Checks each record as it ends, because keeping all of them would take too much memory. */
 export class Ledger {
   readonly #source: string;
   readonly #pending = new Map<string, Sent>();
@@ -36,6 +36,8 @@ export class Ledger {
   readonly #ended = new Set<string>();
   readonly #twice: string[] = [];
   readonly #wrong: string[] = [];
+  #decided = 0;
+  /** Latencies of e-mails. An archive may wait, so its records are not included. */
   readonly #latenciesMs: number[] = [];
   #agreed = 0;
   #deadLettered = 0;
@@ -54,12 +56,12 @@ export class Ledger {
     return [
       `sent ${grouped(this.#ended.size + this.#pending.size)}`,
       `waiting ${grouped(this.waiting)}`,
-      `decided ${grouped(this.#latenciesMs.length)}`,
+      `decided ${grouped(this.#decided)}`,
       `dead letters ${grouped(this.#deadLettered)}`,
     ].join('  ');
   }
 
-  /** Returns true if all records sent up to that time have ended, and so has a later one. */
+  /** Returns true if all records sent up to that time, and at least one later record, have ended. */
   hasPassed(timeMs: number): boolean {
     const [oldest] = this.#pending.values();
     return this.#newestEndedMs > timeMs && (oldest === undefined || oldest.sentMs > timeMs);
@@ -67,7 +69,7 @@ export class Ledger {
 
   /** Registers an acknowledged record. */
   sent(place: string, { key, value, expected }: DemoRecord): void {
-    // Only the value of a dead letter is compared.
+    // Keeps the value only for an expected dead letter, because decisions are not compared with it.
     const record = { key, value: 'deadLetter' in expected ? value : null, expected };
     this.#pending.set(place, { record, sentMs: performance.now() });
     const early = this.#early.get(place) ?? [];
@@ -90,11 +92,13 @@ export class Ledger {
     const { expected, value } = sent.record;
     if (terminal.isDecision) {
       const decision = JSON.parse(String(terminal.value)) as Decision;
+      this.#decided += 1;
+      if ('deadLetter' in expected || !isRight(decision, expected)) this.#wrong.push(place);
+      if (decision.batch.type === ARCHIVE_TYPE || 'deadLetter' in expected) return;
       this.#latenciesMs.push(
         Date.parse(decision.decided_at) - Date.parse(decision.source.timestamp),
       );
-      if ('deadLetter' in expected || !isRight(decision, expected)) this.#wrong.push(place);
-      else if (decision.result === expected.result) this.#agreed += 1;
+      if (decision.result === expected.result) this.#agreed += 1;
       return;
     }
     this.#deadLettered += 1;
@@ -117,18 +121,18 @@ export class Ledger {
         ? []
         : [`${what}: ${grouped(places.length)}, such as ${places.slice(0, 5).join(', ')}`],
     );
-    const decided = this.#latenciesMs.length;
     const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
+    const emails = sorted.length;
     const within = (share: number) =>
-      seconds(sorted[Math.min(decided - 1, Math.floor(decided * share))] ?? 0);
+      seconds(sorted[Math.min(emails - 1, Math.floor(emails * share))] ?? 0);
     const balance =
-      `in ${grouped(this.#ended.size + this.#pending.size)} = ${grouped(decided)} decided + ${grouped(this.#deadLettered)} dead-lettered, ` +
+      `in ${grouped(this.#ended.size + this.#pending.size)} = ${grouped(this.#decided)} decided + ${grouped(this.#deadLettered)} dead-lettered, ` +
       `${grouped(this.#pending.size)} missing, ${grouped(this.#twice.length)} twice`;
     screen.print(`  ${screen.paint(['bold', found.length === 0 ? 'green' : 'red'], balance)}`);
     screen.print(
-      `  half decided within ${within(0.5)} of their event, 99 % within ${within(0.99)}`,
+      `  half of the e-mails decided within ${within(0.5)}, 99 % within ${within(0.99)}`,
     );
-    const share = decided === 0 ? 0 : (100 * this.#agreed) / decided;
+    const share = emails === 0 ? 0 : (100 * this.#agreed) / emails;
     screen.print(`  ${share.toFixed(1)} % of the results match the corpus\n`);
     return found;
   }

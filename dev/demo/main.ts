@@ -23,8 +23,8 @@ Sends real e-mails through a local Kafka, the connector and a sandbox of the Con
 checks that each comes back exactly once.
 
   --keep    e-mails keep coming afterwards, until Ctrl-C; keys freeze the service and the
-            broker, kill the connector and write poison. Without a terminal: lines on standard
-            input with the letters s, b, k and p
+            broker, kill the connector and write poison or an archive. Without a terminal: lines
+            on standard input with the letters s, b, k, p and a
   --help    show this help
 
 KAFKA_BROKERS=host:port[,host:port...] uses that cluster instead of a local broker.
@@ -42,7 +42,7 @@ class Interrupts {
   readonly over = new AbortController();
   /** Exit code that a shell would report: 130 for Ctrl-C. */
   exitCode: number | undefined;
-  /** Called instead for the first Ctrl-C, if set. */
+  /** Called for the first Ctrl-C instead of ending the demo, if set. */
   gentle: (() => void) | undefined;
   #lastMs = Number.NEGATIVE_INFINITY;
 
@@ -82,7 +82,7 @@ async function main(keep: boolean): Promise<number> {
   try {
     const directory = await keepDirectory(path.join(tmpdir(), `content-review-demo-${unique}`));
     cleanup.defer(() => directory.remove());
-    // The broker's directory must be inside it too.
+    // The broker's directory must be inside this directory, too.
     process.env.TMPDIR = directory.path;
     const context = {
       directory: directory.path,

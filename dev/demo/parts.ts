@@ -81,7 +81,7 @@ export async function createTopics(
     const { code } = await abortable(command.exited, over);
     if (code !== 0) throw new Error(`The topics cannot be created:\n${output.join('\n')}`);
   } finally {
-    // Topics created after this would not be deleted.
+    // Topics that the command creates after the demo has deleted its topics would remain.
     await command.stop(0);
   }
 }

@@ -58,7 +58,7 @@ export async function start(
   });
   cleanup.defer(async () => (await kafkaStarting.catch(() => undefined))?.stop());
   const sandboxStarting = startSandbox(context);
-  // Its rejection must be handled even while the broker's start is awaited.
+  // A rejection of the sandbox's start must be handled even while the broker's start is awaited.
   sandboxStarting.catch(() => undefined);
   cleanup.defer(() => stopped(sandboxStarting, 0));
   const kafka = await abortable(kafkaStarting, over);

@@ -17,7 +17,7 @@ export class Screen {
     this.#live = out.isTTY && process.env.TERM !== 'dumb';
   }
 
-  /** Colours text if the output is a terminal that supports it. Respects NO_COLOR. */
+  /** Colours text if the output is a terminal that supports colours. Respects NO_COLOR. */
   paint(style: Style, text: string): string {
     return styleText(style, text, { stream: this.#out });
   }

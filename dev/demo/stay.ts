@@ -11,11 +11,13 @@ import type { Screen } from './screen.ts';
 const TICK_MS = 250;
 /** Number of e-mails per tick: 20 per second. */
 const PER_TICK = 5;
+/** Maximum number of records of pressed keys in one send: less than 1 MB. */
+const PER_SEND = 500;
 /** Maximum wait for the last terminal records: a member cut off by a frozen broker may join late. */
 const DRAIN_MS = 120_000;
 const CTRL_C = '\u0003';
 
-/** Keeps everything running until Ctrl-C. Then repairs what is broken and waits for the last records. */
+/** Keeps all parts running until Ctrl-C. Then repairs broken parts and waits for the last records. */
 export async function stay(
   running: Running,
   context: PartContext,
@@ -31,6 +33,7 @@ export async function stay(
   screen.print(`${screen.paint('bold', '  E-mails keep coming. Break something:')} press
     s  to freeze the service, and again to thaw it     b  to freeze the broker, and again to thaw it
     k  to kill the connector                           p  to write records that cannot be submitted
+    a  to write an archive, which e-mails pass
   and see the console ${connector.url}/, the logs in ${context.directory}. Ctrl-C ends.
 `);
   const breaker = new Breaker(running, screen, over);
@@ -63,17 +66,18 @@ export async function stay(
   screen.draw('');
 }
 
-/** Sends e-mails, and the poison of pressed keys, until the signal. @throws Error if the broker rejects them */
+/** Sends e-mails, and the records of pressed keys, until the signal. @throws Error if the broker rejects them */
 async function send(
   { producer, emails }: Running,
   breaker: Breaker,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const poison = breaker.takePoison();
-    await producer.send([...poison, ...(await nextEvents(emails, PER_TICK))]);
-    if (poison.length > 0) breaker.recovering('the poison was written');
-    await sleep(TICK_MS, undefined, { signal }).catch(() => undefined);
+    const extra = breaker.takeExtra(PER_SEND);
+    await producer.send([...extra, ...(await nextEvents(emails, PER_TICK))]);
+    if (extra.length > 0 && !breaker.hasExtra) breaker.recovering('the records were written');
+    // An archive is sent as fast as possible.
+    if (!breaker.hasExtra) await sleep(TICK_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -22,7 +22,7 @@ export type Topics = ReturnType<typeof topicsWith>;
 
 /** Deletes the topics and groups of the demo. */
 export async function deleteTopics(brokers: readonly string[], prefix: string): Promise<void> {
-  // Without a prefix, other users may have chosen the same names.
+  // Without a prefix, topics with these names may belong to other users.
   if (prefix === '') return;
   const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();

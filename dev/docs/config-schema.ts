@@ -43,7 +43,7 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
   if (info.kind === 'value') {
     const { help, fallback, schema } = info;
     const allowed = 'anyOf' in schema ? (schema.anyOf as readonly JsonSchema[]) : [schema];
-    // A key without a value gets its default, and the chart itself reports an empty required one.
+    // A key without a value gets its default. The chart itself reports an empty required option.
     const empty = { enum: ['', null] };
     const unset = fallback !== undefined ? [{ type: 'null' }] : required ? [] : [empty];
     return {

@@ -25,7 +25,7 @@ It needs neither Kafka nor the service.
 - **Environment.** \`\${NAME}\` in a value is replaced by that environment variable, which must be set and not empty;
   \`\${NAME:-default}\` has a default for a missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always a
   single value, regardless of its contents.
-- **Lists** may be written as one text with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
+- **Lists** may be written as one string with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). A
   file is read again when it changes; while it cannot be read, the last valid value stays in use. No secret appears in logs, errors
   or the output of \`check\`. An inline value also works, but do not store secrets in configuration files.

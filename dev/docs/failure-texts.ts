@@ -42,7 +42,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'too many content types',
     connector:
-      'Publishes records of further types as dead letters if 100 types are in use; these continue.',
+      'If 100 types are in use, publishes records of further types as dead letters, and continues with the 100.',
     user: '`dead_lettered_total{reason="too_many_types"}`, log line at warn from 80 types on',
     options: ['source.types'],
   },
@@ -86,7 +86,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'create without a clear response',
-    connector: 'Creates another batch. The orphan stays without an upload.',
+    connector: 'Creates another batch. If the first one exists, it never gets an upload.',
     user: '`orphaned_jobs_total`',
   },
   {
@@ -97,7 +97,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'upload address not allowed',
     connector:
-      'Sends nothing to that address (`service.transfer`), and submits the records in a new batch, indefinitely; after five such batches in a row the type pauses.',
+      'Sends nothing to an address that `service.transfer` does not allow. Submits the records in a new batch, indefinitely; pauses the type after five such batches in a row.',
     user: 'log line at warn with the host and the option, `shards_paused{reason="type_blocked"}`',
     options: ['review.pause'],
   },
@@ -138,7 +138,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'import FAILED',
-    connector: 'Same as for a batch in ERROR. The poison record gets a receipt with status ERROR.',
+    connector: 'As for a batch in ERROR. The poison record gets a receipt with status ERROR.',
     user: '`jobs_failed_total{reason="batch_failed"}`, receipts with `error`',
     options: RETRY_OPTIONS,
   },
@@ -172,7 +172,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'decision stays PENDING',
-    connector: 'Same as for a batch.',
+    connector: 'As for a batch.',
     user: OVERDUE,
     options: OVERDUE_OPTIONS,
   },
@@ -190,14 +190,14 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'download cut or unreadable',
     connector:
-      'Keeps the settled rows and repeats the download. Accepts a last row without a line end once three downloads have ended with it, if the service counts no more rows and none of its other files ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
+      'Keeps the settled rows and repeats the download. Accepts a last row without a line end if three downloads ended with it, the service counts no further rows, and none of its other files ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
     user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
     options: RETRY_OPTIONS,
   },
   {
     event: 'result files that settle nothing',
     connector:
-      'Counts a file without a usable row (a web page, only a header, a missing column, malformed rows) as a failing batch of its type (see above). Its records fail permanently only in the one batch per pause, or if other batches of the type are decided meanwhile.',
+      'Counts a file without a usable row (a web page, only a header, a missing column, malformed rows) as a failing batch of its type (see above). The records fail permanently only in the one batch per pause, or if other batches of the type are decided.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
     options: ['review.pause', ...RETRY_OPTIONS],
   },
@@ -211,24 +211,24 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'result rows malformed',
     connector:
-      'Drops a row that does not refer to its record, whose reference is not the one that was uploaded (`forged`), or that has neither a result nor a final status. Treats records without another row as for missing rows. The decision has the first reason.',
-    user: '`result_anomalies_total{kind="malformed"|"forged"}`, log line at warn with the first reason and the number of such rows, for forged ones at error as well',
+      'Drops a row that refers to no record of the batch, that has a reference which was not uploaded (`forged`), or that has neither a result nor a final status. If a record has no other row, treats its row as missing. The decision has the reason of the first malformed row.',
+    user: '`result_anomalies_total{kind="malformed"|"forged"}`, log line at warn with the first reason and the number of malformed rows, for forged rows also at error',
     options: RETRY_OPTIONS,
   },
   {
     event: 'result rows duplicate, unknown or shuffled',
-    connector: 'Settles a record with the first row that refers to it, and drops all others.',
+    connector: 'Settles a record with the first row that refers to it, and drops all other rows.',
     user: '`result_anomalies_total{kind="duplicate"|"forged"}`',
   },
   {
     event: 'result rows with status ERROR',
-    connector: 'Publishes them as they are.',
+    connector: 'Publishes decisions with status ERROR.',
     user: '`decisions_total{status="ERROR"}`',
   },
   {
     event: 'unknown columns and states',
     connector:
-      'Ignores unknown columns. Logs each unknown state once and treats it as pending, but WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Without a documented result column decisions have no result; of two candidates, uses the column found in earlier files.',
+      'Ignores unknown columns. Logs each unknown state once and treats it as pending, except WATING_FOR_UPLOAD, which counts as WAITING_FOR_UPLOAD. If the result column is missing, decisions have no result. If two columns qualify, uses the column of earlier files.',
     user: 'Log line at warn',
     options: ['review.resultColumn'],
   },
@@ -240,7 +240,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'unexpected exception',
     connector:
-      'If a record causes the exception, publishes a dead letter with its coordinates. If a result row does, treats the row as malformed or publishes the same kind of dead letter for its record. If a response does, treats it as a violation of the API contract. The shard continues in every case.',
+      'If a record causes the exception, publishes a dead letter with its coordinates. If a result row causes it, treats the row as malformed, or publishes a dead letter for its record. If a response causes it, treats the response as a violation of the API contract. The shard continues in every case.',
     user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
   },
   {
@@ -250,7 +250,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'another owner took the shard',
-    connector: 'The old owner is fenced, joins again and starts from the journal.',
+    connector: 'As the old owner, is fenced, joins the group again and starts from the journal.',
     user: '`rebalances_total`, `claims_total{outcome}`',
   },
   {
@@ -272,7 +272,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'right revoked at runtime',
     connector:
-      'Rolls back the rejected writes, logs the missing permission, and claims the shard again until it is restored.',
+      'Rolls back the rejected writes, logs the missing permission, and claims the shard again until the permission is restored.',
     user: 'Log line at warn; exit code 4 if the claim itself is rejected',
   },
   {

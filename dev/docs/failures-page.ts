@@ -51,9 +51,9 @@ export function failuresPage(): string {
   return `# Failures
 
 Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine
-uses the same table (\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each event, whose name begins with the event.
+uses the same table, and \`test/integration/failures\` has a test for each event.
 
-In spite of these events each record gets its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
+In spite of these events, each record gets its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
 end as an ERROR decision or a dead letter. Options belong to a pipeline ([configuration.md](configuration.md)),
 metrics have the prefix \`content_review_\` ([metrics.md](metrics.md)).
 
@@ -61,8 +61,8 @@ ${table(['Event', 'The connector', 'You see', 'Options'], rows)}
 
 ## A call that failed
 
-This table shows the reaction to a failed call after the client's own five retries. The client retries only failures such as 408, 429, 5xx and timeouts.
-Every wait, also of uploads and downloads, is at least as long as a Retry-After.
+This table shows the reaction to a failed call after the client's own five retries. The client retries only failures such as 408, 429, 5xx
+and timeouts. Every wait is at least as long as a Retry-After.
 
 ${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}
 
@@ -71,9 +71,6 @@ ${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}
 Each code is a \`reason\` of \`jobs_failed_total\` and an \`error.code\` of ERROR decisions ([outcomes.md](outcomes.md)).
 
 ${table(['Code', 'Its records'], jobs)}
-
-While all batches of a type fail, only the one that is tried once per \`review.pause\` counts as an attempt,
-because an outage of the service says nothing about the content.
 `;
 }
 

@@ -36,18 +36,16 @@ ${table(['Name', 'Upper bounds'], buckets)}
 
 ## Names are an API
 
-Dashboards and alerts of users depend on these names and labels. Any version may add metrics and label values, or change help texts.
-Removing or renaming a metric, or changing its labels, is a breaking change noted in CHANGELOG.md; a test compares the list. Counters
-of a pipeline whose label values are known beforehand start at 0, so that \`increase()\` includes the first event.
+Users' dashboards and alerts depend on these names and labels. Any version may add metrics and label values, or change help texts.
+Removing or renaming a metric, or changing its labels, is a breaking change noted in CHANGELOG.md. Counters of a pipeline whose label
+values are known in advance start at 0, so that \`increase()\` includes the first event.
 
 The number of series does not depend on the number of shards: no label identifies a shard, a partition, a topic or an item. The number of
-values of labels that come from outside is limited: \`decision_results_total\` has at most 21 per pipeline and instance, and later results
-count as \`other\`.
+values of labels that come from outside is limited.
 
 ## Format
 
-Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own metrics. It reports three of
-Node's (prom-client), which are gauges in spite of their names: \`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and
-\`nodejs_active_resources_total\`.
+Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own metrics, but reports three of Node's,
+which are gauges in spite of their names (\`nodejs_active_…_total\`).
 `;
 }

@@ -52,7 +52,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
   ],
   too_many_headers: [
     'The record has more than 1,000 headers',
-    'Send it again with fewer headers: only its coordinates are known',
+    'Send the event again with fewer headers: only its coordinates are known',
   ],
   undecodable: ['The bytes do not match their schema or format', 'Correct the producer'],
   mapping_failed: [

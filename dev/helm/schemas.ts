@@ -50,7 +50,7 @@ export function composeFile(directory: string): Validate {
   return validator(JSON.parse(readFileSync(path.join(directory, 'compose-spec.json'), 'utf8')));
 }
 
-/** Returns the documents of a text, without empty ones. @throws Error if a document is not YAML */
+/** Returns the documents of a YAML stream, except empty documents. @throws Error if a document is not YAML */
 export function documentsOf(text: string): unknown[] {
   return parseAllDocuments(text, { merge: true })
     .map((document) => {

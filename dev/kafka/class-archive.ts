@@ -1,7 +1,7 @@
 /**
  * Archive of the broker's classes (class data sharing), which halves the processor time of a start.
  * It is stored beside its jars and used only with the same Java; a JVM that cannot use it continues
- * without it. Only callers that start many brokers create it, which takes a start and an end.
+ * without it. Creating it takes one start and end of a broker, so only callers that start many brokers do so.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';

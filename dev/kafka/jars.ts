@@ -24,7 +24,7 @@ export async function kafkaVersion(): Promise<string> {
   return version;
 }
 
-/** Returns the cache directory of the jars. Each pom has its own. */
+/** Returns the cache directory of the jars. Each version of dev/pom.xml has its own directory. */
 export async function jarCache(): Promise<string> {
   const home = process.env.XDG_CACHE_HOME;
   const base = home === undefined || home === '' ? path.join(homedir(), '.cache') : home;

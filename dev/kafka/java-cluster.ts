@@ -14,7 +14,7 @@ import { type Node, propertiesFile, serverProperties } from './server-properties
 
 /** Maximum time in ms for a start or restart: ten times what a busy two-core machine needs. */
 const START_MS = 60_000;
-/** Maximum number of attempts to choose ports, since another process may take one before the broker does. */
+/** Maximum number of attempts to choose ports, because another process may take a port before the broker does. */
 const PORT_CHOICES = 5;
 const BROKER_HEAP_MIB = 512;
 const TOOL_HEAP_MIB = 128;

@@ -10,7 +10,7 @@ const execute = promisify(execFile);
 const OLDEST_JAVA = 17;
 
 export interface Missing {
-  /** Reason why it cannot be used, for the message that lists all alternatives. */
+  /** Reason why the program cannot be used, for the message that lists all alternatives. */
   readonly missing: string;
 }
 
@@ -32,7 +32,7 @@ export async function findJava(): Promise<
       if (Number(version) >= OLDEST_JAVA) return { java, version: stderr };
       missing = `${java} is version ${version ?? 'unknown'}`;
     } catch {
-      // Missing or not executable: tries the next candidate.
+      // This candidate is missing or not executable, so the loop tries the next candidate.
     }
   }
   return { missing };

@@ -17,9 +17,9 @@ export interface ScramUser {
 }
 
 export interface KafkaOptions {
-  /** Number of brokers, each also a controller. Three replicate everything with min.insync.replicas=2. Default 1. */
+  /** Number of brokers, each also a controller. Three replicate all topics with min.insync.replicas=2. Default: 1. */
   readonly brokers?: 1 | 3;
-  /** Port of the first broker; the others follow it. Default: free ports. */
+  /** Port of the first broker. The other brokers use the ports after it. Default: free ports. */
   readonly port?: number;
   /**
    * Ports of proxies on this machine, one per broker. Each broker then has a second listener, which
@@ -32,7 +32,7 @@ export interface KafkaOptions {
   readonly scramUsers?: readonly ScramUser[];
   /** Called for each step of the start, with a short sentence. */
   readonly onProgress?: (message: string) => void;
-  /** Aborts the start and removes what was begun; the start then rejects with the signal's reason. No effect later. */
+  /** Aborts the start, which removes its processes and files and rejects with the signal's reason. No effect later. */
   readonly signal?: AbortSignal;
 }
 
@@ -43,7 +43,7 @@ export interface LocalKafka {
   readonly behind?: readonly number[];
   /** With `listeners`: `host:port` of every broker, by listener name. */
   readonly listeners?: ReadonlyMap<string, readonly string[]>;
-  /** Description of the form in which it runs, for messages. */
+  /** Description of how the cluster runs (Java, Docker or existing), for messages. */
   readonly description: string;
   /** Data and logs of all brokers. undefined if they are not on this machine's disk (Docker, an existing cluster). */
   readonly dataDir: string | undefined;

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Range below the ports that operating systems assign (from 32768 on Linux, 49152 elsewhere):
- * nothing else gets one by chance before the broker's bind, or while a killed broker is down.
+ * Range below the ports that operating systems assign (from 32768 on Linux, 49152 elsewhere). No other
+ * program gets such a port by chance before the broker binds it, or while a killed broker is down.
  */
 const FIRST = 20_000;
 const LAST = 32_000;

@@ -8,7 +8,7 @@ import { OutgoingBatch } from '../../src/kafka/producer/outgoing-batch.ts';
 import { planBatchesTo } from '../../src/kafka/producer/send-plan.ts';
 
 const pool = new BufferPool(2 * 1024 * 1024);
-/** Room for the texts of a request. Names of test topics, clients and transactions are shorter. */
+/** Number of bytes for the strings of a request. Names of test topics, clients and transactions are shorter. */
 const ROOM_BYTES = 1_024;
 const REQUEST_MS = 5_000;
 

@@ -2,7 +2,7 @@
 import type { ListenerOptions } from './local-kafka.ts';
 
 export interface Node {
-  /** Counted from 1. */
+  /** Id of the node, counted from 1. */
   readonly id: number;
   readonly port: number;
   readonly controllerPort: number;
@@ -17,7 +17,7 @@ export interface NodeListener {
   readonly port: number;
 }
 
-/** Number of partitions of internal topics. The default of 50 costs files and start time, and proves nothing more. */
+/** Number of partitions of internal topics. The default of 50 would cost files and start time without a benefit. */
 export const INTERNAL_PARTITIONS = 5;
 
 export function serverProperties(
@@ -66,7 +66,7 @@ export function serverProperties(
     // A killed broker can restart only when its registration expires, in 3 s (9 by default).
     'broker.heartbeat.interval.ms': '500',
     'broker.session.timeout.ms': '3000',
-    // A frozen controller keeps its connections. Brokers would wait 30 s before they try the next one.
+    // A frozen controller keeps its connections. Brokers would wait 30 s before they try the next controller.
     'controller.socket.timeout.ms': '2000',
     ...Object.fromEntries(
       node.more.flatMap(({ options: { name, properties } }) =>

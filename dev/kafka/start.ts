@@ -1,4 +1,4 @@
-/** Starts a Kafka for development, from what this machine has. */
+/** Starts a Kafka for development with the tools that this machine has. */
 import { classArchive } from './class-archive.ts';
 import { findDocker, startDockerBroker } from './docker-broker.ts';
 import { existingCluster } from './existing-cluster.ts';

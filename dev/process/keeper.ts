@@ -29,7 +29,7 @@ const directories = new Set<string>();
 let ending = false;
 
 function reply(message: FromKeeper): void {
-  // If the parent is gone, it needs no reply.
+  // A parent that is gone needs no reply.
   if (!ending) process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
@@ -59,7 +59,7 @@ function start({ id, command, args, env, cwd, logFile, lines, closing }: RunChil
     reply({ failed: id, message: error.message });
   });
   child.once('exit', async (code, signal) => {
-    // Its descendants end with it.
+    // The child's descendants end with it.
     killGroup(child);
     await within(LINES_WAIT_MS, closed);
     reply({ exited: id, code, signal });

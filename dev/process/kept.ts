@@ -1,7 +1,7 @@
 /**
  * Child processes and temporary directories that cannot outlive this process, whether it ends by a
  * return, an exception, Ctrl-C to the whole process group, or SIGKILL. One keeper process
- * (keeper.ts) watches all of them. It starts with the first and ends with the last.
+ * (keeper.ts) watches all of them. The keeper starts with the first of them and ends with the last.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
@@ -61,7 +61,7 @@ class Keeper {
   #closed = false;
 
   constructor() {
-    // Its own session shields it from this process group's signals. Inherited output would keep our
+    // In its own session, the keeper gets no signals of this process group. Inherited output would keep our
     // pipes open.
     this.#process = spawn(process.execPath, ['--no-warnings', KEEPER], {
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -84,7 +84,7 @@ class Keeper {
     this.#holdOpen(false);
   }
 
-  /** True if it still accepts requests. */
+  /** True if the keeper still accepts requests. */
   get open(): boolean {
     return !this.#closed;
   }
@@ -154,7 +154,7 @@ class Keeper {
     return child;
   }
 
-  /** Handles the loss of the keeper, with which everything that it kept ends. */
+  /** Handles the loss of the keeper, after which all its children have ended, too. */
   #lost(): void {
     this.#closed = true;
     for (const child of this.#children.values()) {
@@ -165,7 +165,7 @@ class Keeper {
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // Already ended.
+        // The child has already ended.
       }
       child.ended({ code: null, signal: 'SIGKILL' });
     }
@@ -246,7 +246,7 @@ export interface KeptDirectory {
   remove(): Promise<void>;
 }
 
-/** Creates a directory that does not outlive this process. The keeper is informed first, so it can never leak. */
+/** Creates a directory that does not outlive this process. Informs the keeper first, so the directory cannot leak. */
 export async function keepDirectory(path: string): Promise<KeptDirectory> {
   const mine = keeper();
   mine.keep(path);

@@ -1,6 +1,6 @@
 /**
  * A real schema registry (Apicurio) on this machine: a Java process that keeps its schemas in a
- * file, so that they survive a kill. All of it ends with this process, however that ends.
+ * file, so that they survive a kill. The process and the file end with this process, however this process ends.
  *
  *   npm run registry [-- --port N]          prints its address and runs until Ctrl-C
  */
@@ -139,7 +139,7 @@ class ApicurioRegistry implements LocalRegistry {
         signal: AbortSignal.timeout(5_000),
       }).catch(() => undefined);
       await answer?.body?.cancel();
-      // Another process that took the port may respond too.
+      // The response may come from another process that took the port.
       if (started.exit !== undefined || Date.now() > deadlineMs)
         throw await this.#startFailure(started);
       if (answer?.ok) return;

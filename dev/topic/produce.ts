@@ -3,8 +3,7 @@
  *
  *   npm run produce -- TOPIC [--key KEY | --key-field NAME] [--brokers LIST] < events.jsonl
  *
- * Keys get the partition of Java's default partitioner. Records without a key rotate over all of
- * them.
+ * A key gets the partition that Java's default partitioner chooses. Records without a key rotate over all partitions.
  */
 import { createInterface } from 'node:readline';
 import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts';

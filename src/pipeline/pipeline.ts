@@ -106,6 +106,8 @@ export class Pipeline {
         polls: pLimit(concurrency.requests),
         downloads: pLimit(concurrency.transfers),
         claims: pLimit(options.claims),
+        // Each fetch takes memory.
+        backlogs: pLimit(1),
       },
       topics,
     };

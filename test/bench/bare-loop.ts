@@ -1,7 +1,7 @@
 /**
- * Baseline of the benchmark: consumes and republishes in transactions with the offsets, as fast as this client can.
- * Runs in its own process: `bare-loop.ts BROKERS SOURCE OUTPUT GROUP RECORDS`. Prints JSON: seconds from the first
- * fetched batch to the commit of the last record, and the peak memory.
+ * Baseline of the benchmark: kafkajs consumes and republishes records in transactions with the offsets, as
+ * fast as it can. Runs in its own process: `bare-loop.ts BROKERS SOURCE OUTPUT GROUP RECORDS`. Prints JSON:
+ * seconds from the first fetched batch to the commit of the last record, and the peak memory.
  */
 import { Kafka, logLevel } from 'kafkajs';
 

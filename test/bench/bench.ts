@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: compares the connector with the bare client. Both use the same broker and records, in
+ * `npm run bench`: compares the connector with the bare client. The two use the same broker and records, in
  * alternating rounds. Results are ratios and medians, because machines are noisy.
  *
  *   npm run bench -- [--records N] [--rounds N]    main load compared with the bare loop, and latency
@@ -38,7 +38,7 @@ const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
 
-/** The connector starts like the first line of src/cli/main.ts. */
+/** Starts the connector with the node options in the first line of src/cli/main.ts. */
 const SETUP: Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> = {
   partitions: PARTITIONS,
   reviewMs: 0,

@@ -1,7 +1,7 @@
 /**
- * Events of the benchmark. The realistic ones have 300 to 600 bytes and 7 to 9 members of metadata with mixed types
- * and skewed values, some of them nested. 1 % have an escaped key, and 5 % look like those of a careless or hostile
- * producer. They use no code of the product.
+ * Events of the benchmark. Realistic events have 300 to 600 bytes and 7 to 9 members of metadata with mixed types and
+ * skewed values, some of them nested. 1 % have an escaped key, and 5 % look as if they came from a careless or
+ * hostile producer. The generator uses no code of the product.
  */
 import type { OutgoingRecord } from '../../src/core/record.ts';
 
@@ -29,7 +29,7 @@ const TEXTS = textPool();
 // TypeScript's library does not declare it yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-/** Returns a text of this many characters from the pool. */
+/** Returns a string of this many characters from the pool. */
 export function textOf(random: () => number, characters: number): string {
   const at = Math.floor(random() * (POOL_CHARACTERS - Math.min(characters, POOL_CHARACTERS / 2)));
   const text = TEXTS.slice(at, at + characters);
@@ -85,7 +85,7 @@ function spoil(content: string, members: Members, random: () => number): string 
 
 export const keyOf = (random: () => number): string => `user-${skewed(random, 5_000)}`;
 
-/** Events with minimal cost: the same text in all of them, and two members of metadata. */
+/** Events with minimal cost: equal content in all events, and two members of metadata. */
 export function easyEvents(bytes: number): RecordOf {
   const sentence =
     'The quick brown fox, \\"quoted\\", jumps over the lazy dog; and then, quite naturally, it does so again. ';

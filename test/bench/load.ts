@@ -1,4 +1,4 @@
-/** Records of a benchmark. They are written as prebuilt batches, since a producer library would only cost time. */
+/** Records of a benchmark. They are written as prebuilt batches, because a producer library would only cost time. */
 
 import { varintSize, writeVarint } from '../../packages/client/src/base/varint.ts';
 import { sizeOfRecord, writeRecord } from '../../src/core/bytes/record-bytes.ts';

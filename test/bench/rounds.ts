@@ -43,7 +43,7 @@ const BATCH_ROWS = 5_000;
 const START = { MALLOC_ARENA_MAX: '1' };
 /** Interval of reading the metrics. Each read costs the connector a few milliseconds. */
 const LOOK_MS = 1_000;
-/** Shorter interval near the end, since the end is measured. */
+/** Shorter interval near the end, because the time of the end is measured. */
 const LAST_LOOK_MS = 250;
 const GIVE_UP_MS = 600_000;
 

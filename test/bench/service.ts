@@ -14,13 +14,13 @@ const METADATA = Object.fromEntries(membersOf(1, randomOf(1)));
 const REVIEW_MS = Number(process.argv[2] ?? 0);
 const UPLOAD_BYTES_PER_SECOND = Number(process.argv[3] ?? Infinity);
 const PIECE_BYTES = 64 * 1024;
-/** Time at which all uploads so far are received at this rate, ms. */
+/** Time in ms at which all uploads so far are received at UPLOAD_BYTES_PER_SECOND. */
 let receivedMs = 0;
 /** Number of downloaded results to keep, since the successor of a killed process downloads them again. */
 const KEPT_RESULTS = 32;
 interface Job {
   readonly type: string;
-  /** Time at which its results are ready. */
+  /** Time at which the job's results are ready. */
   doneMs: number;
   body: Buffer;
 }

@@ -18,14 +18,17 @@ const SHAPE: Shape = {
   latencyMs: 5,
   rejectedToDeadLetters: false,
 };
-/** Makes the first batch fail, so that its records are reread for another one. */
+/** Makes the first batch fail, so that its records are reread for another batch. */
 const FAILED: PlacedStrike = {
   place: 'review',
   nth: 0,
   strike: { kind: 'review', how: 'failed', afterMs: 100 },
 };
 const FEWEST_STEPS = 80;
-/** Maximum number of batches that stay empty. A stop may interrupt the creation of two, one for each partition. */
+/**
+ * Maximum number of batches that stay empty. A stop may interrupt the creation of one batch for each of two
+ * partitions.
+ */
 const MOST_EMPTY = { kill: 1, stop: 2 };
 
 interface Walk {

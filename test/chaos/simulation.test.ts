@@ -1,4 +1,7 @@
-/** Histories of the engine in a world in memory, on all cores. The same histories in every run (docs/internals/testing.md). */
+/**
+ * Plays histories of the engine in a world in memory, on all cores. Every run plays the same histories
+ * (docs/internals/testing.md).
+ */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
@@ -7,7 +10,7 @@ import { playAll } from '../support/engine/simulation/search/pool.ts';
 
 /** Takes about 15 s of processor time. `npm run simulate` plays thousands of histories. */
 const HISTORIES = 252;
-/** First seed; different from those of the property tests. */
+/** First seed, which differs from the seeds of the property tests. */
 const FROM = 300_001;
 
 const ACTIONS = [
@@ -41,7 +44,7 @@ const FAILURES = [
   'protocol',
   'hangs',
 ];
-/** Faults that may be missing in such a small number of histories. */
+/** Faults that may be missing in this small number of histories. */
 const RARE = ['service results protocol', 'service decision unauthorized'];
 const FAULTS = [
   ...ACTIONS,

@@ -1,4 +1,7 @@
-/** Conformance suite for ShardGroup: whole shards, one owner each, only assigned records. */
+/**
+ * Conformance suite for ShardGroup. Members own whole shards, each shard has one owner, and members receive
+ * only records of assigned partitions.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
@@ -58,7 +61,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
 
     it('reads on from the position of a seek, each batch where the previous one ended', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 10)));
-      // A member may have to join again at any time, and then has no position.
+      // A member may have to join again at any time, and has no positions after that.
       const { listener } = await join((group, own) => {
         own.onJoined = () => {
           group.seek('source', 0, own.batches.at(-1)?.nextOffset ?? 4);

@@ -115,7 +115,7 @@ export async function realWorld(
     },
     deleteRecordsBefore: async (topic, partition, offset) => {
       const byHand = await kafka.admin();
-      // Makes the topic known to kafkajs's admin client. Deleting records does not load its metadata.
+      // Loads the topic's metadata into kafkajs's admin client, because deleting records does not load it.
       await byHand.fetchTopicOffsets(topic);
       await byHand.deleteTopicRecords({
         topic,
@@ -133,7 +133,8 @@ export async function realWorld(
     },
     readAll: async (topic) => {
       const reader = kafka.reader(topic);
-      // A transaction that a test leaves open is never decided. Then the currently visible records are returned.
+      // A transaction that a test leaves open is never decided. After the timeout, the currently visible
+      // records are returned.
       await eventually(`all transactions in ${topic} are decided`, () => reader.isStable(), {
         deadlineMs: 1_000,
       }).catch(() => undefined);

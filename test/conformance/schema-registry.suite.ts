@@ -1,4 +1,4 @@
-/** Conformance suite for schema registries. Runs against a real one and the one in memory. */
+/** Conformance suite for schema registries. Runs against a real registry and the one in memory. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -46,7 +46,7 @@ export function schemaRegistrySuite(
     });
   });
 
-  test('a registered schema is found by its text and by its id, and registering it again changes nothing', async () => {
+  test('a registered schema is found by its definition and by its id, and registering it again changes nothing', async () => {
     const subject = newSubject();
     const id = await registry().register(subject, FIRST, SIGNAL);
     assert.equal(await registry().register(subject, FIRST, SIGNAL), id);
@@ -60,7 +60,7 @@ export function schemaRegistrySuite(
     assert.equal(await registry().lookup(subject, GROWN, SIGNAL), undefined);
   });
 
-  test('a second schema is the latest version, and the first one keeps its number', async () => {
+  test('a second schema is the latest version, and the first schema keeps its number', async () => {
     const subject = newSubject();
     const first = await registry().register(subject, FIRST, SIGNAL);
     assert.equal((await registry().compatibility(subject, GROWN, SIGNAL)).compatible, true);
@@ -71,7 +71,7 @@ export function schemaRegistrySuite(
     assert.equal((await registry().lookup(subject, FIRST, SIGNAL))?.version, 1);
   });
 
-  test('a schema that conflicts only with an older version passes the check, but a transitive rule refuses its registration', async () => {
+  test('a schema that conflicts only with an older version passes the check, but a transitive rule rejects its registration', async () => {
     for (const rule of ['BACKWARD', 'BACKWARD_TRANSITIVE'] as const) {
       const subject = newSubject();
       await registry().register(subject, FIRST, SIGNAL);

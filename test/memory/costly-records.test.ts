@@ -33,7 +33,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const DECIDED_MS = 30_000;
 const PARTITIONS = 2;
 const MIB = 1024 * 1024;
-/** Memory limit of the chart, MiB. CONNECTOR sets the heap that V8 chooses for it. */
+/** Memory limit of the chart, MiB. CONNECTOR sets the heap size that V8 would choose for this limit. */
 const LIMIT_MIB = 512;
 const CONNECTOR = [
   '--max-semi-space-size=8',
@@ -141,7 +141,7 @@ const terminals = stack.pipelines.map((pipeline) => {
 });
 const sent = SOURCES.map((): SourceCoordinate[] => []);
 
-/** Writes costly records with ordinary ones after and beside them. */
+/** Writes costly records, with ordinary records after them and in other partitions. */
 async function send(index: number, costly: readonly CostlyValue[]): Promise<void> {
   const { topics } = terminals[index] as (typeof terminals)[number];
   const { honest } = SOURCES[index] as CostlySource;

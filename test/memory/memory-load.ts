@@ -12,7 +12,7 @@ const CONNECTOR = [
 ];
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MIB = 1024 * 1024;
-/** Number of records per write. The memory of the test does not count, but must not exhaust the machine. */
+/** Number of records per write. The test's own memory is not measured, but must not exhaust the machine. */
 const WRITE_RECORDS = 20_000;
 const WRITE_BYTES = 32 * MIB;
 const DRAIN_MS = 240_000;
@@ -117,7 +117,7 @@ export class Load {
     );
   }
 
-  /** Counts the source records without a decision, and those with several. */
+  /** Counts the source records without a decision, and the records with several decisions. */
   async judge(): Promise<{ readonly missing: number; readonly twice: number }> {
     const decisions = await this.#kafka.readAll(this.stack.topics.decisions);
     const seen = new Set<string>();

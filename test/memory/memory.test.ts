@@ -1,6 +1,6 @@
 /**
  * I7: the memory of the connector's process stays below the ceiling in docs/operating.md when the service is too
- * slow. No record is lost meanwhile, and quiet partitions do not wait for busy ones.
+ * slow. No record is lost, and quiet partitions do not wait for busy partitions.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -7,9 +7,9 @@ export const ANY = 15;
 export const isHeld = (revision: number): boolean => revision % 2 === 1;
 
 /**
- * Writes an acknowledgement to the journal. One of an earlier command matters only to a claim that cannot read the
- * newest command.
- * @param keepsEarlier false omits those of earlier commands, which reduces the state space
+ * Writes an acknowledgement to the journal. An acknowledgement of an earlier command matters only to a claim
+ * that cannot read the newest command. @param keepsEarlier false omits acknowledgements of earlier commands,
+ * which reduces the state space
  */
 export function acknowledge(state: s.State, answer: number, keepsEarlier: boolean): void {
   if (answer === ANY) state.set(s.ACKNOWLEDGED, state.get(s.COMMAND));

@@ -38,7 +38,7 @@ export function claimSteps(model: Model, i: number): void {
       }
       const claimed = model.next();
       claimed.setOf(i, s.MODE, s.REPLAY);
-      // The replay ends at this record. As any owner, it reads a later command afterwards.
+      // The replay ends at this record. The new owner reads later commands afterwards, like any owner.
       if (rules.claimReadsCommand) claimed.setOf(i, s.KNOWN, commandInJournal(model));
       model.emit(mine, () => `${name}: commits its owner record`);
       model.lose(i);
@@ -70,7 +70,10 @@ function replaySteps(model: Model, i: number): void {
   model.emit(false, () => `${name}: reads a stale committed offset, mistakes it for a reset, owns`);
 }
 
-/** Applies the operator's reset to progress and to the set of settled records: they are reviewed again, or skipped. */
+/**
+ * Applies the operator's reset to the progress and to the set of settled records, so that records are
+ * reviewed again or skipped.
+ */
 function takeReset(model: Model, next: s.State): void {
   const { now, rules, scenario, progress } = model;
   const partition = now.get(s.RESET_PARTITION);

@@ -24,9 +24,9 @@ const TWO_JOBS = 'I1: two live jobs contain one offset';
 const TWICE = 'I2: second terminal record for one offset';
 
 /**
- * The rules of the connector are safe and live. These configurations are small enough for every test run.
- * `keepsStateWithoutShard` covers more than the connector does: the connector drops the state of a shard that the
- * group assigned to another instance.
+ * Configurations with the connector's rules, which must be live and without violations. All are small enough
+ * for every test run. `keepsStateWithoutShard` allows more than the connector, which drops the state of a
+ * shard that the group assigned to another instance.
  */
 export const DESIGN: readonly Configuration[] = [
   design('design-2', 'A0.A0', 4, {}, [329_841, 3_123_095, 296]),
@@ -71,7 +71,7 @@ export const DESIGN: readonly Configuration[] = [
   ),
 ];
 
-/** One rule is removed, with the expected violation. */
+/** Configurations without one of the rules, with the expected violation. */
 export const COUNTEREXAMPLES: readonly Configuration[] = [
   broken(
     'rewind-rebuffers',

@@ -3,12 +3,12 @@ import { ANY, isHeld } from './acknowledgement.ts';
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
-/** Second resume, which changes nothing in shards that the first one reached. */
+/** Second resume, which changes nothing in shards that the first resume reached. */
 const RESUMED_AGAIN = 4;
 
 /**
- * Steps of an operator: a command, the resume, and with `acknowledgesRevision: false` another command. Only this
- * shard's command may be spoilt, so the operator always knows the newest revision from other shards.
+ * Steps of an operator: a command, the resume, and with `acknowledgesRevision: false` another command. Only
+ * this shard's command may be unreadable, so the operator always has the newest revision from other shards.
  */
 export function commandSteps(model: Model): void {
   const { now, rules } = model;
@@ -27,7 +27,7 @@ export function commandSteps(model: Model): void {
   next.set(s.COMMAND, given);
   if (isSpoilt) next.set(s.SPOILT, s.REPLACED);
   const what = holds || isLast ? 'resume' : rules.command;
-  // A waiting command can end on its own only after the acknowledgement, or if no owner can read it.
+  // The wait for a command ends by itself only after the acknowledgement, or if no owner can read the command.
   const isFair = isSpoilt || (holds && now.get(s.ACKNOWLEDGED) === revision);
   model.emit(isFair, () => `operator: ${what}, revision ${given}`);
 }

@@ -1,4 +1,7 @@
-/** Invariants of every reachable state, and the condition for a settled one. I1 is checked here; the steps check I2 and I4. */
+/**
+ * Invariants of every reachable state, and the condition for a settled state. This file checks I1; the steps
+ * check I2 and I4.
+ */
 import { isHeld } from './acknowledgement.ts';
 import { brokenPromise } from './control-steps.ts';
 import type { Model } from './model.ts';

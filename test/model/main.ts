@@ -1,6 +1,6 @@
 /**
- * Runs the model by hand: `npm run model -- [--trace] [names]`. Without names it runs all configurations. Prints a
- * line for each one; exits with 1 if a result is not the expected one.
+ * Runs the model by hand: `npm run model -- [--trace] [names]`. The default is all configurations. Prints a
+ * line for each configuration, and exits with 1 if a result differs from the expected one.
  */
 import { COUNTEREXAMPLES, type Configuration, DESIGN } from './configurations.ts';
 import { describe } from './invariants.ts';
@@ -24,7 +24,7 @@ function run(configuration: Configuration, withTrace: boolean): boolean {
   const startedMs = performance.now();
   const { name, records } = configuration;
   const { model, outcome } = runConfiguration(configuration, {
-    // With symmetry, instances could change names between steps.
+    // With symmetry, instances could swap names between the steps of a trace.
     symmetry: !withTrace,
     onProgress: (explored, known) =>
       process.stderr.write(`  ${name}: ${explored} explored, ${known} found\n`),

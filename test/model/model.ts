@@ -9,9 +9,8 @@ import { MAX_RECORDS, type Rules, type Scenario, type SourceRecord } from './rul
 import * as s from './state.ts';
 
 /**
- * Callback for a successor.
- * @param next owned by the model; copy what is to be kept
- * @param fair true if the step still happens after faults have stopped
+ * Callback for a successor. @param next owned by the model, which reuses it; copy it to keep it @param fair
+ * true if the step still happens after faults have stopped
  * @param violation of an invariant by the step itself
  */
 export type Visit = (
@@ -61,7 +60,7 @@ export class Model {
     this.#visit = visit;
   }
 
-  /** Returns a copy of the current state, for a step to change. Only one can be in use. */
+  /** Returns a copy of the current state, for a step to change. The next call overwrites it. */
   next(): s.State {
     this.#next.copy(this.now);
     return this.#next;
@@ -73,8 +72,8 @@ export class Model {
     this.violation = undefined;
     let next = this.#next;
     this.#normalise(next);
-    // Only one of a state and its mirror image is kept. Comparing the instances usually decides which, without
-    // making the image.
+    // Either a state or its mirror image is kept. Comparing the instances usually determines which, without
+    // computing the image.
     const order = this.#symmetry ? next.compareInstances() : -1;
     if (order >= 0) {
       this.#swapped.copySwapped(next);
@@ -131,7 +130,7 @@ export class Model {
     } else this.clearTransaction(state, i);
   }
 
-  /** The instance drops its state. It must learn the assignment from the group before it claims again. */
+  /** The instance drops its state. It must receive the assignment from the group before it claims again. */
   lose(i: number, { commitInNetwork = false } = {}): void {
     const next = this.next();
     if (commitInNetwork) next.setOf(i, s.DETACHED, 1);

@@ -120,7 +120,7 @@ function uploadSteps(model: Model, i: number, c: number): void {
   );
 }
 
-/** Abandons a job that will not end by itself: its records are reread. */
+/** Abandons a job that will not end by itself, so that its records are reread. */
 function giveUpSteps(model: Model, i: number, c: number): void {
   const { now, rules } = model;
   const remote = now.batch(c, s.REMOTE);
@@ -138,7 +138,7 @@ function giveUpSteps(model: Model, i: number, c: number): void {
       if ((left >> index) & 1) next.setOf(i, field, Math.min(next.of(i, field), offset));
     });
   }
-  // The upload may still arrive, so this abandons the job too early. The grace period makes it rare.
+  // The upload may still arrive, so the job is abandoned too early. The grace period makes this case rare.
   const early = remote === s.WAITING && now.batch(c, s.UPLOADING) === 1;
   const what =
     remote === s.WAITING ? 'abandons' : remote === s.ERROR ? 'sees ERROR of' : 'misses rows of';
@@ -148,7 +148,7 @@ function giveUpSteps(model: Model, i: number, c: number): void {
   );
 }
 
-/** Reread records move to a new job in any parts, or end one at a time. */
+/** Reread records move to a new job, in any number of parts, or are settled one at a time. */
 function retrySteps(model: Model, i: number, c: number): void {
   const { now, rules, scenario } = model;
   if (now.batch(c, s.phase(i)) !== s.RETRYING) return;
@@ -182,7 +182,7 @@ function retrySteps(model: Model, i: number, c: number): void {
   }
 }
 
-/** A chunk of decisions: any subset of the remaining rows. */
+/** Settles a chunk of decisions: any subset of the remaining rows. */
 function settleSteps(model: Model, i: number, c: number): void {
   const { now, rules, scenario } = model;
   if (now.batch(c, s.phase(i)) !== s.TRACKED || now.batch(c, s.REMOTE) !== s.SUCCESS) return;

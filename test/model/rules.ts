@@ -1,6 +1,6 @@
 /**
  * Rules of a shard's protocol, each of which can be removed, and possible mistakes. The defaults are the
- * connector's rules; docs/internals/testing.md names the code of each.
+ * connector's rules. docs/internals/testing.md names the code of each rule.
  */
 export interface Rules {
   /** A restart continues from the recorded progress; false: from the watermark only, the group's committed offset. */
@@ -11,7 +11,7 @@ export interface Rules {
   readonly barrier: boolean;
   /** The replay waits for the exact content of its owner record, which compaction may have replaced by a newer one. */
   readonly barrierByContent: boolean;
-  /** The claim may read committed offsets that are one commit old, and mistakes a different one for a reset. */
+  /** The claim may read committed offsets that are one commit old, and mistakes a difference for a reset. */
   readonly believesStaleOffsets: boolean;
   /** Each chunk of decisions shrinks the job's record in its transaction; false: only the last chunk changes it. */
   readonly chunksShrinkJob: boolean;
@@ -19,7 +19,7 @@ export interface Rules {
   readonly dropsSettledRows: boolean;
   /** A batch is uploaded only after its job's record is committed. */
   readonly journalsBeforeUpload: boolean;
-  /** A batch that waits for its upload permanently is abandoned for a new one. */
+  /** A batch that waits permanently for its upload is replaced by a new batch. */
   readonly abandonsStuckUploads: boolean;
   /** A retry writes its new job and shrinks the old one in one transaction; false: it writes the new job first. */
   readonly movesAtOnce: boolean;
@@ -34,13 +34,16 @@ export interface Rules {
   readonly intakeKnowsWhatItTook: boolean;
   /** An owner that rejoins seeks to its own position; false: it continues from the committed offset. */
   readonly seeksAtJoin: boolean;
-  /** An instance that learns of another owner of its shard keeps its state; false: it drops the state. */
+  /** An instance keeps its state when the group assigns its shard to another instance; false: it drops the state. */
   readonly keepsStateWithoutShard: boolean;
-  /** Records that decode may become dead letters before they are in a job, like those of a type that the service refuses. */
+  /** Records that decode may become dead letters before they are in a job, as if the service rejected their type. */
   readonly deadLettersRefusedTypes: boolean;
   /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` changes only the watermarks. */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
-  /** Command that an operator gives once, and ends. No records are consumed meanwhile, and with `pause` no job begins either. */
+  /**
+   * Command that an operator gives once, and ends. In between, no records are consumed, and with `pause` no job
+   * begins.
+   */
   readonly command: 'none' | 'drain' | 'pause';
   /** A claim reads the newest command before it owns the shard; false: the owner reads it some time later. */
   readonly claimReadsCommand: boolean;
@@ -52,7 +55,7 @@ export interface Rules {
   readonly spoilsCommand: boolean;
   /** A claim without a readable command continues from the newest acknowledgement; false: as without a command. */
   readonly continuesFromAcknowledgement: boolean;
-  /** A command without effect is written anyway if a shard's command cannot be read. */
+  /** A command that changes nothing is written anyway if a shard's command cannot be read. */
   readonly replacesSpoilt: boolean;
 }
 
@@ -98,7 +101,10 @@ export interface Scenario {
   readonly records: readonly SourceRecord[];
   /** Index of the record at each offset, by partition. */
   readonly partitions: readonly (readonly number[])[];
-  /** Number of batches in a state. Forgotten batches make room, so attempts are not limited. */
+  /**
+   * Maximum number of batches in a state. Forgotten batches free their slot, so the number of attempts is
+   * unlimited.
+   */
   readonly slots: number;
   readonly maxRows: number;
   readonly maxChunk: number;

@@ -1,6 +1,6 @@
 /**
- * Explores every reachable state, breadth first and exactly: whole states are stored, not hashes. Then checks that
- * every state can reach a settled one by fair steps only.
+ * Explores every reachable state, breadth first and exactly: whole states are stored, not hashes. Then checks
+ * that every state can reach a settled state by fair steps only.
  */
 import { expand } from './expand.ts';
 import { isDone, violationOf } from './invariants.ts';

@@ -42,7 +42,7 @@ export const ACKNOWLEDGED = WORLD + 7;
 export const SPOILT = WORLD + 8;
 export const NOT_SPOILT = 0;
 export const IS_SPOILT = 1;
-/** A later command is in the journal. The commands in between stay lost. */
+/** A later command is in the journal. The commands between the unreadable one and the later one stay lost. */
 export const REPLACED = 2;
 
 const INSTANCES = WORLD + 9;
@@ -55,7 +55,7 @@ export const BELIEVES = 1;
 export const BUFFERED = 2;
 /** Dead letters to write. */
 export const UNDECODED = 3;
-/** Records that a retry has to reread, and those that it has read. */
+/** Records that a retry has to reread, and the records that it has reread. */
 export const WANTED = 4;
 export const FOUND = 5;
 /** Next offset of intake, by partition. */
@@ -83,7 +83,7 @@ export const MODES = [
 ] as const;
 export const DOWN = 0;
 export const IDLE = 1;
-/** Must learn the assignment from the group before it claims again. */
+/** Must receive the assignment from the group before it claims again. */
 export const LOST = 2;
 export const CLAIMING = 3;
 export const REPLAY = 4;
@@ -92,7 +92,7 @@ export const OWNER = 5;
 export const PAUSED = 6;
 /** Has replayed without a fence (`barrier: false`). */
 export const REPLAYED = 7;
-/** Fenced without knowing it yet. */
+/** Is fenced, but has not detected this yet. */
 export const ZOMBIE = 8;
 
 export const NO_TRANSACTION = 0;
@@ -188,7 +188,7 @@ export class State {
   }
 
   copy(from: State): void {
-    // Faster than set() for a few words.
+    // This loop is faster than set() for a few words.
     const { words } = this;
     const source = from.words;
     for (let i = 0; i < words.length; i++) words[i] = source[i] as number;
@@ -252,7 +252,7 @@ export class State {
     return this.#compareSlots(a, b) === 0;
   }
 
-  /** Sorts the slots, since they have no names. Free ones come last. */
+  /** Sorts the slots, because they have no names. Free slots come last. */
   sortSlots(): void {
     const { bytes } = this;
     for (let c = 1; c < this.slots; c++) {

@@ -29,7 +29,7 @@ export function transactionSteps(model: Model, i: number): void {
   model.emit(false, () => `${name}: committed, response lost; keeps its old view and continues`);
 }
 
-/** Updates the owner's memory to what it committed. */
+/** Updates the owner's memory to the committed state. */
 function believeCommit(model: Model, next: s.State, i: number): void {
   const transaction = next.of(i, s.TRANSACTION);
   const outputs = next.of(i, s.OUTPUTS);

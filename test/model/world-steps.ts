@@ -1,4 +1,4 @@
-/** Steps of everything around the instances: group, operator, service, network, crashes, deliveries. */
+/** Steps of the instances' environment: group, operator, service, network, crashes, deliveries. */
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
@@ -6,7 +6,7 @@ export function worldSteps(model: Model): void {
   groupSteps(model);
   operatorSteps(model);
   for (let c = 0; c < model.now.slots; c++) {
-    // Free slots come last. Of two equal batches only one is expanded.
+    // Free slots come last. If two batches are equal, only one is expanded.
     if (model.now.isFree(c) || (c > 0 && model.now.sameSlots(c - 1, c))) continue;
     networkSteps(model, c);
     serviceSteps(model, c);
@@ -96,7 +96,10 @@ function lateCommitSteps(model: Model, i: number): void {
   model.emit(false, () => `kafka: ${name}'s open transaction aborts`);
 }
 
-/** Messages from the group, which arrive late. An instance that lost the shard needs one before it claims again. */
+/**
+ * Messages from the group, which arrive late. An instance that lost the shard needs such a message before it
+ * claims again.
+ */
 function membershipSteps(model: Model, i: number): void {
   const { now, rules } = model;
   const name = instanceName(i);

@@ -5,7 +5,10 @@
  */
 import { SUITES, suiteOf } from './suites.ts';
 
-/** Files in `compute` run at a lower priority and without counting as load of others. Files in `alone` measure. */
+/**
+ * Files in `compute` run at a lower priority and do not count as load. Files in `alone` measure, so no other
+ * file runs with them.
+ */
 export type Lane = 'usual' | 'compute' | 'alone';
 
 export interface Plan {
@@ -29,27 +32,28 @@ export const LIMIT_MS = 1_800_000;
 
 /** Load of a file that starts processes and waits for them. */
 const USUAL_LOAD = 40;
-/** More than the capacity, so that no other file of the lane runs at the same time. */
+/** Load above the capacity, so that no other file of the lane runs at the same time. */
 const ALL = 1_000;
-/** Measured CPU time per time, slightly increased for files that others would disturb. */
+/** Measured CPU time divided by the duration, slightly increased for files that other files would disturb. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
   ['packages/client/test/unit/', 66],
   ['test/integration/upgrade/', 75],
   // Waits for sessions to end and for backoffs.
   ['test/integration/kafka/group-failures', 25],
-  // These check documented time limits of the connector, so only files in `compute` may run in parallel.
+  // These files check documented time limits of the connector, so only files in `compute` may run in parallel.
   ['test/integration/connector/shutdown', ALL],
   ['test/chaos/kills', ALL],
 ];
 /** Files that start before the rest of the usual lane, in this order. */
 const FIRST = [
-  // Must run while files in `compute` remain, the only ones that run in parallel. Shutdown waits for the shared broker.
+  // These must run while files in `compute` remain, because only such files run in parallel with them.
+  // Shutdown waits for the shared broker.
   'test/chaos/kills',
   'test/integration/connector/shutdown',
   // Unit tests report most mistakes within a minute.
   'test/unit/',
-  // The longest files, of which otherwise one would run alone at the end.
+  // The longest files. If they started later, one would run alone at the end.
   'test/integration/upgrade/',
   'test/integration/docs/',
   'test/integration/kafka/group-failures',

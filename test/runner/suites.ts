@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Suites in the order in which they start: those that fail soonest come first. */
+/** Suites in the order in which they start. The suites that report failures soonest come first. */
 export const SUITES = [
   'unit',
   'property',

@@ -4,7 +4,10 @@ const FACTOR = 32;
 const SMALL_RUNS = 20;
 const LARGE_RUNS = 3;
 
-/** Upper limit for linear work, which measures about 32, or up to 150 with garbage collection. Quadratic: about 1,000. */
+/**
+ * Upper limit for linear work, which measures about 32, or up to 150 with garbage collection. Quadratic work measures
+ * about 1,000.
+ */
 export const LINEAR = 350;
 
 /**

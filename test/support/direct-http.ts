@@ -1,4 +1,4 @@
-/** HTTP that ignores the proxies of the environment. */
+/** HTTP pool that ignores the proxies of the environment. */
 
 import { HttpPool } from '../../packages/client/src/http/http.ts';
 import type { HttpExchange } from '../../src/core/ports/http.ts';

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Bounds of the interval between probes, ms. It is a tenth of the wait so far, so long waits cost little and short
- * ones end soon.
+ * Bounds of the interval between probes, ms. The interval is a tenth of the wait so far, so that long waits cost
+ * little and short waits end soon.
  */
 const INTERVAL_MS = { min: 20, max: 100 } as const;
 
 /**
  * Polls until `probe` succeeds, for things that send no signal (another process, a broker).
  * @param what completes "waited in vain until …"
- * @param probe returns undefined or false for "not yet". An error also counts as "not yet"; the last one becomes
- * the cause of the final error.
+ * @param probe returns undefined or false for "not yet". An error also counts as "not yet"; the last error becomes
+ * the cause of the final one.
  * @returns the first other result
  */
 export async function eventually<T>(

@@ -16,7 +16,7 @@ import { setPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import './test-context.ts';
 
-// Imported late: a static import would load the runner before its bookkeeping is replaced.
+// A static import would load the runner before its bookkeeping is replaced.
 const { after } = await import('node:test');
 
 /** Limit from the last test to the end of the process, ms. `after` hooks stop brokers and applications in this time. */
@@ -84,7 +84,7 @@ function childProcesses(): Map<number, string> {
       }
     }
   } catch {
-    // Not Linux, or the child has just ended.
+    // This system is not Linux, or the child has just ended.
   }
   return found;
 }

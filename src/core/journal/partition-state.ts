@@ -3,19 +3,30 @@
  * position of intake.
  *
  * An offset is assigned when it is settled, in a live job or skipped, or holds no record at all
- * (transaction markers, compaction). Every offset in [W, position) is either assigned or waiting in
- * memory (a buffer, a sealed batch, the dead-letter queue), so W is the first unassigned offset.
+ * (transaction markers, compaction). Every offset in [W, position) is assigned, waits in memory (a
+ * buffer, a sealed batch, the dead-letter queue), or is in a range that intake leaped over and will
+ * read later. So W is the first unassigned offset.
  */
 import { OffsetSet } from '../offset-set.ts';
 import type { PartitionProgress } from './journal-records.ts';
 
 type StartProgress = Omit<PartitionProgress, 'seq'>;
 
+/** Offsets that intake has not read yet, from `position` up to `end`, exclusive. */
+export interface UnreadRange {
+  position: number;
+  end: number;
+}
+
 export class PartitionState {
   readonly partition: number;
   readonly replay: number;
-  /** Next offset that intake reads. */
-  position: number;
+  /** Unread ranges, ascending. The last one has no end; intake leaped over the others. */
+  #unread: readonly UnreadRange[];
+  /** Start of the newest range after the last leap. */
+  #leapedTo = 0;
+  /** Number of records that intake has passed over and that are read again later. */
+  passedOver = 0;
   /**
    * Records below this offset were in a buffer of the previous owner, so their age counts from
    * their timestamp.
@@ -48,7 +59,7 @@ export class PartitionState {
     this.seenBefore = progress.read;
     this.#writtenRead = progress.read;
     this.#journaled = progress;
-    this.position = progress.watermark;
+    this.#unread = [{ position: progress.watermark, end: Infinity }];
   }
 
   /** Resumes from the journal. The caller must not use `progress.claimed` afterwards. */
@@ -80,9 +91,56 @@ export class PartitionState {
     return this.#watermark;
   }
 
-  /** Number of offsets from W to the newest one read. */
+  /** Range of the newest records. */
+  get newest(): UnreadRange {
+    return this.#unread.at(-1) as UnreadRange;
+  }
+
+  /** Next of the newest offsets that intake reads. */
+  get position(): number {
+    return this.newest.position;
+  }
+
+  /** Number of offsets that intake has read above W, without those that are to be read again. */
   get width(): number {
-    return this.position - this.#watermark;
+    const unread = this.#leapedOver.reduce(
+      (sum, { position, end }) => sum + end - Math.max(position, this.#watermark),
+      0,
+    );
+    return this.position - this.#watermark - unread - this.passedOver;
+  }
+
+  /** Number of offsets that intake has leaped over and not read yet. */
+  get unread(): number {
+    return this.#leapedOver.reduce((sum, { position, end }) => sum + end - position, 0);
+  }
+
+  /** True if every offset that intake has read is assigned. */
+  get isAtRest(): boolean {
+    const pending = this.#leapedOver.reduce(
+      (sum, { position, end }) => sum - this.unassignedIn(position, end),
+      this.unassignedIn(this.#watermark, this.position),
+    );
+    return pending === 0;
+  }
+
+  /**
+   * Leaves the offsets [from, to) of the newest range to be read later; `to` must lie above its
+   * position. @returns their range
+   */
+  leap(from: number, to: number): UnreadRange {
+    const later = { position: Math.max(from, this.position), end: to };
+    this.newest.end = later.position;
+    this.#leapedTo = to;
+    const unread = [...this.#unread, later, { position: to, end: Infinity }];
+    this.#unread = unread.filter(({ position, end }) => position < end);
+    return later;
+  }
+
+  /** Moves the start of a range to `to`, or to its end if that is lower. */
+  advance(range: UnreadRange, to: number): void {
+    range.position = Math.max(range.position, Math.min(to, range.end));
+    if (range.position === range.end) this.#unread = this.#unread.filter((one) => one !== range);
   }
 
   /** True if the next progress record differs from the last. */
@@ -90,9 +148,9 @@ export class PartitionState {
     return this.#dirty;
   }
 
-  /** True if the position has advanced since the last progress record. */
+  /** True if intake has read on since the last progress record. */
   get readOn(): boolean {
-    return this.position > this.#writtenRead;
+    return this.#readTo > this.#writtenRead;
   }
 
   isAssigned(offset: number): boolean {
@@ -124,15 +182,15 @@ export class PartitionState {
       last.offset < this.position &&
       this.position - last.offset <= MAX_PEEK
     )
-      this.position = last.offset;
+      this.newest.position = last.offset;
   }
 
   /**
    * Makes intake check the newest record again, because the topic may have been created again.
-   * @returns its offset, from which to resume reading; undefined if nothing was read
+   * @returns its offset, from which to resume reading; undefined if nothing was read there
    */
   expectAgain(): number | undefined {
-    if (this.#seenOffset < 0) return undefined;
+    if (this.#seenOffset < this.#leapedTo) return undefined;
     this.#expected = { offset: this.#seenOffset, timestampMs: this.#seenTimestampMs };
     return this.#seenOffset;
   }
@@ -186,7 +244,7 @@ export class PartitionState {
   snapshot(seq: number): PartitionProgress {
     this.#settleWatermark();
     this.#dirty = false;
-    this.#writtenRead = Math.max(this.position, this.#watermark);
+    this.#writtenRead = Math.max(this.#readTo, this.#watermark);
     return {
       ...this.#journaled,
       seq,
@@ -195,6 +253,15 @@ export class PartitionState {
       read: this.#writtenRead,
       last: this.#last,
     };
+  }
+
+  /** First offset that intake has not read. */
+  get #readTo(): number {
+    return (this.#unread[0] as UnreadRange).position;
+  }
+
+  get #leapedOver(): readonly UnreadRange[] {
+    return this.#unread.slice(0, -1);
   }
 
   #settleWatermark(): void {

@@ -35,6 +35,8 @@ export class ShardState {
   readonly #jobs: Map<string, LiveJob>;
   /** Number of unsettled records in live jobs, by partition. */
   readonly #live = new Map<number, number>();
+  /** Number of unsettled records in live jobs, by lane; the default lane is undefined. */
+  readonly #liveOfLane = new Map<string | undefined, number>();
   /** Uploaded jobs whose mark is not in a step yet. */
   readonly #unmarked = new Set<LiveJob>();
   #seq: number;
@@ -53,7 +55,7 @@ export class ShardState {
     this.quota = quota;
     for (const { record, left } of jobs.values()) {
       this.#sequence = Math.max(this.#sequence, record.sequence);
-      for (const [partition, { size }] of left.entries()) this.#count(partition, size);
+      for (const [partition, { size }] of left.entries()) this.#count(record, partition, size);
     }
   }
 
@@ -76,20 +78,20 @@ export class ShardState {
 
   /**
    * Number of unsettled records of a partition, which `source.maxInFlight` limits: records in live
-   * jobs, and offsets from W to the newest record read.
+   * jobs, and offsets that were read above W.
    */
   unsettledIn(partition: number): number {
     return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).width);
   }
 
+  /** Number of unsettled records of a lane in live jobs. @param lane as in the job's record */
+  unsettledOf(lane: string | undefined): number {
+    return this.#liveOfLane.get(lane) ?? 0;
+  }
+
   /** True if every record that intake has passed is settled. */
   get isAtRest(): boolean {
-    return (
-      this.#jobs.size === 0 &&
-      [...this.partitions.values()].every(
-        (state) => state.unassignedIn(state.watermark, state.position) === 0,
-      )
-    );
+    return this.#jobs.size === 0 && [...this.partitions.values()].every((state) => state.isAtRest);
   }
 
   hasRemoteId(remoteId: string): boolean {
@@ -114,7 +116,7 @@ export class ShardState {
   submit(record: JobRecord, records: BatchRecords): Step {
     this.#assign(records, records.last);
     const left = records.clone();
-    for (const [partition, { size }] of left.entries()) this.#count(partition, size);
+    for (const [partition, { size }] of left.entries()) this.#count(record, partition, size);
     const job = this.#start(record, left);
     const { journal, offsets } = this.#progress() ?? { journal: [], offsets: [] };
     return { journal: [...job, ...journal, ...this.#marks()], offsets };
@@ -128,7 +130,11 @@ export class ShardState {
 
   /** Moves records from a job to its next attempt; the old job shrinks by them, or ends. */
   move(from: LiveJob, record: JobRecord, items: Iterable<SourceCoordinate>): Step {
-    for (const { partition, offset } of items) takeFrom(from, partition, offset);
+    for (const { partition, offset } of items) {
+      takeFrom(from, partition, offset);
+      this.#count(from.record, partition, -1);
+      this.#count(record, partition, 1);
+    }
     const job = this.#start(record, CoordinateSet.of(items));
     return { journal: [...job, ...this.#remainder(from), ...this.#marks()], offsets: [] };
   }
@@ -137,7 +143,7 @@ export class ShardState {
   settle(job: LiveJob, settled: Coordinates): Step {
     for (let row = 0; row < settled.length; row++) {
       takeFrom(job, settled.partition(row), settled.offset(row));
-      this.#count(settled.partition(row), -1);
+      this.#count(job.record, settled.partition(row), -1);
     }
     return { journal: [...this.#remainder(job), ...this.#marks()], offsets: [] };
   }
@@ -162,8 +168,9 @@ export class ShardState {
     return first && { journal: [first, ...others], offsets };
   }
 
-  #count(partition: number, change: number): void {
+  #count({ lane }: JobRecord, partition: number, change: number): void {
     this.#live.set(partition, (this.#live.get(partition) ?? 0) + change);
+    this.#liveOfLane.set(lane, (this.#liveOfLane.get(lane) ?? 0) + change);
   }
 
   /** @param timed at least the last record of each partition, with its timestamp if known */

@@ -61,6 +61,8 @@ export const ENGINE_LIMITS = {
   downloadRetries: 3,
   /** Maximum rows of the first batch of a shard. */
   firstBatchRows: 100,
+  /** Number of unread records of a partition above which intake leaps to the newest ones, with lanes. */
+  leapOffsets: 2_000,
   /** Maximum size of the encoded offsets of one job, far below Kafka's 1 MB message. */
   maxOffsetBytes: 256 * 1024,
   /** Time for running uploads to end after their shard was lost. */

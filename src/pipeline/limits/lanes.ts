@@ -88,6 +88,7 @@ const UNRANKED: Rank = { lane: new Lane(DEFAULT_LANE, 1, Infinity), isRetry: fal
 /**
  * Limit on concurrent tasks. Start-time fair queueing divides the turns by the shares of the lanes
  * that wait. Within a lane the order is: retries, then new batches, each in the order of the calls.
+ * No lane occupies every slot, so that another lane does not wait for the end of a long task.
  */
 class Turns {
   readonly #limit: LimitFunction;
@@ -98,6 +99,8 @@ class Turns {
   #time = 0;
   /** Virtual time at which the tasks of a lane so far end. */
   readonly #ends = new Map<Lane, number>();
+  /** Number of running tasks, by lane. */
+  readonly #running = new Map<Lane, number>();
 
   constructor(limit: LimitFunction, choose: Choose) {
     this.#limit = limit;
@@ -113,8 +116,7 @@ class Turns {
       return end.promise;
     };
     this.#waiting.set({ ...rank }, start);
-    // Which task a slot serves is decided when the slot is free.
-    void this.#limit(() => this.#serve());
+    this.#offer();
     await turn.promise;
     try {
       return await task();
@@ -123,27 +125,49 @@ class Turns {
     }
   }
 
+  /** Offers the next free slot to the tasks that wait then. */
+  #offer(): void {
+    void this.#limit(() => this.#serve());
+  }
+
   async #serve(): Promise<void> {
     let next: Rank | undefined;
     let start: (() => Promise<void>) | undefined;
     // Another slot may have taken the task meanwhile.
     while (next === undefined || start === undefined) {
-      next = await this.#choose(this.#ranked());
+      const ranked = this.#ranked();
+      // The end of a running task offers its slot again.
+      if (ranked.length === 0) return;
+      next = await this.#choose(ranked);
       start = next && this.#waiting.get(next);
     }
+    const { lane, rows } = next;
     this.#waiting.delete(next);
-    this.#time = this.#startOf(next.lane);
-    this.#ends.set(next.lane, this.#time + next.rows / next.lane.share);
+    this.#time = this.#startOf(lane);
+    this.#ends.set(lane, this.#time + rows / lane.share);
+    this.#running.set(lane, this.#runningOf(lane) + 1);
     await start();
+    this.#running.set(lane, this.#runningOf(lane) - 1);
+    if (this.#waiting.size > 0) this.#offer();
   }
 
+  #runningOf(lane: Lane): number {
+    return this.#running.get(lane) ?? 0;
+  }
+
+  /** Returns the tasks that may start, the first in rank first. */
   #ranked(): Rank[] {
-    return [...this.#waiting.keys()].sort((one, other) =>
-      one.lane === other.lane
-        ? Number(other.isRetry) - Number(one.isRetry)
-        : this.#startOf(one.lane) - this.#startOf(other.lane) ||
-          (one.lane.name < other.lane.name ? -1 : 1),
-    );
+    const { concurrency } = this.#limit;
+    const mayStart = ({ lane }: Rank) =>
+      lane.share === 1 || this.#runningOf(lane) < Math.max(1, concurrency - 1);
+    return [...this.#waiting.keys()]
+      .filter(mayStart)
+      .sort((one, other) =>
+        one.lane === other.lane
+          ? Number(other.isRetry) - Number(one.isRetry)
+          : this.#startOf(one.lane) - this.#startOf(other.lane) ||
+            (one.lane.name < other.lane.name ? -1 : 1),
+      );
   }
 
   #startOf(lane: Lane): number {

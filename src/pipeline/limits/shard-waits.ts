@@ -5,7 +5,7 @@ import type { Rank } from './lanes.ts';
 import { LONG_MS, type WaitReason, type WaitReasons } from './wait-reasons.ts';
 
 /** Limits on concurrent tasks of a pipeline. Batches to encode and to upload have a rank. */
-export type LimitName = 'encodes' | 'uploads' | 'polls' | 'downloads' | 'claims';
+export type LimitName = 'encodes' | 'uploads' | 'polls' | 'downloads' | 'claims' | 'backlogs';
 export type Limits = Readonly<
   Record<LimitName, <T>(run: () => Promise<T>, rank?: Rank) => Promise<T>>
 >;

@@ -1,5 +1,5 @@
 /**
- * Records that intake passes over because their lane has no memory left. Only their coordinates are
+ * Records that intake passes over because their lane has no room left. Only their coordinates are
  * kept; their batches are read from the source again, one at a time for each type of a lane, as soon
  * as the lane has room. The records of other lanes are not held up meanwhile.
  */
@@ -10,8 +10,10 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
-import type { Lane } from '../limits/lanes.ts';
+import { DEFAULT_LANE, type Lane } from '../limits/lanes.ts';
 
+/** Share of the memory budget for coordinates, above which no backlog is read. */
+const COORDINATES_SHARE = 0.2;
 /** Memory of the objects around the coordinates of a batch. */
 const OBJECT_BYTES = 1280;
 
@@ -37,6 +39,8 @@ export class Deferrals implements Disposable {
   /** Memory budget held for the coordinates of deferred records. */
   readonly #coordinates: Lease;
   readonly #queues = new Map<Lane, Map<string, Queue>>();
+  /** Functions that are called when there may be more room. */
+  readonly #forRoom = new Set<() => void>();
 
   /** @param reread submits a batch whose records are read again; resolves when they are in memory */
   constructor(
@@ -51,11 +55,25 @@ export class Deferrals implements Disposable {
   }
 
   /** Returns true if an item must be passed over now. Later items of a type do not overtake earlier ones. */
-  defers(lane: Lane, type: string): boolean {
+  defers(lane: Lane, { type, partition }: ContentItem): boolean {
     const { budget, lanes, quota } = this.#shard;
     if (!lanes.areSeveral) return false;
     if (this.#hasDeferred(lane, type) || !budget.hasRoomFor(lane)) return true;
-    return quota?.hasRoomFor(lane) === false;
+    return !this.#mayFly(lane, [partition]) || quota?.hasRoomFor(lane) === false;
+  }
+
+  /**
+   * Resolves when few coordinates are kept, so that intake keeps memory for the newest records.
+   * @throws the signal's reason
+   */
+  roomForMore(): Promise<void> {
+    const maxBytes = this.#shard.budget.totalBytes * COORDINATES_SHARE;
+    return this.#until(() => this.#coordinates.bytes <= maxBytes);
+  }
+
+  /** To be called when there may be more room. */
+  look(): void {
+    for (const look of this.#forRoom) look();
   }
 
   add(lane: Lane, item: ContentItem): void {
@@ -77,6 +95,7 @@ export class Deferrals implements Disposable {
     last.bytes += item.bytes;
     this.#coordinates.resize(this.#coordinates.bytes + last.records.heldBytes - before);
     this.#shard.inFlight.deferred++;
+    this.#shard.state.partition(item.partition).passedOver++;
     queue.start();
   }
 
@@ -89,6 +108,35 @@ export class Deferrals implements Disposable {
   /** Gives the memory back: the next owner reads the records again. */
   [Symbol.dispose](): void {
     this.#coordinates[Symbol.dispose]();
+  }
+
+  /**
+   * Returns true if a lane may have more records of these partitions in flight: within its share of
+   * half of `source.maxInFlight`, or while half of it is free. The other half is for records in
+   * live jobs above W, which count twice.
+   */
+  #mayFly({ name, share }: Lane, partitions: readonly number[]): boolean {
+    const { options, state } = this.#shard;
+    const { maxInFlight } = options.source;
+    const own = state.unsettledOf(name === DEFAULT_LANE ? undefined : name);
+    return (
+      own <= ((share * maxInFlight) / 2) * state.partitions.size ||
+      partitions.every((partition) => state.unsettledIn(partition) < maxInFlight / 2)
+    );
+  }
+
+  #roomInFlight({ lane, deferred }: Queue): Promise<void> {
+    const partitions = () => deferred[0]?.records.entries().map(([partition]) => partition) ?? [];
+    return this.#until(() => this.#mayFly(lane, partitions()));
+  }
+
+  /** Resolves when the condition holds. It is checked at each `look`. @throws the signal's reason */
+  async #until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#forRoom.add(resolve);
+      await abortable(promise, this.#shard.signal).finally(() => this.#forRoom.delete(resolve));
+    }
   }
 
   #hasDeferred(lane: Lane, type: string): boolean {
@@ -110,16 +158,21 @@ export class Deferrals implements Disposable {
     return queue;
   }
 
-  async #submitNext({ lane, type, deferred }: Queue): Promise<void> {
-    const { budget, inFlight, quota, signal } = this.#shard;
+  async #submitNext(queue: Queue): Promise<void> {
+    const { budget, inFlight, quota, signal, state } = this.#shard;
+    const { lane, type, deferred } = queue;
     // Meanwhile, the batch grows.
+    await this.#roomInFlight(queue);
     await budget.roomFor(lane, signal);
     await quota?.roomFor(lane);
     signal.throwIfAborted();
     const { records, bytes } = deferred.shift() as Deferred;
     inFlight.deferred -= records.size;
+    for (const [partition, offsets] of records.entries())
+      state.partition(partition).passedOver -= offsets.size;
     // The queue counts the coordinates from here on.
     this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes - OBJECT_BYTES);
+    this.look();
     const plan = {
       ...{ lane, type, bytes, attempt: 1, depth: 0, spent: 1 },
       inFlight: inFlight.unassigned.add(records.size, records.oldestMs, lane),

@@ -1,6 +1,6 @@
 /** Rereads of the source topic: queries its ranges, verifies its identity and reads its records. */
 import type { BatchRecords, CoordinateSet, LiveJob } from '../../core/journal/job.ts';
-import type { PartitionState } from '../../core/journal/partition-state.ts';
+import type { PartitionState, UnreadRange } from '../../core/journal/partition-state.ts';
 import type { OffsetSet } from '../../core/offset-set.ts';
 import {
   type PartitionRange,
@@ -59,22 +59,28 @@ export function sourceRecreated(
   );
 }
 
-/** Skips records that retention removed from the source topic before they were read. */
+/**
+ * Skips records that retention removed from the source topic before they were read.
+ * @param range unread range that contains them. Default: the newest one
+ */
 export function skipRemoved(
   { metrics, options }: Pick<PipelineContext, 'metrics' | 'options'>,
   logger: Logger,
   state: PartitionState,
   logStart: number,
+  range: UnreadRange = state.newest,
 ): void {
-  const { partition, position: from } = state;
-  const lost = state.unassignedIn(from, logStart);
+  const { partition } = state;
+  const { position: from, end } = range;
+  const to = Math.min(logStart, end);
+  const lost = state.unassignedIn(from, to);
   metrics.count('unread_records_lost_total', { pipeline: options.name }, lost);
   logger.error(
-    { partition, from, to: logStart, lost },
+    { partition, from, to, lost },
     'records were removed from the source topic before they were read',
   );
-  state.passGap(from, logStart);
-  state.position = Math.max(logStart, state.watermark);
+  state.passGap(from, to);
+  state.advance(range, Math.max(to, state.watermark));
 }
 
 /** Timestamps of the oldest and the newest of a set of records, ms. */

@@ -6,7 +6,7 @@ import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits } from '../../core/bytes/encoded-records.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
-import type { PartitionState } from '../../core/journal/partition-state.ts';
+import type { PartitionState, UnreadRange } from '../../core/journal/partition-state.ts';
 import type { FetchedBatch, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { Decoded, SourceRecord } from '../../core/record.ts';
@@ -47,37 +47,56 @@ export class BatchTaker {
   }
 
   /**
-   * Takes all records of a batch. However large it is, only one piece of it is in memory.
+   * Takes the records of a batch. However large it is, only one piece of it is in memory.
+   * @param range unread range that contains the records
    * @throws the error that ends the shard
    */
-  async take(batch: FetchedBatch): Promise<void> {
-    const { partition } = batch;
-    const { clock, signal } = this.#shard;
-    const { writer } = this.#stages;
+  async take(batch: FetchedBatch, range: UnreadRange): Promise<void> {
     try {
-      for await (const piece of batch.pieces((bytes) => this.#reserve(bytes))) {
-        for (let at = 0; ; ) {
-          await this.#ready(piece.records, at);
-          // The shard may be lost between the last check and this continuation.
-          signal.throwIfAborted();
-          const { next, dead } = this.#takeSome(partition, piece.records, at);
-          await writer.collect(this.#due, dead);
-          signal.throwIfAborted();
-          at = next;
-          if (at === piece.records.length) break;
-          await clock.sleep(0, signal);
-        }
-        const unreadable = this.#pass(partition, piece);
-        this.#giveBack();
-        await writer.collect(this.#due, unreadable);
-        if (this.#due.bytes >= MAX_DUE_BYTES) await this.#publishDue();
-        this.#flow();
-      }
+      await this.takePieces(batch.partition, range, async (take) => {
+        for await (const piece of batch.pieces((bytes) => this.#reserve(bytes))) await take(piece);
+      });
+    } finally {
+      batch.release?.();
+    }
+  }
+
+  /**
+   * Takes the records that `read` passes on, piece by piece.
+   * @throws the error of `read`, or the error that ends the shard
+   */
+  async takePieces(
+    partition: number,
+    range: UnreadRange,
+    read: (take: (piece: RecordPiece) => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await read((piece) => this.#takePiece(partition, range, piece));
       await this.#publishDue();
     } finally {
       this.#giveBack();
-      batch.release?.();
     }
+  }
+
+  async #takePiece(partition: number, range: UnreadRange, piece: RecordPiece): Promise<void> {
+    const { clock, signal } = this.#shard;
+    const { writer } = this.#stages;
+    for (let at = 0; ; ) {
+      await this.#ready(piece.records, at);
+      // The shard may be lost between the last check and this continuation.
+      signal.throwIfAborted();
+      const { next, dead } = this.#takeSome(partition, range, piece.records, at);
+      await writer.collect(this.#due, dead);
+      signal.throwIfAborted();
+      at = next;
+      if (at === piece.records.length) break;
+      await clock.sleep(0, signal);
+    }
+    const unreadable = this.#pass(partition, range, piece);
+    this.#giveBack();
+    await writer.collect(this.#due, unreadable);
+    if (this.#due.bytes >= MAX_DUE_BYTES) await this.#publishDue();
+    this.#flow();
   }
 
   /**
@@ -155,7 +174,7 @@ export class BatchTaker {
    * Takes records from `at` on, until DECODING_SLICE_MS have passed or the next record is costly.
    * @returns the index of the next record, and the dead letters
    */
-  #takeSome(partition: number, records: readonly SourceRecord[], at: number) {
+  #takeSome(partition: number, range: UnreadRange, records: readonly SourceRecord[], at: number) {
     const { clock, inFlight, kind, ledger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
@@ -173,9 +192,10 @@ export class BatchTaker {
         }
         const { offset, timestampMs } = record;
         if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
-        if (offset < state.position) continue;
-        state.passGap(state.position, offset);
-        state.position = offset + 1;
+        // After a rejoin and a leap, the inbox may have records of two ranges.
+        if (offset < range.position || offset >= range.end) continue;
+        state.passGap(range.position, offset);
+        state.advance(range, offset + 1);
         if (state.isAssigned(offset)) continue;
         consumed++;
         const decoded = this.#decode(record, state.replay);
@@ -202,25 +222,30 @@ export class BatchTaker {
   }
 
   /**
-   * Moves the position past what follows the records of a piece: unreadable offsets and gaps.
+   * Moves the range past what follows the records of a piece: unreadable offsets and gaps.
    * @returns the dead letters of the unreadable offsets
    */
-  #pass(partition: number, { unreadable, nextOffset }: RecordPiece): Iterable<DeadLetter> {
+  #pass(
+    partition: number,
+    range: UnreadRange,
+    { unreadable, nextOffset }: RecordPiece,
+  ): Iterable<DeadLetter> {
     const { ledger, logger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     let dead: Iterable<DeadLetter> = [];
     if (unreadable !== undefined) {
-      const { to, timestampMs, poison } = unreadable;
+      const { timestampMs, poison } = unreadable;
+      const to = Math.min(unreadable.to, range.end);
       // For a whole batch, the timestamp is not that of a record.
       if (poison.reason !== 'unreadable_batch' && !state.matches(unreadable.from, timestampMs))
         throw sourceRecreated(options, partition, unreadable.from);
-      state.passGap(state.position, unreadable.from);
-      const from = Math.max(state.position, unreadable.from);
+      state.passGap(range.position, Math.min(unreadable.from, range.end));
+      const from = Math.max(range.position, unreadable.from);
       const letters = state.unassignedIn(from, to);
-      state.position = Math.max(state.position, to);
+      state.advance(range, to);
       if (letters > 0) {
         const inFlight = this.#shard.inFlight.unassigned.add(letters, timestampMs);
-        dead = lettersOf(state, { ...unreadable, from }, inFlight);
+        dead = lettersOf(state, { ...unreadable, from, to }, inFlight);
         const about = { reason: poison.reason, cause: poison.message, letters };
         logger.warn(
           { topic: options.source.topic, partition, from, to, ...about },
@@ -229,8 +254,8 @@ export class BatchTaker {
       }
       ledger.consumed(letters);
     }
-    state.passGap(state.position, nextOffset);
-    state.position = Math.max(state.position, nextOffset);
+    state.passGap(range.position, Math.min(nextOffset, range.end));
+    state.advance(range, nextOffset);
     return dead;
   }
 

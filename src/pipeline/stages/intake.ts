@@ -3,12 +3,14 @@
  * partition, and pauses partitions for which there is no room.
  */
 import type { BatchRecords } from '../../core/journal/job.ts';
+import type { UnreadRange } from '../../core/journal/partition-state.ts';
 import type { FetchedBatch } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
 import type { Lane } from '../limits/lanes.ts';
 import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
+import { Backlog } from './backlog.ts';
 import { BatchTaker } from './batch-taker.ts';
 import { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
@@ -16,12 +18,19 @@ import type { ShardStages } from './shard-stages.ts';
 /** Maximum number of fetched bytes not taken yet, above which the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
+/** A fetched batch that has not been taken yet, and the unread range that contains it. */
+interface Fetched {
+  readonly batch: FetchedBatch;
+  readonly range: UnreadRange;
+}
+
 export class Intake {
   readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   readonly #open: OpenBatches;
   readonly #taker: BatchTaker;
-  readonly #inbox: FetchedBatch[] = [];
+  readonly #backlog: Backlog;
+  readonly #inbox: Fetched[] = [];
   readonly #drain: () => void;
   /** Start of the next batch to fetch, by partition. It follows the inbox. */
   readonly #expected = new Map<number, number>();
@@ -35,7 +44,9 @@ export class Intake {
     this.#shard = shard;
     this.#stages = stages;
     this.#open = new OpenBatches(shard, stages);
-    this.#taker = new BatchTaker(shard, stages, this.#open, () => this.flow());
+    const taker = () => new BatchTaker(shard, stages, this.#open, () => this.flow());
+    this.#taker = taker();
+    this.#backlog = new Backlog(shard, taker, () => this.#open.deferrals.roomForMore());
     const hasWork = () => this.#inbox.length > 0;
     this.#drain = shard.repeating('intake', hasWork, () => this.#takeFirst());
     for (const { partition, position } of shard.state.partitions.values())
@@ -77,7 +88,7 @@ export class Intake {
 
   fetched(batch: FetchedBatch): void {
     const { partition, fetchOffset, nextOffset, endOffset } = batch;
-    const { ends, group } = this.#shard;
+    const { ends, group, lanes, options, state } = this.#shard;
     const expected = this.#expected.get(partition);
     if (expected === undefined) return;
     ends.fetched(partition, endOffset);
@@ -92,18 +103,27 @@ export class Intake {
       // In flight when the position was moved: its records were already read or will be read again.
       group.seek('source', partition, expected);
     } else {
+      const own = state.partition(partition);
+      this.#inbox.push({ batch, range: own.newest });
       this.#expected.set(partition, nextOffset);
-      this.#inbox.push(batch);
+      const unread = endOffset - Math.max(nextOffset, own.position);
+      if (lanes.areSeveral && unread > options.leapOffsets) {
+        // The last records before the leap are new, too.
+        const to = endOffset - Math.floor(options.leapOffsets / 4);
+        this.#backlog.add(partition, own.leap(nextOffset, to));
+        this.#expected.set(partition, to);
+        group.seek('source', partition, to);
+      }
       this.flow();
       this.#drain();
     }
   }
 
-  /** Number of offsets between the positions and the ends of the shard's partitions. */
+  /** Number of unread offsets up to the ends of the shard's partitions. */
   get lag(): number {
     let lag = 0;
-    for (const { partition, position } of this.#shard.state.partitions.values())
-      lag += Math.max(0, (this.#shard.ends.of(partition) ?? position) - position);
+    for (const { partition, position, unread } of this.#shard.state.partitions.values())
+      lag += unread + Math.max(0, (this.#shard.ends.of(partition) ?? position) - position);
     return lag;
   }
 
@@ -115,10 +135,8 @@ export class Intake {
 
   /** Position of the records that are being taken. */
   get taking(): SourceCoordinate | undefined {
-    const [batch] = this.#inbox;
-    if (batch === undefined) return undefined;
-    const { partition, position } = this.#shard.state.partition(batch.partition);
-    return { partition, offset: position };
+    const [first] = this.#inbox;
+    return first && { partition: first.batch.partition, offset: first.range.position };
   }
 
   /** Records of a lane that were taken and are in no sealed batch yet. */
@@ -150,12 +168,12 @@ export class Intake {
   }
 
   #hasInbox(partition: number): boolean {
-    return this.#inbox.some((batch) => batch.partition === partition);
+    return this.#inbox.some(({ batch }) => batch.partition === partition);
   }
 
   async #takeFirst(): Promise<void> {
-    const batch = this.#inbox[0] as FetchedBatch;
-    await this.#taker.take(batch);
+    const { batch, range } = this.#inbox[0] as Fetched;
+    await this.#taker.take(batch, range);
     this.#inbox.shift();
     const { partition } = batch;
     if (this.#outside.has(partition) && !this.#hasInbox(partition)) this.#checkRange(partition);
@@ -170,7 +188,7 @@ export class Intake {
     const { control, group, lanes, options, quota, signal, state } = this.#shard;
     if (signal.aborted) return;
     // A shard with an empty inbox still fetches: only with a batch can it queue for memory.
-    const inboxBytes = this.#inbox.reduce((sum, { bytes }) => sum + bytes, 0);
+    const inboxBytes = this.#inbox.reduce((sum, { batch }) => sum + batch.bytes, 0);
     // With lanes, urgent records are looked for beyond those that wait.
     const isUsedUp = quota?.isWaiting === true && !lanes.areSeveral;
     const full =
@@ -185,6 +203,7 @@ export class Intake {
       else this.#paused.delete(partition);
       group[pause ? 'pause' : 'resume']('source', partition);
     }
+    this.#open.deferrals.look();
   }
 
   #reportFull(partition: number, isFull: boolean): void {

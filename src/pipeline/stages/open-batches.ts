@@ -15,7 +15,8 @@ export class OpenBatches implements Disposable {
   readonly #stages: ShardStages;
   /** Open batches by lane. */
   readonly #buffers: ReadonlyMap<Lane, ItemBuffers>;
-  readonly #deferrals: Deferrals;
+  /** Records that were passed over. */
+  readonly deferrals: Deferrals;
   #cancelTimer: (() => void) | undefined;
   /**
    * The first batch is small. With a backlog, all shards fill their first batch at the same time
@@ -57,7 +58,7 @@ export class OpenBatches implements Disposable {
         ),
       ]),
     );
-    this.#deferrals = new Deferrals(shard, limitsOf, (plan, records) =>
+    this.deferrals = new Deferrals(shard, limitsOf, (plan, records) =>
       stages.submitPassedOver(plan, records),
     );
   }
@@ -65,7 +66,7 @@ export class OpenBatches implements Disposable {
   /** Records of a lane that are in no sealed batch yet. */
   recordsOf(lane: Lane): readonly BatchRecords[] {
     const open = Array.from(this.#buffers.get(lane)?.batches ?? [], ({ records }) => records);
-    return [...open, ...this.#deferrals.of(lane)];
+    return [...open, ...this.deferrals.of(lane)];
   }
 
   /**
@@ -80,10 +81,10 @@ export class OpenBatches implements Disposable {
       const refusal = typeLimit.refusal(item.type);
       if (refusal !== undefined) return refusal;
     }
-    if (this.#deferrals.defers(lane, item.type)) {
+    if (this.deferrals.defers(lane, item)) {
       // Open batches would keep the memory of the lane until they are old enough.
       buffers.sealLargest(lane.heldBytes / 2);
-      this.#deferrals.add(lane, item);
+      this.deferrals.add(lane, item);
       return undefined;
     }
     inFlight.buffered++;
@@ -117,7 +118,7 @@ export class OpenBatches implements Disposable {
   [Symbol.dispose](): void {
     this.#cancelTimer?.();
     for (const buffers of this.#all) buffers[Symbol.dispose]();
-    this.#deferrals[Symbol.dispose]();
+    this.deferrals[Symbol.dispose]();
   }
 
   get #all(): readonly ItemBuffers[] {

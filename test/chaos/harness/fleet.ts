@@ -227,7 +227,7 @@ export class Fleet {
     return this.running.filter((replica) => this.liveJobs(replica) > 0);
   }
 
-  /** Live jobs of the replica's own shards. Without Kafka, a replica may believe that it owns others too. */
+  /** Live jobs of the replica's own shards. A replica that is cut off may also log jobs of shards that it has lost. */
   liveJobs(replica: Replica): number {
     return liveJobs(replica, this.running);
   }
@@ -246,7 +246,7 @@ export class Fleet {
     return busy[random.below(busy.length)] as Replica;
   }
 
-  /** Log lines with this message of all replicas, including ended ones. */
+  /** Log lines with this message of all replicas, including replicas that have ended. */
   logged(message: string): LogLine[] {
     const text = JSON.stringify(message);
     return this.#stack.replicas
@@ -337,7 +337,7 @@ export function readCounters(text: string): Counters {
   };
 }
 
-/** Returns the output after the last log line, such as an uncaught error. Without any, returns the last three lines. */
+/** Returns the output after the last log line, such as an uncaught error, or the last three lines if there is none. */
 function lastWords(lines: readonly string[]): string {
   const after = lines.slice(lines.findLastIndex((line) => line.startsWith('{"')) + 1);
   return (after.length > 0 ? after : lines.slice(-3)).join(' | ');

@@ -11,7 +11,7 @@ export interface ChaosOptions {
   readonly faults: readonly string[];
   /** Directory for the replicas' logs. They are written at the end of the run in any case. */
   readonly logs?: string | undefined;
-  /** Ends the run. It then cleans up and rejects with the signal's reason. */
+  /** Ends the run, which then cleans up and rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly onProgress: (message: string) => void;
 }

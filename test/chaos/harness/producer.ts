@@ -11,7 +11,10 @@ import { traceOf } from './observe/trace-of.ts';
 
 /** One in this number of writes includes transactions. */
 const TRANSACTIONS_EVERY = 8;
-/** Timeout of transactions. If the response to an end is lost, the transaction blocks read_committed readers until then. */
+/**
+ * Timeout of transactions. If the response to an EndTxn is lost, the transaction blocks read_committed readers for
+ * this time.
+ */
 const TRANSACTION_TIMEOUT_MS = 8_000;
 
 /** `unsure`: the response was lost, so only the topic shows whether the event was written. */
@@ -34,7 +37,7 @@ export interface ProducerOptions {
   readonly periodMs: number;
   /** Called before each write. While it returns true nothing is written, so that a slow machine gets no backlog. */
   readonly isFull: () => boolean;
-  /** Called after events were made and before they are written. If it rejects they are not written. */
+  /** Called after events were made and before they are written. If it rejects, the events are not written. */
   readonly prepare?: () => Promise<void>;
 }
 

@@ -172,7 +172,10 @@ export class World {
     await Promise.all(started.map((replica) => this.fleet.joined(replica)));
   }
 
-  /** Requires that `coming` settles within `ms` despite other faults. A replica that is killed meanwhile is excused. */
+  /**
+   * Requires that `coming` settles within `ms` despite other faults. A replica that is killed during the wait is
+   * excused.
+   */
   expect(what: string, ms: number, coming: Promise<unknown>): void {
     const came = coming.then(
       () => undefined,
@@ -183,7 +186,7 @@ export class World {
     this.#expected.push(Promise.race([came, late]));
   }
 
-  /** Waits for everything expected. @returns what did not happen in time */
+  /** Waits for all expectations. @returns those that were not met in time */
   async disappointments(): Promise<string[]> {
     return (await Promise.all(this.#expected)).filter((what) => what !== undefined);
   }
@@ -229,10 +232,10 @@ const POLICY = {
 
 const CHOICES = {
   resultColumn: 'Sandbox result',
-  // Short, since the bounds of waits after a fault include the session.
+  // The timeout is short, because the bounds of waits after a fault include it.
   kafka: { sessionTimeout: `${SESSION_MS}ms` },
 };
-/** One in this number of runs shortens the waits of reviews, the others those of imports. */
+/** One run in this many shortens the waits of reviews; the other runs shorten the waits of imports. */
 const HASTY_REVIEWS = 4;
 
 export const hastyKind = (seed: number): Kind =>

@@ -102,7 +102,7 @@ function wrongInDecision(
 
 function wrongInReceipt(value: Value, record: ImportedRecord, { isImported }: Ground): string[] {
   const wrong = differing(value, { status: 'SUCCESS', import_status: 'COMPLETE', error: null });
-  // Detects also an import with this id that does not contain the record.
+  // Also detects an import with this id that does not contain the record.
   if (isImported?.(String(value.import_id), record) !== true) wrong.push('import');
   return wrong;
 }

@@ -6,7 +6,7 @@ import type { Complaints } from './complaints.ts';
 
 export interface Left {
   readonly kind: Kind;
-  /** Including uncommitted records, which are on the brokers' disks too. */
+  /** Journal records, including uncommitted ones, because the brokers' disks contain these, too. */
   readonly journal: readonly ReadRecord[];
   readonly outputs: readonly ReadRecord[];
   readonly deadLetters: readonly ReadRecord[];

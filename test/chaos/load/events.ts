@@ -43,7 +43,7 @@ export interface ChaosEvent {
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
   readonly timestampMs: number;
-  /** Metadata of review decisions, as parsed from the event's text. */
+  /** Metadata of review decisions, as parsed from the event's value. */
   readonly metadata: unknown;
   readonly fate: Fate;
 }

@@ -52,7 +52,7 @@ export class ReviewEvents extends HostileEvents {
     const metadata = this.parts.object(n);
     const roll = random.below(100);
     const said = roll < 1 ? 'cannot be reviewed' : roll < 15 ? 'a forbidden phrase' : 'harmless';
-    // The judge searches all output of the connector for it (judge-silence.ts).
+    // The judge searches all output of the connector for this content (judge-silence.ts).
     const own = n % 3 === 0 ? `${CANARY.content} ` : '';
     const content = `=${n}, "${said}"\r\n${own}${'words '.repeat(random.below(40))}`;
     const value = Buffer.from(

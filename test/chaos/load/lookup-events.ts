@@ -5,7 +5,7 @@ import { CANARY } from '../../support/stack/canary.ts';
 import type { MadeDecision } from './events.ts';
 import { HostileEvents, type Poison } from './hostile-parts.ts';
 
-/** Prefixes of ids: characters that a URL must escape, and similar ones. */
+/** Prefixes of ids with characters that a URL must escape, and with similar characters. */
 const PREFIXES = [
   'decision-',
   'decision-',
@@ -23,7 +23,7 @@ const EXPLANATIONS = [
   '\u2028 🙂 \ud800',
   `Quotes "${CANARY.content}".`,
 ];
-/** Time until a decision is final, instead of the policy's. Nine of ten are final at once. */
+/** Time until a decision is final, in place of the policy's setting. Nine in ten decisions are final at once. */
 const PENDING = [...Array<string>(36).fill('0ms'), '300ms', '800ms', '1500ms', '4s'];
 
 const POISON: Poison = [

@@ -11,9 +11,9 @@ export type Kind = (typeof KINDS)[number];
 
 /** Choices of a test. */
 export interface Choices {
-  /** Kind with shortened waits. The others have default options. */
+  /** Kind with shortened waits. Other kinds have default options. */
   readonly hasty: Kind;
-  /** Result column of reviews. Default: found by its name. */
+  /** Result column of reviews. Default: the connector finds it by name. */
   readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
   /** Quota of the reviews, rows per minute. Default: none. */
@@ -75,7 +75,7 @@ function pipelineOf(kind: Kind, { hasty, resultColumn, kafka, quota }: Choices):
         ...(kind === hasty ? HASTY : {}),
         // Time after which an unknown id becomes an error.
         ...(kind === 'lookup' ? { grace: HASTY.grace } : {}),
-        // More than the faults of a run can use up for one record.
+        // More attempts than the faults of a run can use up for one record.
         attempts: 20,
         ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),
       },

@@ -46,7 +46,7 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     assert.match(unknown.err, /get_batch at \S+ answered 404/);
   });
 
-  it('report a download that breaks off, after what was read', async (t) => {
+  it('report a download that breaks off, after writing the received part', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file(
       'posts.csv',

@@ -68,7 +68,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assertNothingSent(service);
   });
 
-  it('ends with 5 when rows have no decision, or the batch failed, with the counts', async (t) => {
+  it('ends with 5 and the counts when rows have no decision or the batch failed', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const file = service.file('posts.csv', 'Content\nfail this row\nfine\n');
     const args = ['batch', 'submit', file, '-t', 'post', '--wait'];
@@ -97,7 +97,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     }
   });
 
-  it('ends with 6 at --timeout, with the state of the batch', async (t) => {
+  it('ends with 6 and the state of the batch at --timeout', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'review', action: 'stuck' });
     const { code, err } = await service.run(

@@ -83,7 +83,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 600_0
     assert.match(lookedUp.out, /^\/v1\/decisions\/decision%2F7$/m);
   });
 
-  it('reads a text as the content, and JSON as a structured CloudEvent', async () => {
+  it('reads plain text as the content, and JSON as a structured CloudEvent', async () => {
     const text = await checked('texts', 'two\nlines\n');
     assert.match(text.out, /^Content,connector_ref\n"two\nlines","/m);
     const event = {

@@ -46,9 +46,9 @@ export function startCli(
       look();
       ended.then(() => reject(new Error(`ended before ${pattern}: ${out}${err}`)), reject);
     });
-  /** Resolves with the match of `pattern` in standard output. Rejects if the process ends before. */
+  /** Resolves with the match of `pattern` in standard output. Rejects if the process ends before that. */
   const said = (pattern: RegExp) => seen('stdout', pattern);
-  /** Does the same for standard error. */
+  /** Resolves with the match of `pattern` in standard error. */
   const told = (pattern: RegExp) => seen('stderr', pattern);
   return { child, ended, said, told };
 }

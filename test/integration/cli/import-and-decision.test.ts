@@ -32,7 +32,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.equal(JSON.parse(waited.out).status, 'COMPLETE');
   });
 
-  it('ends with 5 when it failed, with 6 while it is not finished, with 2 for an unknown id', async (t) => {
+  it('ends with 5 when the import failed, with 6 while it is not finished, with 2 for an unknown id', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     service.faults(

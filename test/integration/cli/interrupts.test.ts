@@ -1,4 +1,4 @@
-/** Signals and pipes: the commands as processes of their own. */
+/** Signals and pipes, tested with commands in their own processes. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
@@ -56,7 +56,7 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
     assert.equal(service.sandbox.batches().length, 1);
   });
 
-  it('during the download ends it, even when repeated', async (t) => {
+  it('during the download ends the command, even when repeated', async (t) => {
     const interrupted = async (...signals: readonly NodeJS.Signals[]) => {
       const { service, start } = await stage(t);
       const file = service.file('posts.csv', `${CSV}${'x'.repeat(100_000)},u-9\n`);
@@ -72,7 +72,7 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
       interrupted('SIGINT', 'SIGINT'),
       interrupted('SIGTERM'),
     ]);
-    // A terminal that is closed.
+    // SIGHUP stands for a terminal that is closed.
     await interrupted('SIGHUP');
   });
 });
@@ -89,6 +89,6 @@ describe('pipes', { timeout: 600_000 }, () => {
   });
 });
 
-/** Resolves once the command reads: more is written than a pipe holds. */
+/** Resolves once the command reads, because more is written than fits into a pipe. */
 const written = ({ stdin }: ChildProcess): Promise<unknown> =>
   new Promise((resolve) => stdin?.write(`${CSV}${'Good evening,u-9\n'.repeat(60_000)}`, resolve));

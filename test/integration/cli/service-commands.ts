@@ -18,7 +18,7 @@ export interface Ran {
   readonly err: string;
 }
 
-/** Runs a command line with only this environment. @param onErr called with each text written to standard error */
+/** Runs a command line with only this environment. @param onErr called with each string written to standard error */
 export async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-/** Output of a process that crashes: standard error and Node's diagnostic report (I6). */
+/** Checks the output of a process that crashes: standard error and Node's diagnostic report (I6). */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

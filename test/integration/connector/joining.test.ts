@@ -54,7 +54,7 @@ function writing(): () => Promise<number> {
   };
 }
 
-test('a replica that is killed and restarted immediately interrupts the other only briefly', async (t) => {
+test('a replica that is killed and immediately restarted interrupts the other replica only briefly', async (t) => {
   const [lasting, first] = await Promise.all([
     stack.startReplica({ PORT: String(lastingPort) }),
     stack.startReplica({ PORT: String(otherPort) }),

@@ -20,7 +20,7 @@ const SHUTDOWN_MS = 5_000;
 const directory = temporaryDirectory();
 const kafka = await testKafka();
 
-/** Starts a stack whose sessions are far longer than a shutdown, to detect shards that wait for their end. */
+/** Starts a stack whose sessions are far longer than a shutdown, to detect shards that wait for the end of a session. */
 const begin = async (): Promise<Stack> => {
   const stack = await startStack(kafka, directory, {
     partitions: PARTITIONS,
@@ -53,7 +53,7 @@ async function ends(topic: string): Promise<ReadonlyMap<number, number>> {
   return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
 }
 
-test('SIGTERM ends a busy replica within 5 seconds, and the other immediately takes over and settles each review once', async (t) => {
+test('SIGTERM ends a busy replica within 5 seconds, and the other replica takes over at once and settles each review once', async (t) => {
   const stack = await begin();
   const [first, second] = [await stack.startReplica(), await stack.startReplica()];
   const source: SourceCoordinate[] = [];
@@ -67,7 +67,7 @@ test('SIGTERM ends a busy replica within 5 seconds, and the other immediately ta
         value: value(i),
       }));
       source.push(...(await kafka.write(stack.topics.source, events)));
-      // Slightly more than two replicas can settle, so that the backlog does not slow down the test.
+      // Writes only slightly more than two replicas can settle, so that the backlog does not slow down the test.
       await sleep(300);
     }
   })();
@@ -110,8 +110,8 @@ test('SIGTERM ends a busy replica within 5 seconds, and the other immediately ta
   terminal.assertOnceEach(source);
   // A running replica could still write to its journal.
   assert.equal((await terminate(second)).code, 0, ended(second));
-  // Running transactions were finished, because none was aborted since then. When the second
-  // replica joined, a claim may have been aborted.
+  // No transaction was aborted since then, so the running transactions were finished. A claim may have been aborted
+  // when the second replica joined.
   const later = ({ partition, offset }: ReadRecord) => offset >= (journalEnds.get(partition) ?? 0);
   const decided = (await kafka.readDecided(stack.topics.journal)).filter(later);
   const written = await kafka.readAll(stack.topics.journal, { uncommitted: true });

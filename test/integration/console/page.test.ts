@@ -97,7 +97,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     );
   });
 
-  it('describes and announces what needs attention', async (t) => {
+  it('describes and announces problems that need attention', async (t) => {
     const shown = troubleScene();
     const { page } = await open(t, shown);
     assert.equal(await text(page, '#verdict'), '■2 things need attention');
@@ -118,7 +118,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
     assert.match((await page.locator('[role=status]').textContent()) ?? '', /^3 things/);
   });
 
-  it('greys out the page while the connector does not respond, shows since when, and recovers', async (t) => {
+  it('greys out the page and shows the time while the connector does not respond, and recovers', async (t) => {
     const shown = busyScene();
     const { page, close, server } = await open(t, shown);
     await close();

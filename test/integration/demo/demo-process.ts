@@ -1,4 +1,4 @@
-/** `npm run demo` as a process with its own temporary directory, and what it leaves behind. */
+/** `npm run demo` as a process with its own temporary directory. Also finds remaining files and processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';

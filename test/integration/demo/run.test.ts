@@ -19,7 +19,7 @@ test('the demo recovers from each failure, verifies after Ctrl-C that each e-mai
   await demo.says(/the service is frozen/);
   demo.press('b');
   await demo.says(/the broker is frozen/);
-  // A line may contain several keys, and upper case works as well.
+  // A line may contain several keys, in upper or lower case.
   demo.press('BS');
   await demo.says(/recovered [\d.]+ s after the broker thawed/);
   await demo.says(/recovered [\d.]+ s after the service resumed/);
@@ -27,7 +27,9 @@ test('the demo recovers from each failure, verifies after Ctrl-C that each e-mai
   await demo.says(/the connector ended with SIGKILL/);
   await demo.says(/200 poison records/);
   await demo.says(/recovered [\d.]+ s after the end of the connector/);
-  await demo.says(/recovered [\d.]+ s after the poison was written/);
+  await demo.says(/recovered [\d.]+ s after the records were written/);
+  demo.press('a');
+  await demo.says(/archive of 50,000 records/);
 
   const [, console = ''] = await demo.says(/the console (http\S+\/),/);
   const balances = /^content_review_balance_items\{[^}]*\} 0$/gm;

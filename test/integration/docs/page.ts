@@ -23,7 +23,7 @@ export interface PageOptions {
 const BLOCK_MS = 120_000;
 /** Maximum time in milliseconds in which a background command must end after Ctrl-C. */
 const END_MS = 20_000;
-/** Matches the line that shows that a background command is ready, if the page does not show its output. */
+/** Matches the line by which a background command is ready, if the page does not show the command's output. */
 const READY = /\b(?:listening|running|ready)\b|Ctrl-C/;
 const STARTS_KAFKA = /^npm run kafka\b/;
 /** Default ports of the connector and the other servers. */
@@ -35,7 +35,7 @@ const SCRIPTS = Object.entries(
   (JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { scripts: object })
     .scripts,
 ).filter(([, command]) => /^node [^'"&]*$/.test(command));
-/** Only the first start of each script uses npm, which takes a third of the time of a short command. */
+/** Only the first start of each script uses npm, because npm takes a third of the time of a short command. */
 const NPM = `
 declare -A npm_scripts=(${SCRIPTS.map(([name, command]) => `[${name}]='${command}'`).join(' ')})
 declare -A npm_started
@@ -95,7 +95,7 @@ class Session {
     }
   }
 
-  /** Returns true for the start of a broker if the shared one is used instead. */
+  /** Returns true for the start of a broker if the shared broker is used instead. */
   #hasThat(text: string): boolean {
     return this.#brokers !== undefined && STARTS_KAFKA.test(text);
   }
@@ -188,7 +188,7 @@ class Session {
   }
 }
 
-/** Interrupts a command and its children. A command that has already ended is fine. */
+/** Interrupts a command and its children. Does nothing if the command has already ended. */
 function interruptGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGINT');

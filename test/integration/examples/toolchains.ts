@@ -63,7 +63,7 @@ export async function java(): Promise<Found> {
   }
   const sources = ['Producer.java', 'Consumer.java'].map((name) => path.join(directory, name));
   const { stdout: version } = await run('javac', ['-version']);
-  // Otherwise Java would compile the source file at each start, which takes most of the CPU time.
+  // Compiles the source files once. Otherwise Java would compile them at each start, which takes most of the CPU time.
   const classes = await cached('java-classes', [sums, ...sources], [version], async (target) => {
     await run('javac', ['-cp', `${lib}/*`, '-d', target, ...sources]);
   });
@@ -103,7 +103,7 @@ export async function go(): Promise<Found> {
     ...process.env,
     PATH: `${process.env.PATH}${path.delimiter}${GO_PATH}`,
     CGO_ENABLED: '0',
-    // Saves a third of the CPU time, for more memory of the compiler.
+    // Saves a third of the CPU time, at the cost of more memory of the compiler.
     GOGC: '400',
   };
   const { stdout: version } = await run('go', ['version'], { env }).catch(() => ({ stdout: '' }));
@@ -127,7 +127,7 @@ const isThere = (command: string, ...args: string[]): Promise<boolean> =>
     () => false,
   );
 
-/** Returns a directory of the cache, which is filled once for these files and texts. */
+/** Returns a directory of the cache, which is filled once for these files and strings. */
 async function cached(
   language: string,
   files: readonly string[],
@@ -145,7 +145,7 @@ async function cached(
     const filled = path.join(draft.path, 'filled');
     await mkdir(filled);
     await fill(filled);
-    // Another process may have been faster.
+    // Another process may have filled the directory first.
     await rename(filled, directory).catch((error: unknown) => {
       if (!existsSync(directory)) throw error;
     });

@@ -106,7 +106,7 @@ test('record that cannot be reviewed: it becomes an unchanged dead letter with t
   assert.equal(await unreadable.metric('dead_lettered_total', { reason: 'not_json' }), 1);
 });
 
-test('type rejected on create: an error is logged, and its records wait until the service accepts a batch', async () => {
+test('type rejected on create: an error is logged, and the type’s records wait until the service accepts a batch', async () => {
   const held = scene('held');
   await held.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value === 1);
   assert.deepEqual(held.batches, []);
@@ -128,7 +128,7 @@ test('response that violates the API contract: the call is repeated until the re
 test('response that violates the API contract: quoted rows of an upload are not logged', async () => {
   const quoting = scene('quoting');
   await quoting.endsWell();
-  // When the replica ends, its log, metrics and pages are searched for the content of all scenes.
+  // When the replica ends, its log, metrics and pages are searched for the contents of all scenes.
   assert.match(await quoting.untilLogged(/answered 400/), /answered 400 bad_row;/);
   assert.match(await quoting.untilLogged(/an unknown state/), /which is not shaped like one/);
 });

@@ -143,10 +143,10 @@ test('result rows duplicate, unknown or shuffled: each record is decided once wi
     assert.doesNotMatch(`${record.key} ${record.value}`, /forged/);
   }
   assert.ok(mangled.log.some((line) => line.includes('references that differ from the upload')));
-  // May be more: if an owner loses its shard before the first commit, the next owner counts them again.
+  // The count may be higher: if an owner loses its shard before the first commit, the next owner counts the rows again.
   for (const [kind, count] of [
     ['duplicate', 2],
-    // Includes copies with other numbers, which lack a signature as well.
+    // Includes copies with other numbers, which also lack a signature.
     ['forged', 3],
     ['malformed', 1],
   ] as const) {

@@ -27,7 +27,7 @@ async function deleteBefore(of: Scene, offset: number): Promise<void> {
   });
 }
 
-test('source record gone before a retry: it becomes a dead letter with its coordinates, and the others are retried', async () => {
+test('source record gone before a retry: it becomes a dead letter with its coordinates, and other records are retried', async () => {
   const gone = scene('gone');
   await eventually(
     'the batch has failed at the service',
@@ -52,7 +52,8 @@ test('unread records removed by retention: they are counted and reported, and re
   const unread = scene('unread');
   await unread.endsWell();
   process.kill(replica.process.pid, 'SIGSTOP');
-  // A fetch that waits at the broker may return the first of these. The others are removed before the next fetch.
+  // A fetch that waits at the broker may return the first of these records. The other records are removed before the
+  // next fetch.
   const [absorbed] = await unread.write([unread.event('absorbed')]);
   const later = await unread.write(['b', 'c', 'd', 'e'].map((name) => unread.event(name)));
   const newest = later.at(-1)?.offset ?? assert.fail();

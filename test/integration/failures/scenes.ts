@@ -1,6 +1,6 @@
 /**
  * Scenes for the rows of the failure table. Each is a pipeline with its own topics and content type, which selects its faults.
- * All scenes of a file run concurrently in one connector process with one sandbox, so they are cheap.
+ * All scenes of a file run concurrently in one connector process with one sandbox, which makes scenes cheap.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -25,8 +25,8 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 export const API_KEY = CANARY.key;
 const DEADLINE_MS = 60_000;
 /**
- * Times that are short, but different enough for tests. With this age the eight events of a scene
- * are one batch even on a busy machine.
+ * Times that are short, but different enough for tests. With this `maxAge` the eight events of a scene are one batch
+ * even on a busy machine.
  */
 const PIPELINE = {
   batch: { maxRows: 8, maxAge: '2s' },
@@ -159,7 +159,7 @@ export class Scene {
     return this.source.map((at) => this.terminal.one(at));
   }
 
-  /** Does the same, and asserts that all are decisions with status SUCCESS. */
+  /** Waits like `ends`, and asserts that all terminal records are decisions with status SUCCESS. */
   async endsWell(): Promise<Terminal[]> {
     const terminal = await this.ends();
     assert.deepEqual(
@@ -226,7 +226,7 @@ export async function run(
   after(() => sandbox.stop());
   const replicas: Replica[] = [];
   const all: Scene[] = [];
-  // One after the other, because a controller under load takes seconds for thirty topics at once.
+  // Creates the scenes one after the other, because a controller under load takes seconds for thirty topics at once.
   for (const [name, options] of Object.entries(scenes)) {
     const [source, decisions, deadLetters] = await Promise.all([
       kafka.createTopic('content'),

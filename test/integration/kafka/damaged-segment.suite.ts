@@ -1,4 +1,4 @@
-/** A partition with a damaged segment fails without affecting others. */
+/** A partition with a damaged segment fails without affecting other partitions. */
 import assert from 'node:assert/strict';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -28,7 +28,7 @@ async function damage(root: string, partition: string): Promise<void> {
 /** @param kafka a cluster whose broker is stopped and whose files are changed */
 export function damagedSegmentSuite(kafka: TestKafka & { readonly cluster: LocalKafka }): void {
   describe('a partition that fails alone', () => {
-    it('is reported and retried, while the other is read and the session continues', async () => {
+    it('is reported and retried, while the other partition is read and the session continues', async () => {
       const world = await realWorld(kafka, { sourcePartitions: 2, shards: 1 });
       after(() => world.close());
       const group = world.groupWith({ restartDelayMs: 50 });
@@ -52,7 +52,7 @@ export function damagedSegmentSuite(kafka: TestKafka & { readonly cluster: Local
       assert.deepEqual([unread?.stream, unread?.partition], ['source', 0]);
       assert.ok(unread !== undefined && unread.offset > 0 && unread.offset < 400);
       assert.match(unread.error, /^(CORRUPT_MESSAGE|UNKNOWN): /);
-      // Longer than the pause before a retry. The other partition is read all the time.
+      // Waits for longer than the pause before a retry. The other partition is read all the time.
       const namedMs = performance.now();
       for (let n = 3; performance.now() - namedMs < 6_000; n++) {
         await world.produce(source, 1, numbered(n, 1));

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Admin } from 'kafkajs';
 
-/** Codes of kafkajs. */
+/** Operation codes of kafkajs. */
 const OPERATIONS = { Read: 3, Write: 4, Create: 5, Describe: 8, DescribeConfigs: 10 } as const;
 const RESOURCES = { topic: 2, group: 3, 'transactional-id': 5 } as const;
 const PATTERNS = { literal: 3, prefixed: 4 } as const;

@@ -80,7 +80,8 @@ describe('a member of the group', () => {
   it('reports the loss when the broker ends, and joins again when it is back', async () => {
     const world = await newWorld();
     await world.produce(world.topics.source, 1, numbered(0, 2));
-    // Longer than the limit of the test, so nothing may wait for the end of the previous session.
+    // The session timeout is longer than the limit of the test, so nothing may wait for the end of the previous
+    // session.
     const { group, listener } = await joined(world, () => undefined, { sessionTimeoutMs: 30_000 });
     await world.until(
       'the first records are read',
@@ -133,7 +134,8 @@ describe('a member of the group', () => {
     await world.settle(quick.start(new RecordingListener()));
     const slow = world.groupWith({ sessionTimeoutMs: 30_000, heartbeatMs: 15_000 });
     await world.settle(slow.start(new RecordingListener()));
-    // A third member joins. The slow member learns about it only after 15 s, and all others wait for it.
+    // A third member joins. The slow member detects the join only after 15 s, and all other members wait for the slow
+    // member.
     const third = world.groupWith({});
     const refused = assert.rejects(third.start(new RecordingListener()), /stopped/);
     const rejoining = () =>

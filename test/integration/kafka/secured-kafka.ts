@@ -15,10 +15,10 @@ export interface SecuredKafka {
   readonly ca: Authority;
   /** PEM file of the authority. */
   readonly caFile: string;
-  /** `host:port` of the listener with TLS and any mechanism, and of the one with client certificates. */
+  /** `host:port` of the listener with TLS and any mechanism, and of the listener with client certificates. */
   readonly sasl: string;
   readonly mtls: string;
-  /** Writes a file next to the others. Returns its path. */
+  /** Writes a file into the directory of the certificates. Returns its path. */
   file(name: string, text: string): string;
 }
 

@@ -126,7 +126,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       );
     });
 
-    it('reports a token that the brokers reject, and requests another one', async () => {
+    it('reports a token that the brokers reject, and requests another token', async () => {
       let expired = true;
       const server = await tokenServer(() =>
         tokenAnswer(unsignedToken('nobody', expired ? -3_600_000 : 60_000), 3_600),

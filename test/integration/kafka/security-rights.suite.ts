@@ -111,11 +111,11 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       assert.equal(explained.code, 0, JSON.stringify(explained));
     });
 
-    /** Grants the documented rights one by one. Before, the command must name each missing right. */
+    /** Grants the documented rights one by one. Before each grant, the command must name the missing right. */
     async function grantedOneByOne(user: string, command: () => ReturnType<typeof tool>) {
       const admin = await kafka.admin();
       await grant(admin, user, documentedRights('auditor', names));
-      // In the order in which they are needed. The command does nothing while one is missing.
+      // Grants the rights in the order in which they are needed. The command does nothing while one is missing.
       for (const right of documentedRights(user, names).sort((a, b) => order(a) - order(b))) {
         await told(right, user, command);
         await grant(admin, user, [right]);
@@ -155,7 +155,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       );
     });
 
-    it('names each right if only this one is missing', async () => {
+    it('names each right if only that right is missing', async () => {
       const admin = await kafka.admin();
       for (const right of rights) {
         await revoke(admin, 'connector', right);
@@ -222,7 +222,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       return `grant ${what} on transactional ids that begin with ${name} to User:${principal}`;
     }
 
-    /** Uses the right with the part of the connector that needs it. */
+    /** Uses the right through the part of the connector that needs it. */
     async function probe({ operation, resource, name }: Right): Promise<void> {
       const { source, journal } = stack.topics;
       await using opened = asConnector();

@@ -1,12 +1,12 @@
 /**
- * Histories on which each alert must fire, and similar ones on which it must not. Series use the notation of promtool:
- * `0+5x60` starts with 0 and grows by 5, 60 times, once per step.
+ * Histories on which each alert must fire, and similar histories on which it must not fire. Series use the notation
+ * of promtool: `0+5x60` starts with 0 and grows by 5, 60 times, once per step.
  */
 
 export interface Case {
   /** Series without the prefix `content_review_`, which is added except to `up`. */
   readonly series: Readonly<Record<string, string>>;
-  /** Evaluation times. For a short wait, all times at which the alert might fire. */
+  /** Evaluation times. For a short wait, these are all times at which the alert might fire. */
   readonly at: string | readonly string[];
   /** Labels of the firing alert as `name="value"`, without the severity. Undefined if it must not fire. */
   readonly labels?: readonly string[];
@@ -35,12 +35,12 @@ const publications = (inTime: number, all: number, steps: number, pipeline = 'p'
   [`decisions_late_total{pipeline="${pipeline}"}`]: `0+${all - inTime}x${steps}`,
   [`decisions_total{pipeline="${pipeline}",status="SUCCESS"}`]: `0+${all}x${steps}`,
 });
-/** Returns 10 publications per minute. All are in time for five hours, and `inTime` of 10 afterwards. */
+/** Returns 10 publications per minute. For five hours all are in time; afterwards `inTime` of 10 are. */
 const lateSinceFiveHours = (inTime: number) => ({
   [`decisions_late_total${P}`]: `0x300 ${10 - inTime}+${10 - inTime}x100`,
   'decisions_total{pipeline="p",status="SUCCESS"}': '0+10x400',
 });
-/** Returns the reverse: late publications only in the first five hours. */
+/** Returns late publications in the first five hours only. */
 const lateForFiveHours = (inTime: number) => ({
   [`decisions_late_total${P}`]: `0+${10 - inTime}x300 ${300 * (10 - inTime)}x100`,
   'decisions_total{pipeline="p",status="SUCCESS"}': '0+10x400',
@@ -124,7 +124,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       {
         series: {
           ...publications(9, 10, 400),
-          // The same share, with an objective that allows one in five.
+          // One in ten decisions is late, with an objective that allows one in five.
           ...publications(9, 10, 400, 'people'),
           ...people('in_time_ratio', 0.8),
         },
@@ -140,7 +140,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
     quiet: [
       { series: publications(95, 100, 400), at: '6h30m' },
-      // The problem is over, as the short windows show.
+      // The problem is over, which the short windows detect.
       { series: lateForFiveHours(5), at: '5h45m' },
     ],
   },
@@ -190,7 +190,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: ['76m', '100m'],
         labels: AT_P,
       },
-      // The only instance is replaced meanwhile, and its items stay in flight.
+      // The only instance is replaced during the stall, and its items stay in flight.
       {
         series: {
           'items_in_flight{pipeline="p",instance="a"}': '0x60 5x30 stale',
@@ -367,7 +367,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: ['20m', '85m'],
         labels: ['pipeline="p"', 'reason="service"'],
       },
-      // Only the storage fails, but that prevents decisions as well.
+      // Only the storage fails, which also prevents decisions.
       {
         series: {
           ...waits('transfer', '16x90'),
@@ -389,7 +389,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
     quiet: [
       ...UNSERVED.flatMap(({ quiet }) => quiet),
-      // Slow responses, even for a long time.
+      // The service responds slowly for a long time.
       {
         series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') },
         at: '80m',
@@ -402,7 +402,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         },
         at: ALONG,
       },
-      // Large result files with expired addresses.
+      // The addresses of large result files expire during downloads.
       {
         series: {
           ...waits('transfer', '16x90'),

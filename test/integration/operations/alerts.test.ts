@@ -66,7 +66,10 @@ test('each alert fires exactly on the histories on which it must', async () => {
   await execute(promtool, ['test', 'rules', ...files]);
 });
 
-/** Writes a rule file with only this alert and its recordings. All rules at each step would take most of a minute. */
+/**
+ * Writes a rule file with only this alert and its recordings. Evaluating all rules at each step would take most of a
+ * minute.
+ */
 function rulesOf(alert: Alert): string {
   const groups = GROUPS.filter(({ rules }) => rules.includes(alert)).map(({ name, rules }) => ({
     name,

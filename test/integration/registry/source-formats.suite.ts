@@ -1,4 +1,4 @@
-/** Every source format except JSON, from the bytes in the topic to the decision. */
+/** Tests of every source format except JSON, from the bytes in the topic to the decision. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isKeptNumber } from '../../../packages/client/src/base/json/json-text.ts';

@@ -1,4 +1,4 @@
-/** explain and audit beside a real connector. */
+/** Tests of `explain` and `audit` while a real connector runs. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -85,7 +85,7 @@ test('audit shows the shards with their owner and oldest batch', async () => {
   assert.match(out, /^SHARD +OWNER +SEEN +LIVE +LEFT +OLDEST BATCH +AGE$/m);
 });
 
-test('an audit with a position file starts where the last one ended', async () => {
+test('an audit with a position file starts where the last audit ended', async () => {
   const file = path.join(temporaryDirectory(), 'position');
   const ranges = async () => {
     const report = await toolJson<AuditReport>(

@@ -71,7 +71,10 @@ class Roll {
     return replica;
   }
 
-  /** Replaces the replica that has run longest. @returns number of shards with live jobs that the new one took over */
+  /**
+   * Replaces the replica that has run longest. @returns number of shards with live jobs that the new replica took
+   * over
+   */
   async replace(end: 'SIGKILL' | 'SIGTERM', build: Build): Promise<number> {
     const old = this.#running.shift();
     assert.ok(old !== undefined);
@@ -82,7 +85,7 @@ class Roll {
     if (end === 'SIGTERM') assert.equal(code, 0, old.replica.lines.slice(-15).join('\n'));
     const stayed = this.replicas.map((replica) => ({ replica, from: replica.lines.length }));
     const replica = await this.start(build);
-    // The remaining replica settles batches next to the new one.
+    // The remaining replica settles batches while the new replica runs.
     await Promise.all(stayed.map((one) => one.replica.logged('batch settled', { from: one.from })));
     return replica.lines.filter((line) => /"jobs":[1-9].*"msg":"owns the shard"/.test(line)).length;
   }
@@ -178,7 +181,7 @@ test('during an upgrade and a rollback under load, every record gets exactly one
     deadlineMs: DEADLINE_MS,
     everyMs: 100,
   }).catch((error: Error) => error.message);
-  // Ends the replicas, so that nothing changes after the last refresh.
+  // Ends the replicas, so that no record is written after the last refresh.
   const ends = await Promise.all(roll.replicas.map(({ process }) => process.stop()));
   await observer.refresh();
   const verdicts = await Promise.all(pipelines.map((run) => verdictOn(trial, run)));

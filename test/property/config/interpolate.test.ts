@@ -16,7 +16,7 @@ const reference = (variable: string, fallback?: string) =>
   `$${'{'}${variable}${fallback === undefined ? '' : `:-${fallback}`}}`;
 
 describe('interpolation', () => {
-  it('returns any text whose references are escaped', () => {
+  it('returns any string whose references are escaped', () => {
     fc.assert(
       fc.property(hostile, (text) =>
         assert.deepEqual(

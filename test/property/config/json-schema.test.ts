@@ -88,7 +88,7 @@ describe('the JSON Schema of the configuration', () => {
           assert.ok(accepts(document), `${formatPath(path)}: ${JSON.stringify(validate.errors)}`);
           return;
         }
-        // A schema cannot check the inside of texts, lists and mappings completely.
+        // A schema cannot completely check the contents of strings, lists and mappings.
         const isPlain = typeof value !== 'object' || value === null;
         const isClosed = /^(one of|true or false|a whole number)/.test(allowed);
         if (isPlain && (typeof value !== 'string' || (isClosed && !/\d/.test(value))))
@@ -127,7 +127,7 @@ describe('the JSON Schema of the configuration', () => {
   });
 
   for (const file of ['config/example.yaml', 'config/demo.yaml', 'dev/compose/connector.yaml'])
-    it(`accepts ${file}, which refers to it`, () => {
+    it(`accepts ${file}, which refers to the schema`, () => {
       const text = readFileSync(new URL(file, ROOT), 'utf8');
       const [, named = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
       assert.equal(new URL(named, new URL(file, ROOT)).href, CONFIG_SCHEMA.href);

@@ -60,7 +60,7 @@ describe('values with units', () => {
     );
   });
 
-  it('parse to an integer of at least 0, or are refused, for any text', () => {
+  it('parse to an integer of at least 0, or are refused, for any string', () => {
     const anything = fc.oneof(
       fc.anything(),
       fc.string(),

@@ -169,7 +169,7 @@ test('no item is lost or duplicated and batches keep their limits, for any items
           buffers.add(added, nowMs - one.agoMs);
           const entry = { item: added, sinceMs: nowMs - one.agoMs };
           if (overflows) {
-            // The waiting items are sealed; the new one begins the next batch.
+            // The waiting items are sealed; the new item begins the next batch.
             take(sealed.shift() as ItemBatch);
             waiting.set(type, [entry]);
           } else waiting.set(type, [...(waiting.get(type) ?? []), entry]);

@@ -50,7 +50,7 @@ test('a command takes effect at once, and repeating it changes nothing', () => {
   );
 });
 
-test('invalid texts of commands and acknowledgements are ignored', () => {
+test('invalid values of commands and acknowledgements are ignored', () => {
   const text = fc.oneof(
     fc.string(),
     fc.json(),

@@ -20,7 +20,7 @@ const byPlace = (
 ) => a.partition - b.partition || a.offset - b.offset;
 
 test('a set of coordinates behaves like a set of pairs in any history', () => {
-  // Few coordinates, so that partitions often become empty.
+  // Draws few coordinates, so that partitions often become empty.
   const few = fc.record(
     { partition: fc.nat({ max: 2 }), offset: fc.nat({ max: 3 }) },
     { noNullPrototype: true },

@@ -65,7 +65,7 @@ function assertHolds(encoded: EncodedRecords, records: readonly OutgoingRecord[]
   assert.equal(at, encoded.bytes);
 }
 
-test('a record with a part that is neither bytes nor text is not added, and the others do not change', () => {
+test('a record with a part that is neither bytes nor a string is not added, and the other records do not change', () => {
   const wrong = 7 as unknown as Buffer;
   const bad: OutgoingRecord[] = [
     { key: wrong, value: null },

@@ -20,7 +20,7 @@ import { anyCharacter } from '../../support/any-character.ts';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: anyCharacter, maxLength: 30 });
-/** The connector uses UUIDs. An id may be any text without a slash. */
+/** The connector uses UUIDs, but an id may be any string without a slash. */
 const id = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => !one.includes('/'));
 const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });
 const plainly = { noNullPrototype: true };
@@ -205,7 +205,7 @@ test('a value with a broken or missing field is refused with the key and the fie
   }
 });
 
-test('a long list of broken parts is refused at the first one, without much memory', () => {
+test('a long list of broken parts is refused at the first part, without much memory', () => {
   const text = `{"v":1,"left":[${Array(200_000).fill(0).join()}]}`;
   const before = process.memoryUsage().heapUsed;
   assert.throws(() => readJournalRecord('job/a/left', text), /no valid field "left\.0"/);

@@ -5,8 +5,7 @@ import { OffsetSet } from '../../../src/core/offset-set.ts';
 
 /**
  * Offsets from which the steps choose: a few widely separated ranges of WIDTH. The naive model is a set of cells.
- * Each offset in a range is a cell, and so is the whole gap between two ranges, because no step begins or ends
- * there.
+ * Each offset in a range is a cell. Each gap between two ranges is one cell, because no step begins or ends there.
  */
 const WIDTH = 700;
 const STARTS = [0, 2 ** 20 + 3, 2 ** 29, 2 ** 45 + 255];
@@ -108,7 +107,7 @@ test('a contiguous set is small at any length, and a scattered one is a bitmap',
   assert.ok(scattered.encode().length < (200_000 / 8) * 1.4);
 });
 
-test('text that is not an offset set is refused, never misread silently', () => {
+test('a string that is not an offset set is refused, never silently misread', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
       try {
@@ -140,7 +139,7 @@ test('a gap of any length is free, both inside the set and between its members',
     assert.ok(set.encode().length < 40);
     assert.equal(set.clone().firstMissing(100), 2 ** 40);
   }
-  // A bitmap once took 190 ms and 25 MB for a 5,000th of this gap.
+  // A bitmap would take 190 ms and 25 MB for a 5,000th of this gap.
   assert.ok(performance.now() - startMs < 5_000);
   set.delete(2 ** 39);
   assert.deepEqual(

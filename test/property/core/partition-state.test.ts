@@ -2,21 +2,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { PartitionProgress } from '../../../src/core/journal/journal-records.ts';
-import { PartitionState, resetProgress } from '../../../src/core/journal/partition-state.ts';
+import {
+  PartitionState,
+  resetProgress,
+  type UnreadRange,
+} from '../../../src/core/journal/partition-state.ts';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
 
 const timestampOf = (offset: number): number => 5_000 + offset * 3;
 
 test('progress has the watermark, the offsets assigned above it and the newest record, for any order of assignment', () => {
   const state = PartitionState.resume(0, { seq: 1, ...progress(10, [14]) });
-  state.position = 18;
+  state.newest.position = 18;
   state.passGap(15, 17);
   for (const offset of [12, 11, 10]) state.assign(offset, timestampOf(offset));
   assert.equal(state.unassignedIn(0, 18), 2);
   const { watermark, claimed, read, last } = state.snapshot(2);
   assert.deepEqual([watermark, [...claimed], read], [13, [14, 15, 16], 18]);
   assert.deepEqual(last, { offset: 12, timestampMs: timestampOf(12) });
-  state.position = 12;
+  state.newest.position = 12;
   assert.equal(
     state.snapshot(3).read,
     13,
@@ -27,12 +31,12 @@ test('progress has the watermark, the offsets assigned above it and the newest r
 test('a gap of a hundred million offsets below the watermark is free', () => {
   const state = PartitionState.startAt(0, 7);
   state.passGap(7, 100_000_000);
-  state.position = 100_000_000;
+  state.newest.position = 100_000_000;
   assert.deepEqual([state.watermark, state.width], [100_000_000, 0]);
   assert.equal(state.snapshot(1).claimed.size, 0);
 });
 
-test('the last claimed record is read again if it is near: another timestamp means another topic', () => {
+test('the last claimed record is read again if it is near, because another timestamp means another topic', () => {
   const resumed = () =>
     PartitionState.resume(0, {
       seq: 1,
@@ -125,6 +129,48 @@ test('a reset follows the rule of the model: claimed := (claimed and not back) o
       },
     ),
     { numRuns: 500 },
+  );
+});
+
+test('ranges that intake leaps over stay unread until they are read, in any order of reads and leaps', () => {
+  const step = fc.record({
+    do: fc.constantFrom('read', 'read', 'leap', 'settle', 'settle'),
+    which: fc.nat({ max: 5 }),
+    count: fc.integer({ min: 1, max: 8 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const state = PartitionState.startAt(0, 0);
+      const ranges = [state.newest];
+      const read = new Set<number>();
+      const assigned = new Set<number>();
+      for (const { do: what, which, count } of steps) {
+        if (what === 'read') {
+          const range = ranges[which % ranges.length] as UnreadRange;
+          const to = Math.min(range.end, range.position + count);
+          for (let offset = range.position; offset < to; offset++) read.add(offset);
+          state.advance(range, to);
+        } else if (what === 'leap') {
+          const { position } = state.newest;
+          // The fetched records up to `from` are still to be taken.
+          const from = position + (which % 3);
+          ranges.push(state.leap(from, from + count), state.newest);
+        } else {
+          const [offset] = [...read].filter((one) => !assigned.has(one)).slice(which);
+          if (offset === undefined) continue;
+          assigned.add(offset);
+          state.assign(offset, offset);
+        }
+        const top = state.position;
+        const unread = Array.from({ length: top }, (_, n) => n).filter((one) => !read.has(one));
+        const written = state.snapshot(1);
+        assert.equal(state.unread, unread.length);
+        assert.equal(state.width, top - written.watermark - unread.length);
+        assert.equal(state.isAtRest, assigned.size === read.size);
+        assert.equal(written.read, Math.max(unread[0] ?? top, written.watermark));
+        assert.ok(unread.every((one) => !state.isAssigned(one)));
+      }
+    }),
   );
 });
 

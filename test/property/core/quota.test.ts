@@ -110,7 +110,7 @@ test('rows of an upload that cannot have arrived are free again, in the minute a
   assert.equal(quota.left(10 * DAY, 0).rowsPerDay, 7, 'the new day');
 });
 
-test('submissions in the future of the clock count for one minute from now', () => {
+test('submissions with a timestamp in the future count for one minute from now', () => {
   const limits = { rowsPerMinute: 10, rowsPerDay: NONE, rowsUnderReview: NONE };
   const journal = new Quota(limits, 10 * DAY).spend(10, 10 * DAY);
   const quota = new Quota(limits, 5_000, journal);

@@ -17,7 +17,7 @@ const whole: fc.Arbitrary<ResultRow> = fc.record(
   {
     ...place,
     status: fc.constantFrom('success' as const, 'error' as const),
-    // Few values, so that rows share results. An empty result counts as one.
+    // Draws few values, so that rows share results. An empty string counts as a result.
     result: fc.constantFrom(undefined, '', 'spam', '__proto__', 'x'.repeat(500)),
     record: hostileRecord,
   },
@@ -39,7 +39,7 @@ const rows = fc.array(
 
 const isWhole = (row: ReadRow): row is ResultRow => 'record' in row;
 
-test('a slice preserves its rows in order; those without a record come last', () => {
+test('a slice preserves its rows in order; rows without a record come last', () => {
   fc.assert(
     fc.property(rows, (all) => {
       const slice = sliceOf(all);

@@ -33,7 +33,7 @@ test('a body contains the finished rows in order across slabs, and every buffer 
         slabs.endRow();
         assert.equal(slabs.heldBytes, pool.lentBytes);
       }
-      // A row that was begun but never ended.
+      // Begins a row that is never ended.
       write(slabs, 10, 255);
       const expected = Buffer.concat(kept);
       assert.equal(slabs.length, expected.length);

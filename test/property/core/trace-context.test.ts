@@ -9,7 +9,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 const header = (traceparent: NamedHeaders[string]) => headerList({ traceparent });
 
-test('a valid traceparent gives its trace and span, as text or bytes; the last of several counts', () => {
+test('a valid traceparent gives its trace and span, as a string or bytes; the last of several is used', () => {
   const expected = { traceId: TRACE, spanId: SPAN, flags: 1 };
   const text = `00-${TRACE}-${SPAN}-01`;
   assert.deepEqual(traceParentOf(header(text)), expected);

@@ -74,7 +74,7 @@ function bothOf(text: string): [paths: unknown, expressions: unknown] {
   return [paths, expressions];
 }
 
-/** Names that JavaScript keeps in order, unlike those of integers. */
+/** Names that JavaScript keeps in order, unlike integer names. */
 const usualName = fc.tuple(nameText, fc.nat(99)).map(([name, n]) => `${name.slice(0, -1)}_${n}"`);
 const { object: usualObject } = fc.letrec<{ value: string; object: string }>((tie) => ({
   value: fc.oneof(

@@ -13,7 +13,7 @@ import { anyCharacter } from '../../support/any-character.ts';
 import { found, foundAt, inputOf } from '../../unit/events/event-input.ts';
 import { hostileKey, metadataText } from '../kinds/review/hostile.ts';
 
-/** Names of steps that occur in the documents below, and others. */
+/** Names of steps, some of which occur in the documents below. */
 const name = fc.oneof(
   {
     weight: 3,
@@ -59,7 +59,7 @@ test('the fast evaluation of a plain path gives the same result as the interpret
     fc.property(document, path, fc.boolean(), (json, steps, quoted) => {
       const text = written(steps, quoted);
       const parsed = parsePath(text);
-      // The scanner cannot distinguish such names.
+      // The scanner cannot distinguish names with U+FFFD or surrogates.
       const isPlain = !/[\ufffd\p{Surrogate}]/u.test(steps.join());
       assert.deepEqual(parsed, isPlain ? steps : undefined);
       if (!isPlain) return;
@@ -133,7 +133,7 @@ const PARTS = [
   ],
 ];
 
-test('any text is an expression or is refused, and an expression gives a result or a reason for any document', () => {
+test('any string is an expression or is refused, and an expression gives a result or a reason for any document', () => {
   const whole = fc.constantFrom(
     ...[
       'a.b[?a > b].a',

@@ -30,7 +30,7 @@ const members: fc.Arbitrary<Member[]> = fc.uniqueArray(
 );
 const shardCount = fc.integer({ min: 0, max: 64 });
 
-/** Returns the member with the better claim to a shard: the one with the latest generation, then with the lowest id. */
+/** Returns the member with the best claim to a shard: the member with the latest generation, then the lowest id. */
 function ownerBefore(all: readonly Member[], shard: number): string | undefined {
   const claims = all.filter((member) => member.history?.shards.includes(shard));
   claims.sort(

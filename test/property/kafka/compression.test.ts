@@ -1,4 +1,7 @@
-/** LZ4 frames of another implementation. record-reader.test.ts reads those of the tests' own. */
+/**
+ * LZ4 frames of another implementation. record-reader.test.ts reads the frames that the tests' own implementation
+ * writes.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unpack } from '../../../src/kafka/records/unpack.ts';
@@ -8,7 +11,7 @@ const LZ4 = 3;
 const STRETCH_BYTES = 4_096;
 
 test('LZ4 frames with linked blocks, a content size and checksums are read', () => {
-  // Written by lz4 1.9.4: lz4 -BD -B4 -BX --content-size
+  // lz4 1.9.4 wrote the frame: lz4 -BD -B4 -BX --content-size
   const stretches = unpack(LZ4, Buffer.from(REFERENCE_FRAME, 'base64'), STRETCH_BYTES);
   let text = '';
   for (;;) {

@@ -43,7 +43,7 @@ const sender = fc.record({
 const buffers = new BufferPool(4 * 1024 * 1024);
 
 describe('an outgoing batch', () => {
-  it('and its request equal those of kafkajs byte for byte, also in a reused buffer', async () => {
+  it('and its request equal the batch and request of kafkajs byte for byte, also in a reused buffer', async () => {
     /** Converts the list of headers to kafkajs's form, which has the values of a name in an array. */
     const record = fc.record({
       key,

@@ -38,7 +38,7 @@ interface Drawn {
   readonly record: Pick<SourceRecord, 'key' | 'value' | 'headers'> & {
     readonly timestampDelta: bigint;
   };
-  /** Number of unused offsets before it. */
+  /** Number of unused offsets before the batch. */
   readonly gap: number;
 }
 
@@ -57,7 +57,7 @@ const codec = fc.constantFrom(...(Object.keys(CODECS) as Codec[]));
 interface Written {
   readonly bytes: Buffer;
   readonly expected: SourceRecord[];
-  /** One past its last offset. */
+  /** One past the last offset of the batch. */
   readonly end: number;
 }
 
@@ -135,7 +135,7 @@ function assertOrderly(read: Read, given: Buffer, fetchOffset: number): void {
 }
 
 describe('the record reader', () => {
-  it('returns what was written, from any offset on and in pieces of any size', async () => {
+  it('returns the written records, from any offset on and in pieces of any size', async () => {
     await fc.assert(
       fc.asyncProperty(batches, limits, fc.nat({ max: 300 }), async (all, limits, fetchOffset) => {
         const given = concat(all);
@@ -151,7 +151,7 @@ describe('the record reader', () => {
     );
   });
 
-  it('reads what kafkajs writes, as kafkajs reads it', async () => {
+  it('reads records that kafkajs wrote, with the same result as kafkajs', async () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 });
     const record = fc.record({
       key: fc.option(text),

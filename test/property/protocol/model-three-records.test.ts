@@ -1,4 +1,7 @@
-/** Same as model.test.ts for three records. A separate file, because the files of a suite run in parallel. */
+/**
+ * The tests of model.test.ts for three records. They are in a separate file because the files of a suite run in
+ * parallel.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESIGN } from '../../model/configurations.ts';

@@ -5,7 +5,10 @@ export interface Block {
   readonly line: number;
   /** Text after the fence; empty if there is none. */
   readonly language: string;
-  /** Words of the comment before the fence. Text after the language is avoided, since Markdown processors differ in it. */
+  /**
+   * Words of the comment before the fence. Pages do not put them after the language, because Markdown processors
+   * treat words there differently.
+   */
   readonly words: readonly string[];
   /** Content without the indentation of the fence; empty, or ends with a line feed. */
   readonly text: string;

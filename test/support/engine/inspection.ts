@@ -58,7 +58,7 @@ export function inspectionOf(
   };
 }
 
-/** Store of the position of an audit. @param given is read first */
+/** Store of the position of an audit. @param given position that the first read returns */
 export function memoryPosition(given?: Partial<AuditPosition>): PositionStore {
   let position = given && { sources: new Map(), outputs: new Map(), ...given };
   return {

@@ -140,7 +140,7 @@ export class Instance {
     });
   }
 
-  /** Returns a gauge of the pipeline as last reported. Reports happen once a second. */
+  /** Returns the last reported value of a gauge of the pipeline. Gauges are reported once a second. */
   gauge(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     return this.metrics.gauge(name, { pipeline: 'reviews', ...labels });
   }
@@ -164,7 +164,7 @@ export interface WorldSettings {
     settings: Partial<KafkaSettings>,
   ) => MemoryKafka;
   wrap?: WrapPorts;
-  /** Default: the scripted kind. */
+  /** Creates the kind. Default: the scripted kind. */
   kind?: MakeKind;
   service?: ServiceScript;
   seed?: number;
@@ -363,7 +363,7 @@ export class World {
 
   /** Runs until every record has its terminal record and no job is live. */
   async untilSettled(maxVirtualMs: number): Promise<void> {
-    // Reads every log, so it runs once per virtual second instead of between steps.
+    // The check reads every log, so it runs once per virtual second instead of between steps.
     for (let passedMs = 0; passedMs <= maxVirtualMs; passedMs += 1000) {
       await this.clock.advance(1000);
       for (const { refused, startFailure } of this.instances) {

@@ -17,11 +17,11 @@ export interface WorstShape {
   readonly format: string;
   /** First 200 bytes of a value of the shape. */
   readonly value: string;
-  /** Memory used by its objects, divided by the memory reserved for them. */
+  /** Memory used by the value's objects, divided by the memory reserved for them. */
   readonly share: number;
 }
 
-/** Part of a shape. It writes itself for the nth item of the list. */
+/** Part of a shape, with a function that writes it for the nth item of the list. */
 interface Node<T> {
   readonly write: (children: readonly T[], n: number) => T;
   readonly children: readonly Node<T>[];

@@ -1,4 +1,4 @@
-/** Probes of /livez from a separate thread, since the test's own thread is sometimes busy for seconds. */
+/** Probes of /livez from a separate thread, because the test's own thread is sometimes busy for seconds. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
 const EVERY_MS = 100;
@@ -21,7 +21,7 @@ export class Livez {
   constructor(url: string) {
     this.#worker = new Worker(new URL(import.meta.url), {
       workerData: { livez: `${url}/livez` },
-      // Without the modules that the test runner preloads.
+      // Omits the modules that the test runner preloads.
       execArgv: [],
     });
     const { promise, resolve, reject } = Promise.withResolvers<LivezReport>();

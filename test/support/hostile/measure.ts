@@ -46,7 +46,7 @@ function timeOf(work: () => void): number {
   return (user + system) / 1_000;
 }
 
-/** Returns the current slowness of the machine: 2 if it is half as fast as a typical one, at least 1. */
+/** Returns the current slowness of the machine: at least 1, and 2 if it is half as fast as a typical machine. */
 function slowness(): number {
   const times = Array.from({ length: 3 }, () => timeOf(() => JSON.parse(REFERENCE)));
   return Math.max(1, Math.min(...times) / REFERENCE_MS);
@@ -65,7 +65,7 @@ function measured({ format, value }: MeasureRequest): Measured {
   const spentMs = timeOf(() => {
     outcome = decode(bytes);
   });
-  // The heap before a collection includes the garbage.
+  // The heap size before a collection includes the garbage.
   const peaks = (profiler.stop()?.statistics ?? []).map((one) =>
     used(one.beforeGC.heapStatistics as HeapSizes),
   );
@@ -75,7 +75,7 @@ function measured({ format, value }: MeasureRequest): Measured {
   return { outcome, ms, peakBytes, reservedBytes };
 }
 
-// Warm-up of each format, so that no measurement includes lazy loading of a module.
+// Warms up each format, so that no measurement includes the lazy loading of a module.
 for (const format of Object.keys(decoders) as CostlyFormat[])
   measured({ format, value: Buffer.from('{}') });
 process.on('message', (request: MeasureRequest) => process.send?.(measured(request)));

@@ -16,7 +16,7 @@ export const OBJECT_MEMBERS = [
   'propertyIsEnumerable',
 ] as const;
 
-/** Header lists that are unusual. The records are ordinary in every other way. */
+/** Unusual header lists for otherwise ordinary records. */
 export const ODD_HEADERS: Readonly<Record<string, RecordHeaders>> = {
   'names of object members': OBJECT_MEMBERS.map((name) => [name, 'x']),
   'one name twice and as null': [
@@ -70,7 +70,7 @@ export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatch, 'records'>
   },
 };
 
-/** Batch with one record of `unpackedBytes` zeros. Compressed it has only some kilobytes. */
+/** Batch with one record of `unpackedBytes` zeros. The compressed batch has only some kilobytes. */
 export function bomb(unpackedBytes: number): Buffer {
   return rawBatch({ records: [{ value: Buffer.alloc(unpackedBytes) }], codec: 'zstd' });
 }

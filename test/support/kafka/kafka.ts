@@ -67,7 +67,7 @@ export class TestKafka {
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     const admin = await this.admin();
     await admin.createTopics({
-      // With true, kafkajs fails if a broker does not know the new topic yet.
+      // If true, kafkajs fails if a broker does not know the new topic yet.
       waitForLeaders: false,
       topics: [
         {
@@ -120,14 +120,17 @@ export class TestKafka {
     }
   }
 
-  /** Same as `readAll`, after all transactions are decided. The markers of a commit arrive slightly after its response. */
+  /**
+   * Reads like `readAll` once all transactions are decided. The markers of a commit arrive slightly after its
+   * response.
+   */
   async readDecided(topic: string): Promise<ReadRecord[]> {
     return await this.readAll(topic, {}, (reader) =>
       eventually(`all transactions in ${topic} are decided`, () => reader.isStable()),
     );
   }
 
-  /** Returns a reader that continues where it stopped. `close` of this object closes it too. */
+  /** Returns a reader that continues where it stopped. `close` of this object also closes the reader. */
   reader(topic: string, options?: TopicReaderOptions): TopicReader {
     const reader = new TopicReader(this.brokers, topic, options);
     this.#readers.push(reader);
@@ -161,7 +164,7 @@ export async function testKafka(): Promise<KafkaWithCluster> {
   return kafka;
 }
 
-/** Cluster of one test file that restarts brokers, needs three of them or sets broker properties. Stops with the file. */
+/** Cluster of one test file that restarts brokers, needs three brokers or sets broker properties. Stops with the file. */
 export async function exclusiveKafka(options: KafkaOptions = {}): Promise<KafkaWithCluster> {
   const cluster = await startKafka(options);
   const kafka = Object.assign(new TestKafka(cluster.brokers), { cluster });

@@ -34,7 +34,10 @@ function compressBlock(src: Buffer): Buffer | undefined {
     for (; rest >= 255; rest -= 255) dst[write++] = 255;
     dst[write++] = rest;
   };
-  /** Writes the literals from the anchor and a match of `match` bytes (0 at the end). Returns false if dst is full. */
+  /**
+   * Writes the literals from the anchor, and a match of `match` bytes (0 at the end of the block). Returns false if
+   * dst is full.
+   */
   const emit = (literals: number, distance: number, match: number): boolean => {
     if (write + literals + literals / 255 + match / 255 + 10 > dst.length) return false;
     const matchCode = match === 0 ? 0 : match - MIN_MATCH;

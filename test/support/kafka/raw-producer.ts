@@ -1,4 +1,4 @@
-/** Producer of prebuilt record batches. It sends batches that kafkajs cannot build, byte for byte. */
+/** Producer of prebuilt record batches, which it sends byte for byte. kafkajs cannot build such batches. */
 import { ClusterConnection, leadersOf } from '../../../src/kafka/cluster-connection.ts';
 import type { ProduceFields } from '../../../src/kafka/kafkajs/shapes.ts';
 import { RecordingLogger } from '../memory/telemetry/recording-telemetry.ts';

@@ -16,7 +16,7 @@ export interface RawRecord {
   readonly timestampDelta?: bigint;
   readonly key?: Content;
   readonly value?: Content;
-  /** In this order. Names may repeat. */
+  /** Headers in the order of the record. Names may repeat. */
   readonly headers?: readonly (readonly [name: string | Buffer, value: Content])[];
 }
 
@@ -44,7 +44,7 @@ export const TRANSACTIONAL = 16;
 export const CONTROL = 32;
 export const LOG_APPEND_TIME = 8;
 
-/** Every compression that known producers use: its number in the attributes, and its function. */
+/** Compressions that known producers use, with their number in the attributes and their function. */
 export const CODECS = {
   none: { code: 0, pack: (bytes: Buffer) => bytes },
   gzip: { code: 1, pack: (bytes: Buffer) => gzipSync(bytes) },
@@ -115,7 +115,10 @@ export function writeBatch(given: RawBatch): Buffer {
   return seal(batch);
 }
 
-/** Batch with recent timestamps, since a broker removes old records. @param timestampMs of every record. Default: now */
+/**
+ * Batch with recent timestamps, because a broker removes old records. @param timestampMs timestamp of every record.
+ * Default: now
+ */
 export function rawBatch({
   timestampMs = BigInt(Date.now()),
   ...batch

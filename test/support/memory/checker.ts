@@ -16,15 +16,15 @@ export interface CheckOptions extends PipelineTopics {
 
 /** Coordinates as `<partition>:<offset>`. Every list except `liveJobs` is empty if there is no violation. */
 export interface Verdict {
-  /** Without a terminal record and in no live job: lost, unless not consumed yet. */
+  /** Records without a terminal record that are in no live job. They are lost, unless they were not consumed yet. */
   readonly missing: readonly string[];
-  /** With more than one terminal record. */
+  /** Records with more than one terminal record. */
   readonly doubled: readonly string[];
-  /** Named by a terminal record, but not in the source. */
+  /** Records that a terminal record names, but that are not in the source. */
   readonly unexpected: readonly string[];
-  /** Below the group's committed offset, but neither settled nor in a live job (I1). */
+  /** Records below the group's committed offset that are neither settled nor in a live job (I1). */
   readonly lost: readonly string[];
-  /** Both settled and in a live job, or in two live jobs (I1). */
+  /** Records that are settled and in a live job, or in two live jobs (I1). */
   readonly contradictory: readonly string[];
   readonly liveJobs: readonly string[];
   /** Number of terminal records. */
@@ -82,7 +82,7 @@ export function assertExactlyOnce(cluster: Cluster, options: CheckOptions): void
   throw new Error(`not exactly once (${settled} terminal records): ${lines.join('; ')}`);
 }
 
-/** Cache by the headers of a record, since a run is judged many times. */
+/** Cache by the headers of a record, because a run is judged many times. */
 const coordinates = new WeakMap<object, SourceCoordinate>();
 
 /** Returns the source coordinate in a terminal record, from a dead letter's headers or a decision's JSON. */

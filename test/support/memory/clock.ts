@@ -1,4 +1,4 @@
-/** Virtual time. Nothing happens unless a test advances it, and then always in the same order. */
+/** Virtual time. Nothing happens until a test advances the time, and steps then run in the same order every time. */
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 import { TimerQueue } from './timer-queue.ts';
@@ -6,7 +6,10 @@ import { TimerQueue } from './timer-queue.ts';
 export interface VirtualClockOptions {
   /** Initial wall clock time, ms since the epoch. */
   readonly startMs?: number;
-  /** Selects the channel whose next step runs (an index into `channels`). Default: the one that became ready first. */
+  /**
+   * Selects the channel whose next step runs (an index into `channels`). Default: the channel that became ready
+   * first.
+   */
   readonly choose?: (channels: readonly string[]) => number;
   /** Delay of a new step, in virtual ms. Default: none. Steps of a channel keep their order regardless. */
   readonly latencyMs?: (channel: string) => number;
@@ -57,7 +60,7 @@ export class VirtualClock implements Clock, Scheduler {
 
   after(ms: number, fire: () => void): () => void {
     if (Number.isNaN(ms)) throw new RangeError('a timer needs a number of milliseconds, not NaN');
-    // Whole milliseconds like the real clock, since records contain `now`.
+    // Whole milliseconds like the real clock, because records contain `now`.
     return this.#timers.add(this.#nowMs + Math.max(0, Math.ceil(ms)), fire);
   }
 

@@ -4,8 +4,8 @@ import { sleepOn } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
- * Everything that reaches the instance passes through its process: timers, responses, fetched batches. Requests
- * sent before a freeze or kill are in the network and still arrive.
+ * Timers, responses and fetched batches reach the instance only through its process. Requests sent before a freeze or
+ * kill are in the network and still arrive.
  */
 export class VirtualProcess implements Clock, Scheduler {
   readonly name: string;
@@ -95,7 +95,10 @@ export class VirtualProcess implements Clock, Scheduler {
     this.#held.length = 0;
   }
 
-  /** Calls `then`, which may freeze or kill it, before the step after the next `steps`: between any two awaits of its code. */
+  /**
+   * Calls `then`, which may freeze or kill the process, before the step after the next `steps`. A step is the code
+   * between two awaits.
+   */
   afterSteps(steps: number, then: () => void): void {
     this.#countdown = { steps, then };
   }
@@ -116,7 +119,7 @@ export class VirtualProcess implements Clock, Scheduler {
       then();
     }
     if (this.#state === 'killed') return;
-    // New steps must wait while older ones do.
+    // New steps must wait while older steps wait.
     if (this.#state === 'frozen' || this.#held.length > 0) this.#held.push(step);
     else step();
   }

@@ -1,4 +1,7 @@
-/** HTTP server for the registry in memory, with the requests that the connector uses. For tests that configure an address. */
+/**
+ * HTTP server for the registry in memory, with the requests that the connector uses. Used by tests that configure an
+ * address.
+ */
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { RegistryRefused, RegistryUnavailable } from '../../../src/events/registry/index.ts';

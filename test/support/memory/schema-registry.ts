@@ -1,4 +1,4 @@
-/** Schema registry in memory, with the same interface as the real one (test/conformance/schema-registry.suite.ts). */
+/** Schema registry in memory, with the interface of a real registry (test/conformance/schema-registry.suite.ts). */
 import avsc from 'avsc';
 import {
   RegistryRefused,
@@ -135,7 +135,7 @@ function readable(writer: NewSchema, reader: NewSchema): Compatibility {
   }
 }
 
-/** Normalized text of a schema: registries compare its meaning, not its layout. */
+/** Returns the normalized text of a schema, because registries ignore its layout. */
 function meaning({ type, text }: NewSchema): string {
   return `${type} ${type === 'PROTOBUF' ? text.replaceAll(/\/\/.*$/gm, '').replaceAll(/\s+/g, ' ') : JSON.stringify(JSON.parse(text))}`;
 }

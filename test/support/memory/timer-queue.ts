@@ -5,7 +5,7 @@ export interface Timer {
 }
 
 export class TimerQueue {
-  /** Latest first, so that the next one is at the end. */
+  /** Latest timer first, so that the next timer is at the end. */
   readonly #timers: Timer[] = [];
 
   get size(): number {

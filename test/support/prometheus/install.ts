@@ -1,6 +1,6 @@
 /**
- * Prometheus and promtool for tests: those on the PATH, or those of Debian's package `prometheus`, unpacked into a
- * cache outside the checkout. The package is not installed, since it would add a service, a user and libraries for
+ * Prometheus and promtool for tests, from the PATH or from Debian's package `prometheus`, which is unpacked into a
+ * cache outside the checkout. The package is not installed, because it would add a service, a user and libraries for
  * a web page.
  *
  *   node test/support/prometheus/install.ts        makes them available and prints their paths

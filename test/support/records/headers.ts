@@ -15,7 +15,7 @@ export function headerList(named: NamedHeaders): RecordHeaders {
   });
 }
 
-/** Text of the last header with this name, or the text `undefined` if there is none. */
+/** Returns the last header with this name as a string, or the string `undefined` if there is none. */
 export const headerOf = (record: { readonly headers?: RecordHeaders }, name: string): string =>
   String(lastHeader(record.headers ?? [], name));
 

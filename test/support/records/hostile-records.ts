@@ -4,7 +4,7 @@ import type { Header, OutgoingRecord } from '../../../src/core/record.ts';
 import { anyCharacter } from '../any-character.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
-/** UTF-16 text with unpaired surrogates, and text with lengths at which a varint grows. */
+/** Strings with unpaired surrogates, and strings with lengths at which a varint grows. */
 const text = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 100 }),
   fc

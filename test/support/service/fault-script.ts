@@ -31,7 +31,7 @@ export interface ScriptEntry {
 
 interface Entry extends ScriptEntry {
   readonly setting: FaultSetting;
-  /** Number of matching operations that it still has to skip. */
+  /** Number of matching operations that the entry still has to skip. */
   skip: number;
   fired: number;
 }

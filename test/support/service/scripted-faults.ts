@@ -1,4 +1,4 @@
-/** Faults of the fake service for tests, in addition to those of the sandbox's policy. */
+/** Faults of the fake service for tests, in addition to the faults of the sandbox's policy. */
 import type { IncomingMessage } from 'node:http';
 import * as v from 'valibot';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
@@ -46,7 +46,7 @@ export type FaultSetting =
 const MAX_BYTES = 2 ** 30;
 const QUOTED_BYTES = 4_096;
 
-/** Faults of one service, with the earlier exchanges that some of them repeat. */
+/** Faults of one service, with the earlier exchanges that some faults repeat. */
 export class ScriptedFaults {
   /** Content type → start of the last upload, without its header. */
   readonly #rows = new Map<string | undefined, string>();

@@ -22,16 +22,16 @@ export type SpoiltRows =
       columns?: Readonly<Record<string, string>>;
       /** Headers of columns to drop. */
       dropped?: readonly string[];
-      /** A row with this text in its content starts with an unclosed quote. */
+      /** A row with this string in its content starts with an unclosed quote. */
       unclosed?: string;
     }
   | { operation: 'review'; action: 'file'; as: 'html' | 'header_only' | 'commas'; bytes?: number };
 
 type Row = readonly string[];
 
-/** Not JSON, and unlike any reference that a caller may have sent. */
+/** A cell that is not JSON, and unlike any reference that a caller may have sent. */
 const BROKEN = '{"broken';
-/** Added to every integer of a reference to get another one. */
+/** Added to every integer of a reference to get another reference. */
 const FAR_AWAY = 1_000_000_000;
 const ERROR_PAGE =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>Please try again later.</body></html>\n';
@@ -76,13 +76,13 @@ export function spoilt([header = [], ...rows]: readonly Row[], fault: SpoiltRows
   );
 }
 
-/** Changes the character in the middle of a text. */
+/** Changes the character in the middle of a string. */
 function changed(text: string): string {
   const middle = text.length >> 1;
   return text.slice(0, middle) + (text[middle] === 'A' ? 'B' : 'A') + text.slice(middle + 1);
 }
 
-/** Returns the rows in another order, the same in every run. */
+/** Returns the rows in another order, which is the same in every run. */
 function mixed(rows: readonly Row[]): Row[] {
   return rows
     .map((row, index) => ({ row, rank: Math.imul(index + 1, 0x9e3779b1) >>> 0 }))

@@ -11,14 +11,14 @@ export const CANARY = {
   signature: 'canary-signature-Hd83kPz0Lm',
 } as const;
 
-/** Length of the parts of a secret to search for, since a truncated text still exposes most of it. */
+/** Length of the parts of a secret to search for, because a truncated message still exposes most of a secret. */
 const SHARE = 16;
 /** Names of the secret parts of presigned addresses. */
 const SIGNED =
   /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig|signature)=(?!\[redacted\])[^\s&"]/i;
 
 const FORMS: readonly string[] = Object.values(CANARY).flatMap(forms);
-/** Consecutive pieces of half that length. A text without any of them cannot contain a part of 16 characters either. */
+/** Consecutive pieces of half that length. A string without any of them cannot contain a part of 16 characters. */
 const PIECES = new RegExp(
   Object.values(CANARY)
     .flatMap((secret) => [
@@ -29,7 +29,7 @@ const PIECES = new RegExp(
     .join('|'),
 );
 
-/** Minimum length of planted content. Shorter texts may be ordinary words of a log. */
+/** Minimum length of planted content. Shorter strings may be ordinary words of a log. */
 const PLANTED_LENGTH = 12;
 const PLANTED = new Set<string>();
 

@@ -68,7 +68,7 @@ export interface RecordedObserver extends RegistryObserver {
   readonly calls: string[];
 }
 
-/** Records all calls. Calls `onUnavailable` for each one, so that a test can wait for it. */
+/** Returns an observer that records all calls and calls `onUnavailable` for each, so that a test can wait for it. */
 export function recordingObserver(
   onUnavailable: (reason: string) => void = () => {},
 ): RecordedObserver {

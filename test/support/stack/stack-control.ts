@@ -55,7 +55,7 @@ function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): 
 
 /**
  * Returns the shards that a replica owns, with the number of live jobs in each, from its log (level debug).
- * @param others replicas that may have taken over shards while this one was frozen or cut off
+ * @param others replicas that may have taken over shards while this replica was frozen or cut off
  */
 export function ownedShards(
   replica: Replica,
@@ -72,7 +72,7 @@ export function ownedShards(
   );
 }
 
-/** Same for a stack with one pipeline, by shard number. */
+/** Returns the shards of `ownedShards` for a stack with one pipeline, by shard number. */
 export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
   return new Map(
     [...ownedShards(replica)].map(([name, jobs]) => [
@@ -115,7 +115,7 @@ export interface GroupPosition {
   readonly end: number;
 }
 
-/** Returns the committed source offsets of a pipeline's group. For a stack, those of its first pipeline. */
+/** Returns the committed source offsets of a pipeline's group. For a stack, uses its first pipeline. */
 export async function groupPositions(
   kafka: TestKafka,
   { topics, group }: Pick<StackPipeline, 'topics' | 'group'>,

@@ -12,7 +12,9 @@ import { assertSilent, CANARY, secretIn } from './canary.ts';
 const CLI = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
 const SERVICE = new URL('../service/main.ts', import.meta.url).pathname;
 const API_KEY = CANARY.key;
-/** Shorter than the time limit of a test file, so that the error can name the missing line. */
+/**
+ * Maximum wait for a log line, ms. It is shorter than the limit of a test file, so that the error can name the line.
+ */
 const LOGGED_MS = 180_000;
 const SERVED_MS = 5_000;
 /** Paths that a replica serves. */
@@ -148,7 +150,7 @@ export class Replica {
 }
 
 export class Stack {
-  /** In the order of the configuration. */
+  /** Pipelines in the order of the configuration. */
   readonly pipelines: readonly StackPipeline[];
   /** Topics of the first pipeline, usually the only one. */
   readonly topics: StackTopics;
@@ -227,7 +229,7 @@ export async function spawnReplica(
   return new Replica(name, kept, lines, waiting);
 }
 
-/** Throws uncaught, which fails the file even if no test checks it. */
+/** Throws an uncaught error, which fails the test file even if no test checks the output. */
 function thrownLater(error: Error): void {
   queueMicrotask(() => {
     throw error;

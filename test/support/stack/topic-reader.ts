@@ -1,6 +1,6 @@
 /**
- * Reads a topic as a read_committed consumer sees it, to verify results. It is independent of the essential parts
- * of `src/kafka`: it fetches without a consumer group and has its own filter for aborted transactions.
+ * Reads a topic as a read_committed consumer sees it, to verify results. The reader is independent of the essential
+ * parts of `src/kafka`: it fetches without a consumer group and has its own filter for aborted transactions.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
@@ -74,13 +74,13 @@ type FetchingBroker = Broker & {
 export interface TopicReaderOptions {
   /** Includes uncommitted and aborted records. Default: false. */
   readonly uncommitted?: boolean;
-  /** Called with each unreadable record. Without it, such a record is an error. */
+  /** Called with each unreadable record. Default: an unreadable record is an error. */
   readonly onUnreadable?: (record: UnreadableRecord) => void;
 }
 
 export type UnreadableRecord = Pick<ReadRecord, 'partition' | 'offset' | 'timestampMs'>;
 
-/** Reader with a position: every call continues where the last one ended. */
+/** Reader with a position: every call continues where the previous call ended. */
 export class TopicReader {
   readonly #topic: string;
   readonly #onUnreadable: TopicReaderOptions['onUnreadable'];
@@ -120,13 +120,13 @@ export class TopicReader {
     return [...found].sort(([a], [b]) => a - b).flatMap(([, records]) => records);
   }
 
-  /** Same as readToEnd, for topics that are larger than memory. */
+  /** Reads like readToEnd, for topics that are larger than memory. */
   async forEachToEnd(onRecord: (record: ReadRecord) => void, waitMs = 0): Promise<void> {
     await this.#persist(() => this.#refresh(waitMs === 0 ? 0 : METADATA_MS));
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
-      // One request to one broker at a time: partitions that an error omits are requested again, and no record is
-      // read twice.
+      // Sends one request to one broker at a time. Partitions that an error omits are requested again, and no record
+      // is read twice.
       for (const { partition, records, end } of await this.#persist(() =>
         this.#fetch([...behind], { waitMs }),
       )) {
@@ -191,7 +191,10 @@ export class TopicReader {
     this.#refreshedMs = performance.now();
   }
 
-  /** Fetches all of these partitions that have the same leader as the first. With `peek`, the position does not change. */
+  /**
+   * Fetches the given partitions that have the same leader as the first. With `peek`, the position does
+   * not change.
+   */
   async #fetch(
     partitions: readonly number[],
     { peek = false, waitMs = 0 }: { readonly peek?: boolean; readonly waitMs?: number } = {},
@@ -285,7 +288,10 @@ export class TopicReader {
   }
 }
 
-/** Returns the batches of no aborted transaction, which reaches from a producer's first offset to its marker. */
+/**
+ * Returns the batches that are not part of an aborted transaction, which reaches from a producer's first offset to
+ * its marker.
+ */
 function committed({ messages, abortedTransactions }: FetchedPartition): BatchHeader[] {
   const pending = [...(abortedTransactions ?? [])].sort(
     (a, b) => Number(a.firstOffset) - Number(b.firstOffset),

@@ -81,7 +81,7 @@ async function send(
   return coordinates;
 }
 
-/** Yields runs of records with the same timestamp, since a batch has only one. */
+/** Yields runs of records with the same timestamp, because a batch has only one timestamp. */
 function* ofOneTime(
   indexes: readonly number[],
   records: readonly NewRecord[],

@@ -1,6 +1,5 @@
 /**
- * Doctor checks of a schema registry: whether it can be reached, the schema of the output, and the
- * latest schema of the source.
+ * Doctor checks of a schema registry: the connection, the schema of the output, and the latest schema of the source.
  */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';

@@ -63,7 +63,7 @@ describe('probe of the service', () => {
       isOver = true;
     });
     await clock.advance(5_000);
-    // Another kind of failure does not prove that the key is valid.
+    // A failure of another kind does not prove that the key is valid.
     outcome = DOWN;
     await clock.advance(3_600_000);
     assert.equal(isOver, false);

@@ -1,4 +1,4 @@
-/** Whether `traceparent` and `tracestate` of a source record are copied to its output record, for every kind. */
+/** Checks for every kind whether `traceparent` and `tracestate` of a source record are copied to its output record. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';

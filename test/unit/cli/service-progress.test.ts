@@ -17,7 +17,10 @@ import type { Session } from '../../../src/cli/service/session.ts';
 import { submitFile } from '../../../src/cli/service/submit.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** A session with a client of these methods, and the lines that it overwrites at a terminal, on the test's own clock. */
+/**
+ * Returns a session with a client of these methods, on the test's own clock, and the lines that it overwrites at a
+ * terminal.
+ */
 function stage(t: TestContext, methods: object) {
   let nowMs = 0;
   const lines: string[] = [];
@@ -86,7 +89,7 @@ test('an upload shows its percentage', async (t) => {
   ]);
 });
 
-test('a download shows its percentage, where the storage states the length', async (t) => {
+test('a download shows its percentage if the storage states the length', async (t) => {
   const { session, lines, pass } = stage(t, {
     async *download(address: string, { onLength }: DownloadOptions) {
       if (address === 'known') onLength?.(200);

@@ -74,7 +74,7 @@ describe('the warning of kafkajs', () => {
       .stderr;
   };
 
-  it('about negative timers is hidden, and no other warning', () => {
+  it('about negative timers is hidden, and other warnings are not', () => {
     const inside = '/x/node_modules/kafkajs/src/a.js';
     assert.equal(warningsFrom(inside, 'setTimeout(() => {}, -1)'), '');
     assert.match(

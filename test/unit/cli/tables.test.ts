@@ -1,4 +1,4 @@
-/** Input formats of the command line, and foreign texts in its output. */
+/** Input formats of the command line, and foreign strings in its output. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -45,7 +45,7 @@ test('a time is written in ISO 8601 or as an age', () => {
     assert.throws(() => pointInTime(wrong), /ISO 8601/, wrong);
 });
 
-test('an unknown reason is refused with the known ones', () => {
+test('an unknown reason is refused, and the error lists the known reasons', () => {
   assert.deepEqual(several(letterReason)('not_json', ['no_type']), ['no_type', 'not_json']);
   assert.throws(() => letterReason('not-jsn'), /Reasons are .*not_json/);
   assert.throws(() => letterReason('whatever'), /Reasons are null_value, not_json, /);

@@ -9,7 +9,7 @@ service: {baseUrl: "https://review.example", apiKey: key-1}
 pipelines: [{name: posts, kind: ${kind}, source: {topic: events, ${source}}}]
 `;
 
-test('a review of plain texts requires a type that is not a field of the value', () => {
+test('a review of plain text requires a type that is not a field of the value', () => {
   assert.deepEqual(problemsOf(withSource('format: text')), [
     "pipelines[0].source.mapping.type: a text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
   ]);
@@ -17,7 +17,7 @@ test('a review of plain texts requires a type that is not a field of the value',
   assert.ok(parse(withSource(`format: text, mapping: {type: {field: "header('type')"}}`)));
 });
 
-test('plain texts are refused for an import and accepted for a lookup', () => {
+test('plain text is refused for an import and accepted for a lookup', () => {
   assert.match(
     problemsOf(withSource('format: text', 'import')).join(),
     /source\.format: an import needs objects/,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parse, problemsOf } from './problems-of.ts';
 
 const KINDS = ['review', 'import', 'lookup'] as const;
-/** Option, a fragment that sets it, and the kinds that use it. */
+/** Options with a fragment that sets each one, and the kinds that use it. */
 const OWN: readonly (readonly [string, string, readonly (typeof KINDS)[number][]])[] = [
   ['source.types', 'source: {topic: events, types: [post]}', ['review', 'import']],
   ['source.mapping.content', 'source: {topic: events, mapping: {content: body}}', ['review']],

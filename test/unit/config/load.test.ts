@@ -38,7 +38,7 @@ describe('a valid configuration', () => {
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });
 
-  it('accepts the objective of a pipeline, with its share as a number or a text', () => {
+  it('accepts the objective of a pipeline, with its share as a number or a string', () => {
     const objectiveOf = (text: string) =>
       parse(MINIMAL.replace('}}]', `}, objective: {${text}}}]`), { S: '0.95' }).pipelines[0]
         ?.objective;
@@ -319,7 +319,7 @@ htpp: {}
       /too many/,
     ],
   ] as const) {
-    it(`is refused for ${what}, without quoting the text`, () => {
+    it(`is refused for ${what}, without quoting the value`, () => {
       const { message } = errorOf(text);
       assert.match(message, pattern);
       assert.doesNotMatch(message, /hunter2/);
@@ -427,7 +427,7 @@ pipelines: [${first}, ${second}]
     assert.match(problemsOf(lookup)[0] ?? '', /lanes\.live\.types: has no effect with kind lookup/);
   });
 
-  it('cover the valid options although others are invalid', () => {
+  it('cover the valid options although other options are invalid', () => {
     const problems = problemsOf(
       two(
         '{name: a, source: {topic: x}, nonsense: 1}',
@@ -468,7 +468,7 @@ describe('configuration files', () => {
     }
   });
 
-  it('in the repository: the example is valid as it is, has only the first options, and differs from the defaults only in names', async () => {
+  it('in the repository: the example is valid, has only the first options, and differs from the defaults only in names', async () => {
     const file = new URL('config/example.yaml', ROOT);
     const options = effectiveOptions(await loadConfig(file.pathname, {}));
     const defaults = new Map(

@@ -14,7 +14,7 @@ export function parse(text: string, env: NodeJS.ProcessEnv = {}): Config {
   return parseConfig(text, env, { file: 'c.yaml', directory: '/nowhere' });
 }
 
-/** Returns the problems of a text as `path: message`, in the order reported. */
+/** Returns the problems of a configuration as `path: message`, in the order reported. */
 export function problemsOf(text: string, env: NodeJS.ProcessEnv = {}): string[] {
   return errorOf(text, env).problems.map(({ path, message }) => `${path}: ${message}`);
 }

@@ -27,7 +27,7 @@ describe('schemaRegistry', () => {
     );
   });
 
-  it('accepts URLs without credentials, and shows no credentials of others', () => {
+  it('accepts only URLs without credentials, and never shows the credentials of a URL', () => {
     assert.deepEqual(
       parse(withRegistry('{urls: "http://a:8081,https://b/apis/ccompat/v7"}')).schemaRegistry.urls,
       ['http://a:8081', 'https://b/apis/ccompat/v7'],

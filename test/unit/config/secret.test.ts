@@ -20,7 +20,7 @@ after(() => rmSync(directory, { recursive: true }));
 const withKey = (key: string) => MINIMAL.replace('apiKey: key-1', `apiKey: ${key}`);
 
 describe('a secret', () => {
-  it('is not shown by any way of printing it', () => {
+  it('is not shown, however it is printed', () => {
     const secret = Secret.of('hunter2');
     const lines: string[] = [];
     createLogger({

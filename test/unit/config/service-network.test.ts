@@ -133,7 +133,7 @@ describe('extra headers', () => {
     );
   });
 
-  it('get their values from texts, variables and files', async () => {
+  it('get their values from strings, variables and files', async () => {
     const file = path.join(temporaryDirectory(), 'sas');
     writeFileSync(file, 'from-file\n');
     const service = load(

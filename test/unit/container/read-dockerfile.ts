@@ -3,7 +3,7 @@
 export interface Instruction {
   /** Name in capitals. */
   readonly name: string;
-  /** Arguments with continued lines joined, and with ARGs not replaced. */
+  /** Arguments, with continued lines joined and ARGs not replaced. */
   readonly value: string;
 }
 
@@ -42,12 +42,15 @@ export function readDockerfile(text: string): Dockerfile {
 /** Returns the shell command of a RUN without its options, such as `--mount`. */
 export const shellCommand = (value: string): string => value.replace(/^(?:--\S+\s+)+/, '');
 
-/** Returns the words of CMD, ENTRYPOINT or HEALTHCHECK … CMD. @throws Error without JSON form, which would start a shell */
+/**
+ * Returns the words of CMD, ENTRYPOINT or HEALTHCHECK … CMD. @throws Error if they are not in JSON form, because
+ * another form would start a shell
+ */
 export function execForm(value: string): string[] {
   const json = /\[.*\]$/s.exec(value)?.[0];
   const words: unknown = json === undefined ? undefined : JSON.parse(json);
   if (!Array.isArray(words) || !words.every((word) => typeof word === 'string'))
-    throw new Error(`not a JSON list of texts: ${value}`);
+    throw new Error(`not a JSON list of strings: ${value}`);
   return words;
 }
 

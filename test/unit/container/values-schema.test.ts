@@ -25,7 +25,7 @@ const problems = (config: unknown) =>
       );
 const read = (file: string) =>
   parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'), { merge: true });
-/** Returns the example, which has the options that a user needs first. */
+/** Returns the example, which has the options that new users need. */
 const example = () => read('config/example.yaml');
 
 /** Returns a configuration in which every option has this value. */

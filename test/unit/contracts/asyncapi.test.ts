@@ -39,7 +39,7 @@ test('asyncapi.yaml is valid by the published schema of AsyncAPI 3.0', () => {
   const schema = structuredClone(
     createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json') as Loose,
   );
-  // The validator already contains draft 7.
+  // Removes the schema of draft 7, which the validator already contains.
   delete schema.definitions['http://json-schema.org/draft-07/schema'];
   const validate = new Ajv({
     strict: false,

@@ -9,7 +9,7 @@ const textOf = (json: string, name: string) => {
   return at && json.slice(at.start, at.end);
 };
 
-test('a member is found only on the top level, whatever surrounds it and whatever it contains', () => {
+test('a member is found only on the top level, with any content and among any other members', () => {
   for (const [json, wanted] of [
     ['{"a":"metadata","b":{"metadata":1},"metadata":{"x":[1,"}"]},"c":2}', '{"x":[1,"}"]}'],
     ['{"metadata":1}', '1'],

@@ -63,7 +63,8 @@ for (const { name } of CONTRACTS) {
         found.properties === undefined && found.const === undefined && found.items === undefined;
       if (leaf && member.oneOf?.some(({ $ref }) => $ref === '#/$defs/error') !== true)
         assert.ok((member.examples ?? []).length > 0, `${where} has no example`);
-      // Checks top-level members only, except status and error, which depend on each other. Example files cover the others.
+      // Checks top-level members only, except status and error, which depend on each other. Example files cover the
+      // other members.
       const top = /^\/([\w-]+)$/.exec(where)?.[1];
       if (top !== undefined && top !== 'status' && top !== 'error') {
         for (const example of member.examples ?? [])
@@ -97,7 +98,7 @@ test('an outcome with an unknown status, or whose status and error disagree, doe
   }
 });
 
-test('the schema of dead letters lists the reasons and stages of the code, and accepts later ones', () => {
+test('the schema of dead letters lists the reasons and stages of the code, and accepts later additions', () => {
   const { properties = {} } = readSchema('dead-letter');
   const known = (header: string) => properties[header]?.anyOf?.[0]?.enum;
   const stages = { decode: 0, create: 0, rewind: 0, settle: 0 } satisfies Record<

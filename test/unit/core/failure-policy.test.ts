@@ -5,7 +5,7 @@ import type { JobFailure } from '../../../src/core/outcome/failure-table.ts';
 
 const POLICY = { attempts: 3, maxRetryBatches: 9, onFailure: 'error' } as const;
 
-/** Expected action for a job that may be repeated whole, that may be halved, or neither. */
+/** Expected actions for a job that may be repeated whole, that may be halved, and otherwise. */
 interface Row {
   readonly whole: FailureAction;
   readonly halvable: FailureAction;
@@ -16,14 +16,13 @@ const TABLE: Readonly<Record<JobFailure, Row>> = {
   batch_failed: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   batch_cancelled: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   upload_rejected: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
-  // Halved at once: the same body would be too large again.
+  // Halves at once, because the same body would be too large again.
   upload_too_large: { whole: 'bisect', halvable: 'bisect', otherwise: 'error' },
-  // Retried indefinitely: the service never received these.
+  // Retries indefinitely, because the service never received these batches.
   upload_lost: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   upload_expired: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   upload_blocked: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   batch_unknown: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
-  // Occurs only while the limit of ERROR rows allows it.
   results_unreadable: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   rows_missing: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   rows_malformed: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },

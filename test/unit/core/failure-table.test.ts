@@ -8,7 +8,7 @@ import {
   type ServiceCall,
 } from '../../../src/core/outcome/failure-table.ts';
 
-/** All failures: a new one does not compile unless it is added here. */
+/** All failures. A new failure does not compile unless it is added here. */
 const FAILURES: Record<ServiceFailure, true> = {
   rejected: true,
   unauthorized: true,

@@ -34,7 +34,7 @@ const fail = (as: Fail['as']): Fail => ({ do: 'fail', as });
 
 type Step = Wait | Settle | Fail;
 
-/** Expected steps in time, late with `onTimeout: wait`, and late with `onTimeout: error`. */
+/** Expected steps: in time; late with `onTimeout: wait`; late with `onTimeout: error`. */
 const STEPS: Readonly<Record<RemoteState | 'none', readonly [Step, Step, Step]>> = {
   none: [WAIT, OVERDUE, OVERDUE],
   pending: [WAIT, OVERDUE, fail('review_timeout')],
@@ -42,7 +42,7 @@ const STEPS: Readonly<Record<RemoteState | 'none', readonly [Step, Step, Step]>>
   finished: [SETTLE, SETTLE, SETTLE_LAST],
   failed: [fail('batch_failed'), fail('batch_failed'), fail('batch_failed')],
   cancelled: [fail('batch_cancelled'), fail('batch_cancelled'), fail('batch_cancelled')],
-  // Both grace periods are long over.
+  // The grace periods of upload and batch are long over.
   missing: [fail('batch_unknown'), fail('batch_unknown'), fail('batch_unknown')],
   waiting_for_upload: [fail('upload_lost'), fail('upload_lost'), fail('upload_lost')],
 };

@@ -1,7 +1,7 @@
 /**
- * Format 1 of the journal as it is stored in users' topics. This test fixes its text, because other versions read it in the
- * same group and after a rollback. A field may be added if every reader works without it. Any other change requires a new
- * format (docs/upgrading.md).
+ * Format 1 of the journal as it is stored in users' topics. This test fixes the exact keys and values, because other
+ * versions read them in the same group and after a rollback. A field may be added if every reader works without it.
+ * Any other change requires a new format (docs/upgrading.md).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

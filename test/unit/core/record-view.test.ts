@@ -7,7 +7,7 @@ import { partsOf } from '../../support/records/record-parts.ts';
 const bytes = Buffer.from('..keyvälue\xff', 'utf8');
 const at = { partition: 1, offset: 2, timestampMs: 3, headers: [], bytes };
 
-test('a record within a larger buffer provides views of its key and value, and the text of its value', () => {
+test('a record within a larger buffer provides views of its key and value, and its value as a string', () => {
   const view = new RecordView({ ...at, keyStart: 2, keyLength: 3, valueStart: 5, valueLength: 6 });
   const record = {
     partition: 1,

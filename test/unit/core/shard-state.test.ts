@@ -1,4 +1,4 @@
-/** Steps that a shard refuses, as the last defence of exactly-once. The simulation tests the allowed ones. */
+/** Steps that a shard refuses, as the last defence of exactly-once. The simulation tests the allowed steps. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Coordinates } from '../../../src/core/bytes/encoded-records.ts';
@@ -46,7 +46,7 @@ test('a record that is in a job or settled is not assigned again', () => {
   assert.deepEqual([...submit('free', [3]).left], [{ partition: 0, offset: 3 }]);
 });
 
-test('a record that no job contains any more is neither settled nor moved', () => {
+test('a record that is no longer in a job is neither settled nor moved', () => {
   const { state, submit } = shard();
   const job = submit('one', [1, 2]);
   state.settle(job, columnsOf([at(1)]));

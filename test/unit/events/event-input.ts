@@ -8,7 +8,7 @@ import type { MemberPath } from '../../../src/events/expression/input.ts';
 /** Input for the expressions of one event. */
 export interface TestInput {
   readonly input: EventInput;
-  /** Starts the event in another input. */
+  /** Starts the event in another expression input. */
   readonly begin: (input: EventInput) => void;
 }
 

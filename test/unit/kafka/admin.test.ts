@@ -1,4 +1,4 @@
-/** Responses without the requested data, on which the admin must fail. */
+/** Tests the admin with responses that lack the requested data, on which it must fail. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
@@ -49,7 +49,7 @@ describe('the admin', () => {
     Object.assign(cluster, { findGroupCoordinator: async () => broker });
   });
 
-  it('finds the partitions of a topic although an earlier refresh without this topic ends last', async () => {
+  it('finds the partitions of a topic although an earlier refresh without that topic ends last', async () => {
     const one = admin();
     const slow = Promise.withResolvers<void>();
     held = slow.promise;

@@ -28,7 +28,7 @@ test('the cluster is not silent while one broker responds, or while a join waits
   assert.equal(silence.silentMs, 0);
 });
 
-test('a broker is forgotten if nothing is sent to it any more, unless a request is in flight', () => {
+test('a broker is forgotten if no more requests are sent to it and none is in flight', () => {
   const { time, silence } = watched();
   silence.sent('gone:1', 'connect')(true);
   silence.sent('frozen:1', 'Fetch');

@@ -32,7 +32,7 @@ describe("kafkajs's log", () => {
     ]);
   });
 
-  it('logs events that are normal while brokers start and groups form at debug', () => {
+  it('logs at debug the events that are normal while brokers start and groups form', () => {
     const logger = new RecordingLogger();
     const log = clientLog(logger)();
     log(

@@ -22,7 +22,7 @@ describe('a request to the cluster', () => {
   const connection = (patienceMs?: number) =>
     new ClusterConnection({ brokers: ['b:1'], clientId: 'c' }, new RecordingLogger(), patienceMs);
 
-  it('is repeated with newer metadata while its failure is transient, and reports this failure', async () => {
+  it('is repeated with newer metadata while its failure is transient, and reports the failure', async () => {
     const one = connection();
     const failures: (string | undefined)[] = [];
     const answer = await one.request('try', {}, async () => {

@@ -9,7 +9,7 @@ function failed(type: string | undefined, message = 'x'): Error {
 
 describe('failure of a transaction', () => {
   const table: [string | undefined, TransactionFailure, TransactionFailure][] = [
-    // Error, failure while sending, failure at the commit.
+    // Columns: error, failure while sending, failure at the commit.
     ['INVALID_PRODUCER_EPOCH', 'fenced', 'fenced'],
     ['PRODUCER_FENCED', 'fenced', 'fenced'],
     ['INVALID_PRODUCER_ID_MAPPING', 'fenced', 'fenced'],
@@ -24,7 +24,7 @@ describe('failure of a transaction', () => {
     ['GROUP_COORDINATOR_NOT_AVAILABLE', 'aborted', 'unknown'],
     ['CONCURRENT_TRANSACTIONS', 'aborted', 'unknown'],
     ['NOT_ENOUGH_REPLICAS', 'aborted', 'unknown'],
-    // Temporary: NTP corrects the clock.
+    // This error is temporary, because NTP corrects the clock.
     ['INVALID_TIMESTAMP', 'aborted', 'unknown'],
     [undefined, 'aborted', 'unknown'],
   ];

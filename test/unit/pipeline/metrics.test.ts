@@ -71,7 +71,7 @@ test('each stage of a batch is timed', async () => {
   assert.ok(review >= 60 && review < 70, `${review} s`);
 });
 
-test('decisions count as late after the age of the objective, which need not be a bucket boundary', async () => {
+test('decisions count as late after objective.age, which need not be a bucket boundary', async () => {
   for (const [ageMinutes, late] of [
     [99, 5],
     [102, 0],

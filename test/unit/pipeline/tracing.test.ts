@@ -75,7 +75,7 @@ test('a failed transaction is a step that ends with the failure of Kafka', async
   );
 });
 
-test('a shard that is given up ends its spans, and the next owner starts new ones without links', async () => {
+test('a shard that is given up ends its spans, and the next owner starts new spans without links', async () => {
   const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 60_000 }) } });
   const first = world.start();
   produceTraced(world, 5);

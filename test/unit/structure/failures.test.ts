@@ -38,7 +38,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>>
   'record with too many headers': UNREADABLE,
   'result files that settle nothing': [
     'test/unit/pipeline/stages/broken-results.test.ts',
-    'the type pauses, no record fails, and all are decided once the service recovers',
+    'the type pauses, no record fails, and all records are decided once the service recovers',
   ],
   'too many content types': [
     'test/unit/pipeline/limits/type-limit.test.ts',

@@ -90,7 +90,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'client/cli',
       'client/service/contract.ts',
       'config',
-      // Only for the command `sandbox`, as a test below checks.
+      // Allowed only for the command `sandbox`, as a test below checks.
       'sandbox',
       'telemetry',
       'valibot',
@@ -146,7 +146,7 @@ function importsOf(file: string): string[] {
   return [...text.matchAll(SPECIFIER)].map(([, specifier = '']) => specifier);
 }
 
-test('each file of src and packages imports only what the table allows for its room', () => {
+test('each file of src and packages has only imports that the table allows for its room', () => {
   assert.ok(SOURCES.length > 100);
   const problems = SOURCES.flatMap((file) =>
     importsOf(file).flatMap((specifier) => refused(file, specifier) ?? []),

@@ -21,11 +21,11 @@ const COMMANDS = PAGES.flatMap((page) =>
 /** Returns the arguments of a connector command, or undefined for another command. */
 function connectorArguments(words: readonly string[]): readonly string[] | undefined {
   const [first, second, third] = words;
-  // Without arguments it is the name of the shell function for a clone.
+  // Without arguments, the word is the name of the shell function for a clone.
   if (first === 'content-review-connector') return second === undefined ? second : words.slice(1);
   if (first === 'npx' && second === 'content-review-connector') return words.slice(2);
   if (first === 'npm' && second === 'start') return words.slice(third === '--' ? 3 : 2);
-  // Shell function of the runbook.
+  // `crc` is a shell function of the runbook.
   if (first === 'crc' && second !== undefined)
     return [...words.slice(1), '--config', 'config.yaml'];
   const main = words.findIndex(

@@ -8,7 +8,7 @@ import { blocksOf } from '../../support/docs/blocks.ts';
 import { PAGES, ROOT } from '../../support/docs/pages.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** Compiles each text as a separate module. Returns the output of the compiler. */
+/** Compiles each block as a separate module. Returns the output of the compiler. */
 function problemsOf(texts: ReadonlyMap<string, string>): string {
   const directory = temporaryDirectory();
   for (const [name, text] of texts)

@@ -9,13 +9,13 @@ import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
-/** Returns the text of all files of src except the left out ones. */
+/** Returns the contents of all files of src except the left out files. */
 function sourcesWithout(isLeftOut: (file: string) => boolean): string {
   const files = globSync('**/*.ts', { cwd: SRC }).filter((file) => !isLeftOut(file));
   return files.map((file) => readFileSync(`${SRC}/${file}`, 'utf8')).join('\n');
 }
 
-/** Returns path and property name of each option. */
+/** Returns the path and the property name of each option. */
 function optionNames(option: Option, path: string, name: string): (readonly [string, string])[] {
   if (option.kind === 'value') return [[path, name]];
   if (option.kind === 'list') return optionNames(option.item, `${path}[]`, name);

@@ -190,7 +190,7 @@ describe('redaction', () => {
     assert.ok(JSON.stringify(line).length < 8_000);
   });
 
-  it('removes a signature wherever the address is in a text', () => {
+  it('removes a signature wherever the address is in a string', () => {
     const text = fc.string({ maxLength: 40 });
     fc.assert(
       fc.property(

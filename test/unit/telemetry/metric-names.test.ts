@@ -1,4 +1,4 @@
-/** Completeness of the list of metrics, and a number of series that is independent of shards. */
+/** Checks that the list of metrics is complete, and that the number of series is independent of shards. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

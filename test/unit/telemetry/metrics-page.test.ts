@@ -1,4 +1,4 @@
-/** Text of /metrics, which concurrent scrapers share. */
+/** Response body of /metrics, which concurrent scrapers share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Health } from '../../../src/telemetry/health.ts';
@@ -19,7 +19,7 @@ function page() {
   return { made, metrics, times };
 }
 
-test('concurrent scrapers share one text, and rendering takes at most a twentieth of the time', async () => {
+test('concurrent scrapers share one response body, and rendering takes at most a twentieth of the time', async () => {
   const { made, times } = page();
   const texts = await Promise.all(Array.from({ length: 120 }, () => made.text()));
   assert.equal(times.rendered, 1);
@@ -32,7 +32,7 @@ test('concurrent scrapers share one text, and rendering takes at most a twentiet
   assert.equal(times.rendered, 2);
 });
 
-test('no text is older than a second, however long rendering takes', async () => {
+test('no response body is older than a second, however long rendering takes', async () => {
   const { made, metrics, times } = page();
   times.costMs = 400;
   await made.text();

@@ -101,7 +101,7 @@ test('delivers no record of an aborted transaction, however transactions interle
   await Promise.all(producers.map((producer) => producer.close()));
 });
 
-test('delivers whatever other programs write to the topics, and continues after it', async () => {
+test('delivers any records that other programs write to the topics, and continues after them', async () => {
   const decisions = await kafka.createTopic('decisions');
   const deadLetters = await kafka.createTopic('dead-letters', { partitions: 2 });
   const raw = new RawProducer(kafka.brokers);

@@ -1,4 +1,7 @@
-/** Consumer that stores effects and positions together. By DIE_AT, it kills itself before or after that, or freezes before. */
+/**
+ * Consumer that stores effects and positions together. Depending on DIE_AT, it kills itself before or after
+ * the commit, or freezes before it.
+ */
 import { DatabaseSync } from 'node:sqlite';
 import { decisionStore } from '../../../../examples/typescript/decision-store.ts';
 import { consumeDecisions } from '../../src/index.ts';

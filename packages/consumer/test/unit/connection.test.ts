@@ -6,7 +6,7 @@ import { assertSecrecy, loggerOf } from '../../src/connection.ts';
 import { consumeDecisions } from '../../src/consumer.ts';
 import type { DecisionConsumerOptions } from '../../src/options.ts';
 
-/** Returns the error of a refusal, or of the first attempt to reach a broker that does not exist. */
+/** Returns the error of rejected options, or of the first attempt to reach a broker that does not exist. */
 const refusalOf = async (options: Partial<DecisionConsumerOptions>): Promise<Error> => {
   const consuming = consumeDecisions({
     brokers: ['192.0.2.1:9092'],
@@ -36,7 +36,7 @@ test('no secret is sent unencrypted to another machine', async () => {
   assert.match(String(await refusalOf({ registry: { url, token: 't' } })), registry);
 });
 
-test('invalid brokers and addresses, and those that contain a password, are rejected', async () => {
+test('brokers and addresses that are invalid or contain a password are rejected', async () => {
   assert.match(
     String(await refusalOf({ brokers: ['[::1:9092'] })),
     /^TypeError: brokers: .*host:port/,

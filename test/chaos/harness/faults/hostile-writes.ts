@@ -17,14 +17,17 @@ const BOMB_BYTES = 200 * 1024 * 1024;
 const MANY_HEADERS = 900;
 const TOO_MANY_HEADERS = [1_100, 8_000, 100_000];
 
-/** A batch, and the expected outcome of its records by their traces. Without any, the batch is a single unreadable record. */
+/**
+ * A batch, and the expected outcomes of its records by trace. If there are no outcomes, the batch is one unreadable
+ * record.
+ */
 export interface HostileBatch {
   readonly bytes: Buffer;
   readonly written: ReadonlyMap<string, ChaosEvent>;
 }
 
 export interface HostileWrite {
-  /** Number of ordinary events that it requires. */
+  /** Number of ordinary events that the write requires. */
   readonly count: number;
   /** Encodes the events as one or more batches. */
   make(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[];
@@ -61,7 +64,7 @@ function asOne(fields: Omit<RawBatch, 'records'>): HostileWrite['make'] {
 const byTrace = (events: readonly ChaosEvent[]) =>
   new Map(events.map((event) => [traceOf(event), event]));
 
-/** Timestamp of a batch; all its records have the same. */
+/** Timestamp of a batch, which all its records share. */
 const timeOf = ([first]: readonly ChaosEvent[]) => ({
   timestampMs: BigInt(first?.timestampMs ?? 0),
 });
@@ -79,7 +82,7 @@ function withHeaders(more: RecordHeaders): HostileWrite {
   };
 }
 
-/** Adds the headers to the second of three records. The others surround it in the same batch. */
+/** Adds the headers to the second of three records in a batch. */
 function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
   const more = manyHeaders(TOO_MANY_HEADERS[random.below(TOO_MANY_HEADERS.length)] as number);
   const records = events.map((event, index) =>

@@ -46,7 +46,7 @@ export class FrameCutter {
 
 const TRANSACTIONAL = new Set<number>(Object.values(API));
 
-/** Parses the header of a request in the old encodings (not the flexible ones), which kafkajs uses. */
+/** Parses the header of a request in the inflexible encodings, which kafkajs uses. */
 export function requestHead(frame: Buffer): RequestHead {
   const apiKey = frame.readInt16BE(4);
   const clientIdBytes = Math.max(0, frame.readInt16BE(12));

@@ -61,7 +61,7 @@ export class TcpProxy {
     this.#latencyMs = latencyMs ?? (() => 0);
   }
 
-  /** True resets every connection, and new ones at once. */
+  /** If true, resets every open connection, and new connections at once. */
   set refusing(refusing: boolean) {
     this.#refusing = refusing;
     if (refusing) this.reset(() => true);
@@ -75,8 +75,8 @@ export class TcpProxy {
   }
 
   /**
-   * Blocks all data of these clients without closing connections, also new ones, until `heal`. @returns the number
-   * of connections
+   * Blocks all data on open and new connections of these clients, without closing them, until `heal`. @returns the
+   * number of connections
    */
   silence(whose: Whose): number {
     this.#silence = { whose, startedMs: performance.now() };
@@ -90,7 +90,10 @@ export class TcpProxy {
     for (const link of this.#links) link.silent = false;
   }
 
-  /** Closes only the server's side, so the client has half-open connections. New ones work. @returns the number of connections */
+  /**
+   * Closes only the server's side, so the client has half-open connections. New connections work. @returns the number
+   * of connections
+   */
   orphan(whose: Whose): number {
     const hit = this.#of(whose);
     for (const link of hit) link.orphan();
@@ -186,7 +189,7 @@ class Link {
     server.once('close', () => this.#close());
   }
 
-  /** True blocks all data. False sends what was blocked. */
+  /** If true, blocks all data. If false, sends the blocked data. */
   set silent(silent: boolean) {
     this.#silent = silent;
     this.#update();

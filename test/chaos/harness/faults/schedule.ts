@@ -32,7 +32,10 @@ import { shuffled } from './shuffled.ts';
 
 /** Maximum wait of a record after a fault, ms: a session, a takeover and another review. */
 const DUE_MS = SESSION_MS + 30_000;
-/** Same for faults of the service, ms: the default `review.pause` and `review.poll.max`, and another review. */
+/**
+ * Maximum wait of a record after a fault of the service, ms: the default `review.pause` and `review.poll`, and
+ * another review.
+ */
 const SERVICE_DUE_MS = 60_000;
 
 /** Faults of processes and networks. A second element replaces DUE_MS for faults after which records may wait longer. */
@@ -135,7 +138,10 @@ export class Schedule {
     return this.#longestWriteMs;
   }
 
-  /** Runs faults of processes and networks one by one, and for each pipeline concurrently hostile writes and service faults. */
+  /**
+   * Runs faults of processes and networks one by one. Concurrently, runs hostile writes and service faults for each
+   * pipeline.
+   */
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) =>
@@ -289,8 +295,8 @@ export class Schedule {
   }
 
   /**
-   * Resolves when every record is settled. While faults strike there is no bound, since each owner that dies leaves
-   * its attempt to the next one.
+   * Resolves when every record is settled. There is no bound while faults strike, because each owner that dies leaves
+   * the attempt to the next owner.
    */
   async #settled(places: readonly SourceCoordinate[], ledger: Ledger): Promise<void> {
     for (;;) {

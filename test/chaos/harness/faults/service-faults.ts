@@ -2,7 +2,7 @@
 import type { FaultInput } from '../../../support/service/fault-script.ts';
 import type { Kind } from '../../load/pipelines.ts';
 
-/** Faults by kind and by name in the report. Each one hits real work, since it waits for a matching operation. */
+/** Faults by kind and by name in the report. Each fault hits real work, because it waits for a matching operation. */
 const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
   review: {
     '429 with Retry-After': {
@@ -101,8 +101,7 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
       times: 2,
     },
   },
-  // Not included: two shards get the same id from two creates. Nothing in the responses about an import could
-  // reveal it.
+  // Does not include an id that two shards get from two creates, because no response about an import reveals it.
   import: {
     'imports: 429 with Retry-After': {
       operation: 'create_import',
@@ -149,8 +148,8 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
     'import FAILED': { operation: 'ingest', action: 'import_failed', times: 2 },
     'import stuck IN_PROGRESS': { operation: 'ingest', action: 'stuck', for: '5s' },
   },
-  // 404 is not included: with constant faults an id might get no other response during a whole grace period. The
-  // simulation covers it.
+  // Does not include 404: with constant faults an id might get no other response during a whole grace period. The
+  // simulation covers this case.
   lookup: {
     'decisions: 503': { operation: 'get_decision', action: 'answer', status: 503, times: 6 },
     'decisions: connection reset': { operation: 'get_decision', action: 'reset_after', times: 4 },

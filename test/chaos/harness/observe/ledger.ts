@@ -8,7 +8,7 @@ type Due = 'due' | 'done' | 'maybe';
 
 interface Entry {
   due: Due;
-  /** Minimum generation of its terminal record. It has one for each earlier generation. */
+  /** Minimum generation of the next terminal record. The record has a terminal record for each earlier generation. */
   atLeast: number;
   readonly replays: Set<number>;
 }
@@ -83,7 +83,7 @@ export class Ledger {
     if (reset === undefined || offset >= reset.offset)
       ledger.dueSinceMs.set(offset, performance.now());
     else {
-      // It was in an open transaction when the reset skipped it.
+      // The record was in an open transaction when the reset skipped it.
       entry.due = 'maybe';
       reset.aside.push(offset);
     }
@@ -173,7 +173,7 @@ export class Ledger {
     return [...this.#partitions.values()].flatMap(({ resets }) => resets);
   }
 
-  /** Returns the offsets that the reset skipped, those without a terminal record. */
+  /** Returns the offsets that the reset skipped and that have no terminal record. */
   passedOver({ partition, aside }: Reset): number[] {
     const { entries } = this.#of(partition);
     return aside.filter((at) => entries.get(at)?.due === 'maybe');

@@ -15,7 +15,7 @@ export interface Probed {
   slowestMs: number;
   /** Number of responses other than 200. */
   unwell: number;
-  /** Number of late responses that do not count, since the machine and not the replica was late. */
+  /** Number of late responses that do not count, because the machine was stalled and not the replica. */
   excused: number;
 }
 
@@ -76,7 +76,7 @@ export class Prober {
     let problem: string | undefined;
     let unwell = false;
     try {
-      // Longer than the bound, to distinguish a late response from none.
+      // The timeout is longer than the bound, to distinguish a late response from a missing one.
       const answer = await fetch(url, {
         signal: AbortSignal.any([this.#signal, AbortSignal.timeout(5 * LIVEZ_BOUND_MS)]),
       });

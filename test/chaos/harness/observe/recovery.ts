@@ -4,7 +4,7 @@ import type { World } from '../world.ts';
 
 /** Maximum time of a recovery while Kafka responds, ms. */
 const RECOVERY_BOUND_MS = 10_000;
-/** Maximum time of a response that counts. Slower ones come from a starting broker or an overloaded machine. */
+/** Maximum time of a response that counts. Slower responses come from a starting broker or an overloaded machine. */
 const ANSWER_MS = 1_000;
 const PERIOD_MS = 100;
 /** Real time after which a recovery has failed. */

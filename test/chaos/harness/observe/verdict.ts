@@ -1,4 +1,4 @@
-/** Verdict on a run, from the written records, the readable ones, and the final state of journals and groups. */
+/** Verdict on a run, from the written records, the readable records, and the final state of journals and groups. */
 
 import type { TestKafka } from '../../../support/kafka/kafka.ts';
 import type { Sandbox } from '../../../support/stack/sandbox.ts';
@@ -142,7 +142,7 @@ function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complain
     const passed = ledger.passedOver(reset).length;
     sum += passed;
     const where = `partition ${reset.partition} to ${reset.offset}`;
-    // A reset may be logged twice: a claim detects it and ends before its commit, and the next one detects it again.
+    // A reset may be logged twice: a claim detects it and ends before its commit, and the next claim detects it again.
     const noticed = seen.filter(
       ({ partition, offset }) => partition === reset.partition && offset === reset.offset,
     );

@@ -158,7 +158,7 @@ test('bytes written by avsc are read with every digit, for any schema', () => {
         bytesOf(schema, value),
       );
       assert.equal(read.poison, undefined);
-      // The text of a float is tested in the unit tests.
+      // The unit tests check the spelling of floats.
       const pattern = JSON.stringify({ v: null }).replace('null', () => json);
       if (!json.includes('#float')) assert.equal(jsonOf(read), pattern);
     }),

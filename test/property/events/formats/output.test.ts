@@ -120,7 +120,10 @@ function framed({ record }: Rendered, format: RegistryFormatName): Buffer {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Converts JSON to the representation of Avro and Protobuf: texts as valid UTF-8, instants in ms, open objects as JSON text. */
+/**
+ * Converts JSON to the representation of Avro and Protobuf: strings as valid UTF-8, instants in ms, open objects as
+ * JSON text.
+ */
 function said(
   { record, metadata: given }: Rendered,
   [extra, metadataName, at]: readonly [string, string, (name: string) => string],
@@ -151,7 +154,7 @@ function said(
         [extra]: Object.keys(more).length === 0 ? null : decimals(JSON.stringify(more)),
       }),
     ),
-    // Exactly as rendered, including all digits.
+    // Metadata must be exactly as rendered, including all digits.
     [metadataName]: given,
     error: failure === null ? null : present(failure),
     batch: present(batch),
@@ -163,7 +166,7 @@ function said(
   });
 }
 
-/** Removes nulls, and converts numbers to text and texts to valid UTF-8. Nested objects are already converted. */
+/** Removes nulls, and converts numbers to strings and strings to valid UTF-8. Nested objects are already converted. */
 function present(members: Members): Members {
   return Object.fromEntries(
     Object.entries(members).flatMap(([name, value]) => {

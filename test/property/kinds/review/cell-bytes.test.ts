@@ -29,7 +29,7 @@ test('counts and instants are formatted as in JavaScript', () => {
   );
 });
 
-/** Returns the rows of a text as the scanner finds them. */
+/** Returns the rows that the scanner finds. */
 function scanned(text: string): string[][] {
   const scanner = new RowScanner();
   const bytes = Buffer.from(text);

@@ -1,4 +1,7 @@
-/** Numbers as exact decimals, which distinguish numbers that are equal as doubles. Independent of the code under test. */
+/**
+ * Numbers as exact decimals, which distinguish numbers that are equal as doubles. Shares no code with the code under
+ * test.
+ */
 
 /** Parses a document with every number as its decimal. */
 export function decimals(text: string): { readonly metadata: unknown } {

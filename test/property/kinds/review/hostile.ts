@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import { anyCharacter } from '../../../support/any-character.ts';
 
-/** Keys that CSV or JavaScript could confuse with something else. */
+/** Keys that CSV or JavaScript code could confuse with syntax or built-in names. */
 const KEYS = [
   ...[
     '',
@@ -143,7 +143,7 @@ export const hostileKey = fc.oneof(
   { weight: 1, arbitrary: hostileText },
 );
 
-/** Number literals of JSON, including those that a double cannot represent. */
+/** Number literals of JSON, including numbers that a double cannot represent. */
 export const numberLiteral = fc.oneof(
   fc.constantFrom(
     '0',

@@ -19,7 +19,7 @@ import { hostileKey, hostileText, metadataText } from './hostile.ts';
 
 const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
 
-test('the decoder never throws, and what it accepts can be uploaded', async () => {
+test('the decoder never throws, and every accepted event can be uploaded', async () => {
   const kind = kindWithFile('');
   const value = fc.oneof(
     bytes,
@@ -38,7 +38,7 @@ test('the decoder never throws, and what it accepts can be uploaded', async () =
   );
 });
 
-test('any text in a Labels cell becomes a list of labels', () => {
+test('any string in a Labels cell becomes a list of labels', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -84,7 +84,7 @@ const HEADER = 'Content,Status,Acme result,Expected result,Labels,lang,score,con
 const REFERENCE = referenceOf({ metadata: { lang: 'en', score: 0.5 } });
 const ROW = `"a ""b""\r\n",SUCCESS,ok,,"[""x""]",en,0.5,${REFERENCE}\r\n`;
 
-test('a damaged file gives rows, malformed rows or a protocol error, the same for pieces of any size', async () => {
+test('a damaged file gives rows, malformed rows or a protocol error, independent of the size of pieces', async () => {
   const file = Buffer.from(HEADER + ROW.repeat(4));
   const damage = fc.array(
     fc.tuple(
@@ -110,7 +110,7 @@ test('a damaged file gives rows, malformed rows or a protocol error, the same fo
           const { rows, error } = await collectRows(kindWithFile(given));
           if (error !== undefined)
             assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
-          // Of a slice the rows with a record come first.
+          // In a slice, the rows with a record come first.
           const named = rows.toSorted(
             (one, other) => Number('malformed' in one) - Number('malformed' in other),
           );

@@ -65,7 +65,7 @@ test('a decision has the metadata of its event, for any changes by the service t
         const records = events.map(recordOf);
         const items = records.map((record) => itemOf(kind, record, replay));
         upload = Buffer.from((await bodyOf(kind, items, ROW_KEY)).body);
-        // Decisions from the third equal file, which is accepted although its last row has no line end.
+        // The decisions come from the third equal file, which is accepted although its last row has no line end.
         const found = await decisions(kind, JOB, await unendedTwice(kind));
         assert.equal(found.length, events.length);
         const byOffset = new Map(

@@ -51,7 +51,7 @@ test('a changed reference gives no decision, or the unchanged one', async () => 
         reference + reference,
       ]) {
         const [row] = await rowsOf(changed);
-        // Base64 decoding ignores foreign characters and the unused last bits.
+        // Base64 decoding ignores invalid characters and the unused last bits.
         if (row === undefined || !('malformed' in row)) assert.deepEqual([row], expected);
       }
       assert.deepEqual(await rowsOf(referenceOf(of, { rowKey: 'B'.repeat(22) })), FORGED);

@@ -1,4 +1,4 @@
-/** Accounts of a balance against a reference of plain sets and ordered rules. */
+/** Compares the accounts of a balance with a reference made of plain sets and ordered rules. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ const scene = fc.record({
 });
 type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
 
-/** One account for each record of the range, by plain rules in their order. */
+/** Returns the account of a record, by plain rules in their order. */
 function accountOf(at: number, given: Scene, settled: Map<number, boolean>): string {
   if (settled.has(at)) return settled.get(at) === true ? 'decided' : 'deadLettered';
   const rules: [string, boolean][] = [

@@ -17,7 +17,7 @@ import { SeededRandom } from '../../../support/memory/clock.ts';
 import type { CommitFate } from '../../../support/memory/kafka/kafka.ts';
 import { headerOf } from '../../../support/records/headers.ts';
 
-/** Fixed seeds and random ones. A failure names its seed. */
+/** Fixed and random seeds. A failure names its seed. */
 const SEEDS = [
   1,
   2,
@@ -29,7 +29,7 @@ const SEEDS = [
   8,
   ...Array.from({ length: 2 }, () => 1_000 + Math.floor(Math.random() * 2 ** 30)),
 ];
-/** One fetch per partition, for a world in which nothing changes any more. */
+/** One fetch per partition is enough for a world that no longer changes. */
 const WHOLE = { fetchRecords: 1_000 };
 const FATES: readonly CommitFate[] = [
   'reply-lost',
@@ -115,7 +115,7 @@ test('while a connector is killed, fenced and rebalanced the audit never reports
   assert.ok(inFlight > audits, `${inFlight} records were in flight in ${audits} audits`);
 });
 
-test('the audit finds exactly the records without a terminal record and those with two', async () => {
+test('the audit finds exactly the records without a terminal record and the records with two', async () => {
   for (const seed of SEEDS.slice(0, 5)) {
     const { world, random, calm } = chaoticWorld(seed);
     calm();
@@ -135,7 +135,7 @@ test('the audit finds exactly the records without a terminal record and those wi
       twice.add(`${at.partition}:${at.offset}`);
       cluster.log('decisions', decision.partition).append([decision], world.clock.now());
     }
-    // The log can only delete its beginning, so the records are hidden instead.
+    // A log can only delete its beginning, so the terminal records are hidden instead.
     const inspection = inspectionOf(world, WHOLE);
     const hidden = new Set<string>();
     for (const letter of world.published('dead')) {
@@ -183,7 +183,7 @@ test('explain and audit agree on each record', async () => {
       world.produce(random.below(15), { poisonEvery: 7 });
       await world.clock.advance(random.below(3_000));
     }
-    // Nothing changes any more, so both read the same state.
+    // The world no longer changes, so both tools read the same state.
     for (const { process } of world.instances) process.kill();
     world.produce(5);
     await world.clock.advance(120_000);

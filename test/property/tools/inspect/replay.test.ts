@@ -31,7 +31,7 @@ const FATES: readonly CommitFate[] = [
   'unsent',
   { fate: 'late', lateMs: 400 },
 ];
-/** Enough for several transactions. */
+/** Number of dead letters, enough for several transactions. */
 const LETTERS = 1_800;
 
 test('each original is published once in the end, for any faults of replays and their commits', async () => {
@@ -85,7 +85,7 @@ test('each original is published once in the end, for any faults of replays and 
           process.kill();
         });
       }
-      // The next replay may begin while this one still runs.
+      // The next replay may begin while this replay still runs.
       await world.clock.advance(random.below(600));
       if (process.state === 'running' && random.next() < 0.5) {
         await world.clock.advance(300_000);
@@ -93,7 +93,7 @@ test('each original is published once in the end, for any faults of replays and 
       }
     }
     faulty = false;
-    // Waits, since a replay that opens its producer late would fence the last one.
+    // Waits, because a replay that opens its producer late would fence the last replay.
     const areOver = () => [...atWork].every(({ state }) => state !== 'running');
     await world.clock.runUntil(areOver, 600_000);
     const { counts } = await world.through(begin('last').replaying, 600_000);
@@ -162,7 +162,7 @@ test('selections in any order replay each selected dead letter once', async () =
             expected,
           );
           for (const offset of expected) left.delete(offset);
-          // Letters from before the first selection count as replayed.
+          // Dead letters from before the first selection count as replayed.
           if (isFirst && expected.length > 0)
             for (const offset of left) if (offset < since) left.delete(offset);
           isFirst &&= expected.length === 0;

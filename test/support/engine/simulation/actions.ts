@@ -11,7 +11,10 @@ import type { Action } from './script.ts';
 
 /** Time for which a producer's transaction stays open. */
 const PRODUCER_TRANSACTION_MS = 1_500;
-/** Both ends of int64, times beyond the range of Date and of safe integers, nanoseconds, and the value for "none". */
+/**
+ * Unusual timestamps: both ends of int64, times beyond the range of Date and of safe integers, nanoseconds, and the
+ * value for "none".
+ */
 const ODD_TIMES = [
   -1,
   0,
@@ -90,7 +93,8 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
       return id !== undefined;
     }
     case 'compact': {
-      // A tombstone must outlast every claim that is reading the journal, so it is dropped only when none is.
+      // A tombstone must outlast every claim that is reading the journal, so compaction drops tombstones only when no
+      // claim is reading.
       const replays = cast.alive.some(({ pipeline }) =>
         pipeline.view().shards.some(({ state }) => state === 'claiming'),
       );

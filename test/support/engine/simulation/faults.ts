@@ -1,4 +1,7 @@
-/** Injects faults into the cluster and the service of a world, as the strikes decide. The rest is drawn from the seed. */
+/**
+ * Injects the faults of the strikes into the cluster and the service of a world. All other choices are drawn from the
+ * seed.
+ */
 import type { SeededRandom } from '../../memory/clock.ts';
 import type { CommitFate, KafkaHooks } from '../../memory/kafka/kafka.ts';
 import type {
@@ -96,7 +99,7 @@ export function compact(
 function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: number): Strike {
   const roll = random.next();
   if (roll < 0.2) return { kind: 'killed in commit', steps: random.below(12) };
-  // Usually longer than the next owner needs to claim the shard before this one resumes.
+  // Usually long enough for the next owner to claim the shard before this instance resumes.
   if (roll < 0.45) {
     return {
       kind: 'frozen in commit',

@@ -307,6 +307,7 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
       rowsUnderReview: shape.quotaUnderReview,
     },
     lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
+    leapOffsets: 4,
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {

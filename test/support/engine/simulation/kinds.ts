@@ -12,7 +12,10 @@ import type { MakeKind } from '../world.ts';
 import { Chance } from './chance.ts';
 
 export const SIMULATED_KINDS = ['review', 'import', 'lookup'] as const;
-/** Reviews use the scripted kind, which covers every failure of result files. The others use the product's kinds. */
+/**
+ * Reviews use the scripted kind, which covers every failure of result files. Imports and lookups use the product's
+ * kinds.
+ */
 export type SimulatedKind = (typeof SIMULATED_KINDS)[number];
 
 /** Part of all content. Logs must never contain it (I6). */
@@ -35,7 +38,7 @@ export interface KindOfHistory {
   readonly poison: string;
   /** Key of the terminal record of the nth record. */
   key(n: number, at: SourceCoordinate): string;
-  /** Creates what the service needs for the nth record when it is written. */
+  /** Prepares the service for the nth record when the record is written. */
   prepare(n: number, nowMs: number): void;
   /**
    * Returns a contradiction between the terminal record of the nth record and the service.
@@ -185,7 +188,7 @@ function untruthOfLookup(
   return said === has ? undefined : `it contains ${said}, but the service has ${has}`;
 }
 
-/** Ids that differ from those of all other instances, as the port requires. */
+/** Returns a source of ids that no other instance uses, as the port requires. */
 function ids(name: string): () => string {
   const random = new SeededRandom(0, `lookup-${name}`);
   return () => random.id();

@@ -50,7 +50,7 @@ export class Operator {
     return true;
   }
 
-  /** Repeats `resume` until every replica has obeyed it. */
+  /** Repeats `resume` until every replica has applied it. */
   resume(): void {
     for (const process of this.#running) process.kill();
     if (this.#given > 0) void this.#resume();
@@ -68,7 +68,7 @@ export class Operator {
     do {
       const process = new VirtualProcess('operator', this.#world().clock);
       outcome = await this.#run(process, last, true);
-      // A request of a killed command may still arrive and fence this one.
+      // A request of a killed command may still arrive and fence this command.
     } while (outcome === 'unfinished' || outcome === 'refused');
     this.#resumed = outcome === 'reached' || outcome === 'written';
     if (!this.#resumed) this.#accuse(new Violation('command', `resume: ${outcome}`));

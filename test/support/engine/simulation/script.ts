@@ -42,7 +42,7 @@ export type Action =
   | { readonly do: 'expire transaction'; readonly which: Which }
   | { readonly do: 'compact'; readonly share: number; readonly dropTombstones: boolean }
   | { readonly do: 'add partition' }
-  /** Sets the wall clock of everything but the service forward or back. */
+  /** Sets the wall clock of all processes except the service forward or back. */
   | { readonly do: 'step clock'; readonly byMs: number }
   /** Damages a batch of `count` records from this share of the log on. They become unreadable, even if read before. */
   | {
@@ -60,7 +60,7 @@ export type Action =
       readonly waits: boolean;
       readonly killedAfter?: number;
     }
-  /** Something else writes under the command key of a shard's journal, and compaction keeps only that record. */
+  /** Another program writes under the command key of a shard's journal, and compaction keeps only that record. */
   | { readonly do: 'spoil command'; readonly which: Which; readonly value: string | null }
   /** Resets the group with Kafka's tool, which requires an empty group. So everything is stopped first. */
   | {
@@ -108,7 +108,7 @@ export interface PlacedStrike {
 }
 
 export interface Shape {
-  /** Default: review. */
+  /** Kind of the pipeline. Default: review. */
   readonly kind?: SimulatedKind;
   readonly instances: number;
   readonly partitions: number;
@@ -139,7 +139,7 @@ export interface Script {
   /** Seed of the schedule and of everything that is not a fault. */
   readonly seed: number;
   readonly shape: Shape;
-  /** Sorted by time. */
+  /** Events, sorted by time. */
   readonly events: readonly Event[];
   /** Faults. Unset: drawn from the seed until `untilMs`. */
   readonly strikes?: readonly PlacedStrike[];

@@ -1,4 +1,7 @@
-/** Decides which calls fail: as drawn from the seed, each history with its own mix, or as listed in a script. */
+/**
+ * Decides which calls fail. The failures are drawn from the seed, with a different mix in each history, or listed in
+ * a script.
+ */
 import type { SeededRandom } from '../../memory/clock.ts';
 import { Chance } from './chance.ts';
 import type { PlacedStrike, Strike } from './script.ts';

@@ -54,7 +54,7 @@ export class KafkaClient {
     return new MemoryShardProducer(this.#kafka, this.#home, this.name, topics, [], group);
   }
 
-  /** @param member id in the group. A member that returns with its old id gets its old shards first */
+  /** @param member id in the group. A returning member with an old id gets its old shards first */
   group(member = this.name): MemoryShardGroup {
     return new MemoryShardGroup(this.#kafka, this.#home, member, this.#topics);
   }

@@ -19,7 +19,7 @@ export interface Generation {
 }
 
 interface Member {
-  /** Callback of its JoinGroup, or undefined if it has not joined the current rebalance. */
+  /** Callback of the member's JoinGroup, or undefined if the member has not joined the current rebalance. */
   joining: ((generation: Generation) => void) | undefined;
   generation: number;
   cancelSession: () => void;

@@ -12,14 +12,14 @@ import { TransactionCoordinator, type TransactionSettings } from './transaction-
  * - `reply-lost`: committed, but the caller gets `unknown`.
  * - `lost`: the commit never arrives; the caller gets `unknown`. The transaction stays open until it is fenced or
  *   times out.
- * - `late`: the caller gets `unknown`; the commit arrives after `lateMs` (unset: when the scheduler runs it),
- *   unless its id is fenced first.
- * - `fenced`: the broker timed the transaction out; not committed.
+ * - `late`: the caller gets `unknown`; the commit arrives after `lateMs` (unset: when the scheduler runs it), unless
+ * the transactional id is fenced first.
+ * - `fenced`: not committed, because the broker timed the transaction out.
  * - `committed-fenced`: committed; the response is lost, and the client's own retry gets `fenced`.
  * - `aborted`: failed after the sends and before the commit. The transaction stays open.
  * - `unsent`: no request reached the brokers, not even the one that fences. The caller gets `aborted`.
  * - `rejected`, `too-large`: the brokers refuse it permanently, the latter for the size of a record.
- * - `silent`: no response ever, not committed.
+ * - `silent`: not committed, and the caller never gets a response.
  */
 export type CommitFate =
   | 'commit'

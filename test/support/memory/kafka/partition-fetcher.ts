@@ -30,7 +30,7 @@ export class PartitionFetcher {
   #position: number | undefined;
   #paused = true;
   #underWay = false;
-  /** Number of seeks. It identifies responses to fetches from before the last seek. */
+  /** Number of seeks, which identifies responses to fetches that began before the last seek. */
   #seeks = 0;
   /** True if the position was above the end at the last check, until the next check is due. */
   #outside = false;

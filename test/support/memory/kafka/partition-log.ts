@@ -110,7 +110,10 @@ export class PartitionLog {
     this.#changed();
   }
 
-  /** Reads at most `maxRecords` committed records from `from`. Out of range it reads none; see `fetchOffset`. */
+  /**
+   * Reads at most `maxRecords` committed records from `from`. If `from` is out of range, reads no records (see
+   * `fetchOffset`).
+   */
   read(from: number, maxRecords: number): LogRead {
     const endOffset = this.stableEnd;
     const fetchOffset = Math.max(from, this.#start);
@@ -244,7 +247,7 @@ export class PartitionLog {
 }
 
 function keyOf(entry: Entry): string {
-  // A compacted topic refuses records without a key; a broker responds with INVALID_RECORD.
+  // A compacted topic rejects records without a key; a broker responds with INVALID_RECORD.
   if (entry.key === null)
     throw new Error(
       `a record without a key (offset ${entry.offset}) in a topic that is being compacted`,
@@ -252,7 +255,7 @@ function keyOf(entry: Entry): string {
   return entry.key.toString('latin1');
 }
 
-/** Copies the value, since the caller may change its buffer later. */
+/** Copies the value, because the caller may change the buffer later. */
 function toBuffer(value: Buffer | string | null): Buffer | null {
   return value === null ? null : Buffer.from(value);
 }

@@ -1,4 +1,4 @@
-/** Fetched batches with accessible records. Tests can inspect and change them before the engine does. */
+/** Fetched batches with accessible records, which tests can inspect and change before the engine reads them. */
 import type { FetchedBatch, RecordPiece } from '../../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../../src/core/record.ts';
 

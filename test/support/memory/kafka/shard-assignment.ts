@@ -12,7 +12,7 @@ export function assignShards(
   const kept = new Map<string, number[]>(members.map((member) => [member, []]));
   for (let shard = 0; shard < shards; shard++) kept.get(before.get(shard) ?? '')?.push(shard);
 
-  // Members with the most shards get the extra ones first. That moves the fewest shards.
+  // Members with the most shards get the extra shards first, because that moves the fewest shards.
   const order = [...members].sort((a, b) => count(kept, b) - count(kept, a) || (a < b ? -1 : 1));
   const floor = Math.floor(shards / Math.max(1, members.length));
   const extra = shards - floor * members.length;

@@ -104,7 +104,7 @@ export class MemoryShardGroup implements ShardGroup {
     return [...this.#fetchers.values()].flatMap((fetcher) => fetcher.unread ?? []);
   }
 
-  /** Sends a new heartbeat. The response to an earlier one, read after a long pause, would prove nothing. */
+  /** Sends a new heartbeat, because the response to an earlier heartbeat, read after a long pause, proves nothing. */
   async confirmMembership(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#ended.signal]);
     for (;;) {
@@ -115,7 +115,7 @@ export class MemoryShardGroup implements ShardGroup {
     }
   }
 
-  /** State of the member in its group, as the member knows it. */
+  /** The member's own view of its state in the group. */
   get state(): 'idle' | 'joining' | 'stable' | 'stopped' {
     return this.#state;
   }
@@ -128,7 +128,7 @@ export class MemoryShardGroup implements ShardGroup {
     this.#cut = true;
   }
 
-  /** Test control: ends `isolate`. The response to the next heartbeat shows what the member missed. */
+  /** Test control: ends `isolate`. The response to the next heartbeat reveals changes that the member missed. */
   heal(): void {
     if (!this.#cut) return;
     this.#cut = false;
@@ -215,7 +215,7 @@ export class MemoryShardGroup implements ShardGroup {
     });
   }
 
-  /** True if the coordinator accepted it. Otherwise the member joins again. */
+  /** Returns true if the coordinator accepted the heartbeat. Otherwise the member joins again. */
   async #heartbeat(): Promise<boolean> {
     const session = this.#session;
     const sentMs = this.#home.monotonic();

@@ -1,4 +1,7 @@
-/** ShardProducer, ControlProducer and ReplayProducer over MemoryKafka. Each request of a real client is a step of its own. */
+/**
+ * ShardProducer, ControlProducer and ReplayProducer over MemoryKafka. Each request that a real client would send is a
+ * separate step.
+ */
 
 import { partitionOf } from '../../../../dev/kafka/partitioner.ts';
 import {
@@ -214,7 +217,10 @@ function copyOf({ key, value, headers = [] }: OutgoingRecord): OutgoingRecord {
   };
 }
 
-/** Ignores the refusal of a late commit, whose producer is fenced or whose transaction is over. No caller waits for it. */
+/**
+ * Ignores the rejection of a late commit, whose producer is fenced or whose transaction is over. No caller waits for
+ * the commit.
+ */
 function ignoreRefusal(apply: () => void): void {
   try {
     apply();

@@ -1,4 +1,4 @@
-/** TopicScan over MemoryKafka. Every query is a request and a response, between which other steps may run. */
+/** TopicScan over MemoryKafka. Other steps may run between the request and the response of a query. */
 import { abortable } from '../../../../packages/client/src/base/abortable.ts';
 import { DEAD_LETTER_HEADERS } from '../../../../src/core/outcome/dead-letter.ts';
 import type { PartitionBounds, RecordPiece, TopicScan } from '../../../../src/core/ports/kafka.ts';

@@ -10,7 +10,7 @@ const SENSELESS: ReadonlySet<string> = new Set(['protocol', 'too_large', 'expire
 
 interface Made {
   readonly decision: FoundDecision;
-  /** Wall clock time until which it is pending, ms. */
+  /** Wall clock time until which the decision is pending, ms. */
   dueMs: number;
 }
 
@@ -33,12 +33,12 @@ export class Decisions {
     for (const made of this.#made.values()) made.dueMs = Math.min(made.dueMs, nowMs);
   }
 
-  /** Longest time during which one instance got only `not_found` or `rejected` for it, ms; undefined if never. */
+  /** Longest time in ms during which one instance got only `not_found` or `rejected` for the decision, or undefined. */
   withoutMs(id: string): number | undefined {
     return this.#longestWithoutMs.get(id);
   }
 
-  /** True if an instance got an unreadable response for it. */
+  /** True if an instance got an unreadable response for the decision. */
   wasUnreadable(id: string): boolean {
     return this.#unreadable.has(id);
   }

@@ -48,7 +48,7 @@ export class MemoryImports implements ImportService {
     });
   }
 
-  /** Stores an import. Its invalid lines count too, since a test may upload anything. */
+  /** Stores an import. Invalid lines count, too, because a test may upload any bytes. */
   upload(url: string, body: Buffer, { signal }: Options): Promise<void> {
     const importId = /^memory:\/\/upload\/([^?]+)/.exec(url)?.[1] ?? '';
     const lines = body.toString().split('\n').slice(0, -1);

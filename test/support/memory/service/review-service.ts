@@ -13,7 +13,7 @@ import { LentSlices } from './lent-slices.ts';
 export interface ServiceRow extends SourceCoordinate {
   readonly content: string;
   readonly status: 'success' | 'error';
-  /** Same as in the item, unless 0. It stays with the row like the reference column of a CSV file. */
+  /** Number of resets from the item; absent if 0. It stays with the row like the reference column of a CSV file. */
   readonly replay?: number;
 }
 
@@ -29,7 +29,7 @@ export interface RemoteBatch {
   rows: readonly ServiceRow[] | undefined;
   /** Result file of a finished batch. */
   results: readonly ResultLine[];
-  /** Number of rows that the service reports; undefined if it does not report it. */
+  /** Number of rows that the service reports; undefined if the service reports none. */
   expectedRows: number | undefined;
 }
 
@@ -163,7 +163,7 @@ export class ReviewService {
     else this.#clock.after(plan.afterMs, () => this.#review(batch, plan));
   }
 
-  /** Finishes a review with results: `results` of its rows, or all of them. */
+  /** Finishes a review. `results` selects the result rows; the default is all rows. */
   finish(id: string, results?: (rows: readonly ServiceRow[]) => readonly ResultLine[]): void {
     this.#review(this.batch(id), results === undefined ? {} : { results });
   }
@@ -174,7 +174,7 @@ export class ReviewService {
       if (state === 'pending' || state === 'unknown') this.finish(id);
   }
 
-  /** Ends a batch without results. After `missing`, the service does not know it any more. */
+  /** Ends a batch without results. After `missing`, the service no longer knows the batch. */
   end(id: string, state: 'failed' | 'cancelled' | 'missing'): void {
     this.batch(id).state = state;
   }

@@ -1,4 +1,7 @@
-/** PipelineKind over ReviewService: a minimal kind, whose terminal records a checker can read. Each instance has its own. */
+/**
+ * PipelineKind over ReviewService: a minimal kind with terminal records that a checker can read. Each instance has
+ * its own kind.
+ */
 import { jsonTextOf } from '../../../../packages/client/src/base/json/json-text.ts';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';

@@ -10,7 +10,7 @@ export class ServiceCalls {
   readonly #service: ReviewService;
   readonly #home: Home;
   readonly #client: string;
-  /** Number of calls. Each call gets its own channel, since calls are concurrent. */
+  /** Number of calls. Each call gets its own channel, because calls are concurrent. */
   #calls = 0;
 
   /** @param home delivers the responses of the service to this instance @param client name of the instance */

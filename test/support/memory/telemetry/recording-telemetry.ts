@@ -55,7 +55,7 @@ export class RecordingMetrics implements Metrics {
     return this.gauges.get(series(name, labels));
   }
 
-  /** A name always has the same kind of metric. prom-client would throw otherwise. */
+  /** Checks that a name always has the same kind of metric, because prom-client would throw otherwise. */
   #as(kind: string, name: string, labels: Labels): string {
     const known = this.#kinds.get(name);
     if (known !== undefined && known !== kind)
@@ -110,7 +110,7 @@ export class RecordingLogger implements Logger {
     return new RecordingLogger(this.lines, { ...this.#bound, ...fields });
   }
 
-  /** Everything logged, as text. Tests of I6 search it for content and secrets. */
+  /** All log lines as text. Tests of I6 search it for content and secrets. */
   text(): string {
     return this.lines
       .map((line) => `${line.level} ${line.message} ${JSON.stringify(line.fields, errorsAsText)}`)

@@ -1,11 +1,11 @@
-/** Output formats: which rows are encoded, and what happens if encoding fails. */
+/** Output formats: the rows to encode, and failures of the encoding. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../../src/core/bytes/slice-writer.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 
-test('records of a slice are encoded; malformed rows and poison stay, and a failure reports only its location', () => {
+test('records of a slice are encoded; malformed rows and poison stay unchanged, and a failure reports only its location', () => {
   const record = (value: string): OutgoingRecord => ({ key: 'k', value });
   const rows: ReadRow[] = [
     { partition: 0, offset: 0, status: 'success', result: 'spam', record: record('{"id":1}') },

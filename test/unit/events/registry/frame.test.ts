@@ -40,6 +40,6 @@ test('message indexes are a count and zigzag varints; a single byte 0 stands for
       end: 2 + written.length,
     });
   }
-  // Some clients write the full form.
+  // Some clients write the full form for the first message, too.
   assert.deepEqual(readMessageIndexes(bytes(2, 0), 0), { indexes: [0], end: 2 });
 });

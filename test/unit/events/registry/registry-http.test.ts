@@ -30,7 +30,7 @@ async function unavailable(call: Promise<unknown>): Promise<RegistryUnavailable>
   return error;
 }
 
-test('5xx, 429, 408 and rejected credentials count as unavailable, other 4xx as a refusal', async () => {
+test('5xx, 429, 408 and rejected credentials count as unavailable, and other 4xx as a rejection', async () => {
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const answer = (status: number, body: string) => {
@@ -62,7 +62,7 @@ test('5xx, 429, 408 and rejected credentials count as unavailable, other 4xx as 
   await registry.close();
 });
 
-test('a 404 without an error code of the registry does not mean an unknown schema: the path may be wrong', async () => {
+test('a 404 without an error code of the registry does not mean an unknown schema, because the path may be wrong', async () => {
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const bodies = [
@@ -96,7 +96,7 @@ test('addresses are tried in order, starting with the last one that responded', 
   await registry.close();
 });
 
-test('an id that one address does not know is not looked up at another', async () => {
+test('an id that one address does not know is not looked up at another address', async () => {
   await using one = await fakeRegistry();
   await using other = await fakeRegistry({ '/schemas/ids/1': TEXT });
   const registry = new ConfluentRegistry(

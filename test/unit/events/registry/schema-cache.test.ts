@@ -42,7 +42,7 @@ test('an unavailable registry is retried until it responds, and its recovery is 
   assert.deepEqual(cache.get(1), { schema: 'schema' });
 });
 
-test('an aborted caller returns at once, and the load that it started begins again for the others', async () => {
+test('an aborted caller returns at once, and the load that it started begins again for other callers', async () => {
   const loads: { readonly signal: AbortSignal; finish(schema: string): void }[] = [];
   const cache = new SchemaCache<string>((_, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -111,7 +111,7 @@ test('an id is unknown after two lookups one second apart, even while new ids ke
   );
 });
 
-test('schemas that were not used recently are dropped if there are many, and used ones are kept', async () => {
+test('schemas that were not used recently are dropped if there are many, and recently used schemas are kept', async () => {
   let nowMs = 0;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const cache = new SchemaCache<number>(async (id) => id, registrySettings([], { clock }));

@@ -1,4 +1,4 @@
-/** Scripted fetch responses: effects of a failing partition on itself and on the others. */
+/** Tests with scripted fetch responses how a failing partition affects itself and other partitions. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { type TestContext, test } from 'node:test';
@@ -112,7 +112,7 @@ test('the response to a fetch from before a seek is ignored', async (t) => {
   assert.deepEqual([flows(at), at.trouble, seeks], [true, undefined, []]);
 });
 
-test('a position before the log resumes at its start; a position beyond its end waits for a new one', async (t) => {
+test('a position before the log resumes at the start of the log; a position beyond the end waits for a new position', async (t) => {
   const below = session(t);
   below.range = { start: 120, end: 200 };
   await below.fetched({ 0: OUT_OF_RANGE, 1: 0 });

@@ -77,7 +77,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       assert.equal(emitted(), 2);
     });
 
-    it(`9: requests time out, and a throttled connection sends again, when it is set ${name}`, async (t) => {
+    it(`9: requests time out, and a throttled connection sends again, when the clock is set ${name}`, async (t) => {
       const { queue, push, sent } = queueOf();
       const unanswered = push(1);
       queue.maybeThrottle(10);
@@ -91,7 +91,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       queue.destroy();
     });
 
-    it(`9: the measured duration of a request is correct when it is set ${name}`, async (t) => {
+    it(`9: the measured duration of a request is correct when the clock is set ${name}`, async (t) => {
       const { queue, push, durations } = queueOf();
       const answered = push(1);
       step(t, byMs);
@@ -102,7 +102,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       queue.destroy();
     });
 
-    it(`9: metadata is refreshed at its maximum age when it is set ${name}`, async (t) => {
+    it(`9: metadata is refreshed at its maximum age when the clock is set ${name}`, async (t) => {
       const { pool, refreshes } = brokers(40);
       await pool.refreshMetadata([]);
       step(t, byMs);

@@ -28,7 +28,10 @@ const { KafkaJSMemberIdRequired } = internal<{
 
 type Answer = (request: { apiName: string; body: string }) => object;
 
-/** Returns a group whose coordinator gives these responses, and its requests: their names and the ids in their bytes. */
+/**
+ * Returns a group whose coordinator gives these responses, and the group's requests: their names and the ids in their
+ * bytes.
+ */
 function groupWith(answer: Answer, memberIds: Set<string>) {
   const sent: string[] = [];
   const send = async ({

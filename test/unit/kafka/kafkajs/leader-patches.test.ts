@@ -47,7 +47,7 @@ const LED = {
 
 describe('kafkajs, patched', () => {
   for (const version of [0, 3, 4, 6]) {
-    it(`19: a metadata response (version ${version}) keeps partitions without a leader next to the others`, async () => {
+    it(`19: a metadata response (version ${version}) keeps partitions without a leader next to other partitions`, async () => {
       const response = internal<Response>(`protocol/requests/metadata/v${version}/response.js`);
       const { topicMetadata } = await response.parse(ANSWER);
       assert.deepEqual(

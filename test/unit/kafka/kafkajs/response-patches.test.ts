@@ -89,7 +89,7 @@ describe('kafkajs, patched', () => {
     assert.equal((await errorOf(response('fetch/v11').parse(fetched))).topic, 'journal');
   });
 
-  it('7: keeps the error of each partition that cannot be fetched, next to the others', async () => {
+  it('7: keeps the error of each partition that cannot be fetched, next to the data of other partitions', async () => {
     const partitions = [2, -1, 56, 1, 0].map((errorCode, partition) => ({ partition, errorCode }));
     const parsed = (await response('fetch/v11').parse({
       responses: [{ topicName: 'events', partitions }],

@@ -23,7 +23,7 @@ interface Sent {
   readonly epoch: number;
   readonly bytes: Buffer;
 }
-/** Returns the base offset of the response, or undefined for 40. */
+/** Returns the base offset of the response; undefined stands for 40. */
 type Answer = (attempt: number) => unknown;
 
 const { prototype: cluster } = internal<{ prototype: object }>('cluster/index.js');
@@ -123,7 +123,7 @@ function batchOf(count: number, partition = 1): OutgoingBatch {
   return new OutgoingBatch(pool, records, planned, 200);
 }
 
-/** Takes a buffer as large as the one of a request. */
+/** Takes a buffer as large as a request's buffer. */
 const taken = () => pool.take(8 * 1024);
 
 describe('sends of a producer', () => {

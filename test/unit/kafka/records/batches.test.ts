@@ -42,7 +42,7 @@ describe('the batch headers of a response', () => {
     assert.deepEqual((await readAll(three(10), { fetchOffset: 20 })).pieces, []);
   });
 
-  it('with an impossible offset are unreadable up to the next batch, or by themselves: no checksum covers it', async () => {
+  it('with an impossible offset, which no checksum covers, are unreadable up to the next batch, or alone if there is none', async () => {
     const endOffset = 20;
     for (const base of [2 ** 53 - 2, 2 ** 60, -1, endOffset + 2 ** 31]) {
       const between = [three(10), three(base), three(16)];

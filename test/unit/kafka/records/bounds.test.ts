@@ -19,8 +19,8 @@ const v = (text: string) => ({ value: Buffer.from(text) });
 const codecs = Object.keys(CODECS) as Codec[];
 
 /**
- * Collects garbage, so that the memory used to create the batches does not count. Returns the
- * bytes of array buffers that remain.
+ * Collects garbage, so that the memory used to create the batches does not count. Returns the bytes of the remaining
+ * array buffers.
  */
 async function collectGarbage(): Promise<number> {
   setFlagsFromString('--expose-gc');
@@ -32,7 +32,7 @@ async function collectGarbage(): Promise<number> {
   return process.memoryUsage().arrayBuffers;
 }
 
-/** Returns a batch with a record of `size` zero bytes between two small ones, compressed with zstd. */
+/** Returns a zstd batch with a record of `size` zero bytes between two small records. */
 function bomb(baseOffset: number, size: number): Buffer {
   const value = Buffer.alloc(size);
   const records = [
@@ -90,7 +90,7 @@ describe('memory', () => {
     assert.ok(peak > 0 && peak - before < 80 * MIB, `${Math.round((peak - before) / MIB)} MiB`);
   });
 
-  it('is reserved before a record larger than a piece is created, in a piece of its own', async () => {
+  it('is reserved before a record larger than a piece is created, and the record gets its own piece', async () => {
     const size = 900_000;
     const calls: string[] = [];
     const reserve = async (bytes: number) => {

@@ -119,7 +119,7 @@ describe('a compressed batch', () => {
     });
   }
 
-  it('of zstd with such a window does not block others while its reader pauses, and is read to its end later', async () => {
+  it('of zstd with a large window does not block other batches while its reader pauses, and is read to its end later', async () => {
     const [first, second] = [openWide(), openWide()];
     const values: (string | undefined)[] = [];
     const rest = async (reader: ReturnType<typeof openWide>) => {

@@ -9,7 +9,7 @@ const SALT = 's=c2FsdA==';
 type Answer = (said: string) => string;
 const nonceIn = (said: string): string => /r=(.*)$/.exec(said)?.[1] ?? '';
 
-/** Logs in with scram-sha-256 at a broker that gives one of these responses to each message. */
+/** Logs in with scram-sha-256 at a broker that returns these responses, one for each message. */
 async function logIn(
   answers: readonly Answer[],
   username = 'alice',

@@ -55,7 +55,7 @@ describe('TLS files for Kafka', () => {
     assert.deepEqual(logger.lines, []);
   });
 
-  it('stay in use while the new ones do not match, which is logged once', async () => {
+  it('stay in use while the new files do not match, which is logged once', async () => {
     const { material, write, place, logger } = newMaterial();
     await material.refresh();
     const { secureContext } = material.connection;

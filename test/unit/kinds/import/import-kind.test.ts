@@ -138,7 +138,7 @@ test('an import is created without a body, uploaded as JSON Lines, and polled in
   }
 });
 
-test('an import that is not found is missing only if another import is found: the status path may be wrong', async () => {
+test('an import that is not found is missing only if another import is found, because the status path may be wrong', async () => {
   const known = new Set<string>();
   let made = 0;
   const kind = kindOf(

@@ -117,7 +117,7 @@ test('an invalid id becomes a dead letter whose reason does not show it', () => 
   assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
 });
 
-test('decisions are published with all that the service returns, and pending ones are left out', async () => {
+test('decisions are published with all data that the service returns, and pending decisions are left out', async () => {
   const { offsets, values, outcomes } = await outcomesOf({
     a: {},
     b: { rawStatus: 'PENDING', result: null, labelsJson: null },
@@ -162,7 +162,7 @@ function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = 
   };
 }
 
-test('ids are not given up while the service does not find an earlier decision either', async () => {
+test('no id is given up while the service does not find an earlier decision either', async () => {
   for (const [failure, status] of [
     ['not_found', 404],
     ['rejected', 400],

@@ -35,7 +35,7 @@ test('Content comes first, then metadata in order of first appearance, and the e
   ]);
 });
 
-test('a string is written as its text, any other value as its original JSON without blanks', async () => {
+test('a string is a plain cell, any other value its original JSON without blanks', async () => {
   const metadata = `{"s":"a\\u0041\\n","n":1.50,"e":1E5,"big":12345678901234567890,"t":true,
     "z":null,"o":{ "k" : [ 1, "\\"" ] },"":0,"c":"a,b","long":"${'x'.repeat(100)}"}`;
   const [header, row] = await table([contentItem({ metadata })]);
@@ -78,7 +78,7 @@ test('keys that differ only in case or Unicode normalisation have separate colum
   }
 });
 
-test('the option columns selects the keys that have a column', async () => {
+test('review.columns selects the keys that have a column', async () => {
   const metadata = { a: 'x', b: 'y', c: 'z' };
   assert.deepEqual(await columnsOf(metadata, { columns: ['c', 'a', 'missing'] }), ['a', 'c']);
   assert.deepEqual(await columnsOf(metadata, { columns: [] }), []);

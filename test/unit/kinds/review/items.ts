@@ -19,7 +19,7 @@ export const JOB: JobContext = {
   decidedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
 };
 
-/** Parts of an item as values. Metadata that is a text is used as JSON. */
+/** Parts of an item as values. Metadata that is a string is used as JSON. */
 export interface ItemParts extends Omit<Partial<ContentItem>, 'content' | 'metadata' | 'expected'> {
   readonly content?: string;
   readonly metadata?: object | string;

@@ -32,7 +32,7 @@ function itemOf(...[value, over, record]: Parameters<typeof decoded>) {
   return { ...valuesOf(result.item), written: writtenText(result.item.metadata) };
 }
 
-/** Returns `reason: message` of a dead letter, or what else becomes of the record. */
+/** Returns `reason: message` of a dead letter, or the other outcome of the record. */
 function fateOf(...given: Parameters<typeof decoded>): string {
   const result = decoded(...given);
   if ('item' in result) return 'item';

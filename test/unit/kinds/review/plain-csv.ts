@@ -1,6 +1,6 @@
 /** Independent implementation of RFC 4180, so that tests do not repeat mistakes of the code under test. */
 
-/** Returns the records of a text, which end in CRLF or LF. */
+/** Returns the records of a CSV document. Records end in CRLF or LF. */
 export function readCsv(text: string): string[][] {
   const records: string[][] = [];
   let at = 0;

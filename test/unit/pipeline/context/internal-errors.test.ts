@@ -1,4 +1,4 @@
-/** Exceptions in the connector itself: each costs at most one record and never a shard. */
+/** Exceptions in the connector itself. Each affects at most one record and never a shard. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadRow } from '../../../../src/core/bytes/result-slice.ts';
@@ -45,7 +45,7 @@ function sixRecords(
 const headerOf = ({ headers }: SourceRecord, name: string): string =>
   String(lastHeader(headers, name));
 
-/** Calls `decode` before the real decoding, which it can fail by an exception. */
+/** Calls `decode` before the real decoding. If `decode` throws, so does the decoding. */
 const decoding =
   (decode: (given: SourceRecord) => void, only: 'first' | 'again' | 'both') =>
   (real: PipelineKind) =>
@@ -64,7 +64,7 @@ const rows = (change: (row: ReadRow) => ReadRow) => (real: PipelineKind) =>
     },
   });
 
-/** @param write is called before each row with the item and the number of its batch */
+/** @param write called before each row with the item and the number of its batch */
 const writing = (write: (item: ContentItem, batch: number) => unknown) => (real: PipelineKind) => {
   let batches = 0;
   return changed(real, {
@@ -138,7 +138,7 @@ const CASES: Readonly<
   },
 };
 
-/** Asserts that the bad record became a dead letter with only its coordinates, and that the others were decided. */
+/** Asserts that the bad record became a dead letter with only its coordinates, and that other records were decided. */
 function assertOneLetter(world: World, instance: Instance, stage: string): void {
   world.assertExactlyOnce();
   const [letter, ...more] = world.published('dead');

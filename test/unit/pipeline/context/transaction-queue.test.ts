@@ -42,7 +42,14 @@ function world() {
   };
   const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger: new RecordingLogger() });
   const free = <T>(run: () => Promise<T>) => run();
-  const limits = { encodes: free, uploads: free, polls: free, downloads: free, claims: free };
+  const limits = {
+    encodes: free,
+    uploads: free,
+    polls: free,
+    downloads: free,
+    claims: free,
+    backlogs: free,
+  };
   const onFailure = (error: TransactionError) => failures.push(error);
   const queue = new TransactionQueue(producer, {
     clock,
@@ -59,7 +66,7 @@ const write = (key: string): Transaction => ({ journal: [{ key, value: null }] }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {
-  test(`a transaction that fails as ${failure} ends the queue, is reported once, and no later one is built`, async () => {
+  test(`a transaction that fails as ${failure} ends the queue and is reported once, and no later transaction is built`, async () => {
     const { queue, pending, failures, keys, metrics } = world();
     const error = new TransactionError(failure, 'no');
     const a = queue.run(() => write('a'));
@@ -100,7 +107,7 @@ test('a step that cannot be built ends the queue, because the state is no longer
   );
 });
 
-test('closing waits for the running transaction and starts no other', async () => {
+test('closing waits for the running transaction and starts no other transaction', async () => {
   const { queue, pending, keys, failures } = world();
   const a = queue.run(() => write('a'));
   const b = queue.run(() => write('b'));

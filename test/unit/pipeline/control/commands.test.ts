@@ -150,7 +150,7 @@ test('a malformed command is ignored with a warning, and the previous command st
   await end(world);
 });
 
-test('a command that reached only one shard is replaced by the next, whatever its revision', async () => {
+test('a command that reached only one shard is replaced by the next command, whatever its revision', async () => {
   const hold = { state: 'paused', atMs: 1, by: 'x' };
   for (const revision of [1, 2, 0]) {
     const world = new World();
@@ -202,7 +202,7 @@ test('the command after the highest revision is executed', async () => {
   await end(world);
 });
 
-test('an unchanged command is not written, a newer one ends the wait, and one of two concurrent commands fails', async () => {
+test('an unchanged command is not written, a newer command ends the wait, and one of two concurrent commands fails', async () => {
   const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
   const instance = world.start();
   world.produce(5, { types: ['a'] });

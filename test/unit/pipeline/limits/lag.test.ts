@@ -1,4 +1,7 @@
-/** Lag of intake: records up to the end of the log, even while intake is paused. Tested with the whole engine in memory. */
+/**
+ * Lag of intake, which counts records up to the end of the log even while intake is paused. Tested with the whole
+ * engine in memory.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';

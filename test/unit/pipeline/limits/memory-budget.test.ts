@@ -73,7 +73,7 @@ test('intake without room seals the largest batch of any shard, and continues af
   assert.equal(budget.usedBytes, 500);
 });
 
-test('no more batches are sealed while sealed ones use more than half of the share', () => {
+test('no more batches are sealed while sealed batches use more than half of the share', () => {
   const budget = new MemoryBudget(1000);
   const batches = new Batches(budget, [380, 400]);
   void budget.reserve('intake', 1, forever);
@@ -85,7 +85,7 @@ test('no more batches are sealed while sealed ones use more than half of the sha
   assert.deepEqual(batches.bytes, [340, 380]);
 });
 
-test('work is granted in order: small reservations do not starve a large one, and an aborted one blocks no other', async () => {
+test('work is granted in order: small reservations do not starve a large one, and an aborted reservation blocks no other', async () => {
   const budget = new MemoryBudget(100);
   const first = await budget.reserve('work', 50, forever);
   const order: string[] = [];

@@ -35,7 +35,7 @@ function world() {
   return { clock, logger, waits, breakers, blockedMs };
 }
 
-test('five failures in a row block a type, and after the pause one more is enough', async () => {
+test('five failures in a row block a type, and after the pause one more failure is enough', async () => {
   const { breakers, blockedMs, logger } = world();
   for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
   assert.equal(await blockedMs('a'), 0);

@@ -22,7 +22,14 @@ function world() {
     await turn.promise;
     return run();
   };
-  const limits = { encodes: limit, uploads: limit, polls: limit, downloads: limit, claims: limit };
+  const limits = {
+    encodes: limit,
+    uploads: limit,
+    polls: limit,
+    downloads: limit,
+    claims: limit,
+    backlogs: limit,
+  };
   const gauge = (reason: string) => metrics.gauge('shards_paused', { pipeline: 'p', reason });
   const said = () =>
     logger.lines.map(({ level, message, fields }) => ({ level, message, ...fields }));

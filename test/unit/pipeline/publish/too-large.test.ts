@@ -9,7 +9,7 @@ import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 import { sliceOf } from '../../../support/records/slices.ts';
 
 const MINUTE = 60_000;
-/** Larger than the record limit of the topics in memory. */
+/** Content that is larger than the record limit of the topics in memory. */
 const HUGE = 'x'.repeat(2_000_000);
 
 function sixRecords(settings: WorldSettings): World {
@@ -55,7 +55,7 @@ const decided = (world: World) =>
     .map(({ offset }) => offset)
     .sort();
 
-test('a decision that is too large for Kafka becomes a dead letter, and the others are published', async () => {
+test('a decision that is too large for Kafka becomes a dead letter, and other decisions are published', async () => {
   const world = sixRecords({ wrap: withResults(4) });
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();

@@ -51,7 +51,7 @@ test('the first claim writes the owner, then meta and the start position in one 
   ]);
 });
 
-test('a new pipeline starts at the earliest record, at the latest if configured, or at a manually set offset', async () => {
+test('a new pipeline starts at the earliest record, at the end of the log if configured, or at a manually set offset', async () => {
   const starts: (number | null)[] = [];
   for (const [startFrom, committed, metadata] of [
     ['earliest', undefined, ''],
@@ -149,7 +149,7 @@ for (const shards of [1, 2, 3]) {
   });
 }
 
-test('a journal that lost the records of one partition is refused, with this partition and its source partitions', async () => {
+test('a journal that lost the records of one partition is refused, with that partition and its source partitions', async () => {
   const world = await stoppedPipeline();
   const kept = world.kafka.cluster.log(TOPICS.journal, 0).committed();
   world.kafka.cluster.deleteTopic(TOPICS.journal);

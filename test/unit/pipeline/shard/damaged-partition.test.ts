@@ -1,4 +1,7 @@
-/** A partition that is unreadable or has no leader, next to others of its shard. Tested with the whole engine in memory. */
+/**
+ * A partition that is unreadable or has no leader, next to other partitions of its shard. Tested with the whole
+ * engine in memory.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';
@@ -29,7 +32,7 @@ const settledIn = (world: World, partition: number): number =>
 const settled = (world: World): number[] =>
   [0, 1, 2].map((partition) => settledIn(world, partition));
 
-test('a partition that cannot be read appears in readiness, gauge and log, and the others continue', async () => {
+test('a partition that cannot be read appears in readiness, gauge and log, and other partitions continue', async () => {
   const { world, damaged } = damagedWorld();
   const instance = world.start();
   world.produce(30);

@@ -1,4 +1,4 @@
-/** I8: a transaction without a response is detected, whatever its worker is doing. */
+/** I8: a transaction without a response is detected at every stage of its worker. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Health } from '../../../../src/telemetry/health.ts';
@@ -40,7 +40,7 @@ for (const [when, hangs] of [
   });
 }
 
-test('so does a transaction of an owner that has lost its shard, because it blocks others', async () => {
+test('a transaction of an owner that has lost its shard makes the process not live, too, because it blocks other owners', async () => {
   const { world, instance, isLive } = hanging(3);
   await world.clock.advance(10_000);
   world.kafka.cluster.addPartitions('content', 4);

@@ -68,7 +68,7 @@ test('a fetched batch for another position is dropped, and the position is set a
   assert.deepEqual([(await state).owner?.claim, (await state).meta?.kind], ['mine', 'k']);
 });
 
-test('fetching pauses while recovery is slower, and a rejoin meanwhile reads no record twice', async () => {
+test('fetching pauses while recovery is slower, and a rejoin in that time reads no record twice', async () => {
   const { replay, calls, batch } = world();
   const gate = Promise.withResolvers<void>();
   const large = (offset: number, writes: readonly JournalWrite[]): FetchedBatch => {

@@ -136,7 +136,7 @@ test('a rare type of a quiet partition is submitted soon although the memory bud
   await it.clock.runUntil(submitted, 10 * MINUTE);
   const tookMs = it.clock.now() - fromMs;
   assert.ok(waits(instance, 'memory') > 0, 'the budget is still full');
-  // Its maximum age plus uploads of what is in the budget and of one fetched batch per other shard.
+  // Maximum age of the buffer, plus the uploads of all batches in the budget and of one fetched batch per other shard.
   assert.ok(tookMs < 2_000 + (14 + 2 * 8) * 500, `${tookMs} ms`);
 });
 

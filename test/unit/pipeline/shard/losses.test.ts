@@ -33,7 +33,7 @@ async function* failing(error: Error): AsyncGenerator<never> {
 
 const readiness = ({ health }: Instance): string => health.conditions.get('reviews/kafka') ?? '';
 
-test('a shard that fails repeatedly at one position is reported with position and error, and the others continue', async () => {
+test('a shard that fails repeatedly at one position is reported with position and error, and other shards continue', async () => {
   let broken = true;
   const world = breaking(3, () => broken);
   const instance = world.start();

@@ -145,7 +145,7 @@ for (const [stage, filed] of [
   ['rewind', true],
   ['settle', false],
 ] as const) {
-  test(`records whose schema was deleted while they were in a job become dead letters at ${stage}, and the others continue`, async () => {
+  test(`records whose schema was deleted while they were in a job become dead letters at ${stage}, and other records continue`, async () => {
     let readings = 0;
     let deleted = false;
     const world = new World({
@@ -200,7 +200,7 @@ for (const [stage, filed] of [
   });
 }
 
-test('memory for a costly record is reserved before decoding, and schemas dropped meanwhile are loaded again', async () => {
+test('memory for a costly record is reserved before decoding, and schemas that were dropped during the wait are loaded again', async () => {
   const loaded = new Set<number>();
   const loads: number[] = [];
   const world = new World({

@@ -1,4 +1,4 @@
-/** A new leader may return an end of the log that is too low. Tested with the whole engine in memory. */
+/** Ends of the log that are too low, as a new leader may return them. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PartitionRange } from '../../../../src/core/ports/kafka.ts';

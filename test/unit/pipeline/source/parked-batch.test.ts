@@ -70,7 +70,7 @@ test('a type whose batches fail for hours keeps no content while it waits, and d
   assert.deepEqual([instance.budget.usedBytes, instance.gauge('balance_items')], [0, 0]);
 });
 
-test('retries stay within the budget by waiting for earlier ones, however many records failed', async () => {
+test('retries stay within the budget by waiting for earlier retries, however many records failed', async () => {
   // Every second batch fails, so the type never pauses. Then uploads hang.
   let hang = false;
   const it = world({

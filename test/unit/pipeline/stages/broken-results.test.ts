@@ -1,4 +1,4 @@
-/** Result files that settle nothing pause their types, and a row that breaks a file is isolated. */
+/** Result files that settle nothing pause their types. A row that breaks its file is isolated. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
@@ -46,7 +46,7 @@ async function untilDecided(world: World): Promise<void> {
 
 for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
   for (const maxRows of [1, 5, 40]) {
-    test(`${how}, batches of ${maxRows}: the type pauses, no record fails, and all are decided once the service recovers`, async () => {
+    test(`${how}, batches of ${maxRows}: the type pauses, no record fails, and all records are decided once the service recovers`, async () => {
       let broken = true;
       const world = new World({
         partitions: 1,
@@ -80,7 +80,7 @@ for (const [what, others] of [
   ['without the others', undefined],
   ['with the others malformed', { malformed: 'the reference is empty' }],
 ] as const) {
-  test(`files with one row of forty, ${what}: the type pauses, no record fails, and all are decided once the service recovers`, async () => {
+  test(`files with one row of forty, ${what}: the type pauses, no record fails, and all records are decided once the service recovers`, async () => {
     let broken = true;
     const world = new World({
       partitions: 1,
@@ -174,7 +174,7 @@ test('a storage that accepts five rows at a time pauses no type, because batches
   assert.deepEqual([errors(world), isPaused(logger)], [[], false]);
 });
 
-test('a single record of its type does not fail before it was a probe', async () => {
+test('the only record of a type does not fail before it was a probe', async () => {
   let broken = true;
   const world = new World({
     partitions: 1,
@@ -190,7 +190,7 @@ test('a single record of its type does not fail before it was a probe', async ()
   assert.deepEqual(errors(world), []);
 });
 
-test('a single record of its type without usable results fails after a pause', async () => {
+test('the only record of a type fails after a pause if its results are unusable', async () => {
   const world = new World({
     partitions: 1,
     options: { review: { attempts: 2 }, downloadRetries: 0 },

@@ -13,7 +13,7 @@ for (const failure of [
   'protocol',
   'rejected',
 ] satisfies ServiceFailure[]) {
-  test(`a type whose creates fail with ${failure} does not block others, and one batch at a time retries`, async () => {
+  test(`a type whose creates fail with ${failure} does not block other types, and one batch at a time is retried`, async () => {
     let failing = true;
     let asked = 0;
     const world = new World({
@@ -46,7 +46,7 @@ test('when the service creates batches again, waiting batches do not wait for an
   const world = new World({
     partitions: 1,
     options: { review: { pauseMs: 60 * MINUTE } },
-    // Responses take time, so the other batches wait behind the first.
+    // Responses take time, so the other batches wait for the first.
     shuffle: true,
     service: {
       fault: (operation) =>

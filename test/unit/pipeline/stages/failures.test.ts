@@ -51,7 +51,7 @@ test('halving stops at the maximum number of batches per job, and the remaining 
   assert.equal(spent, 9 + 1, 'nine batches, and the second attempt of the whole batch');
 });
 
-test('only reviewed batches count as attempts: uploads without effect do not', async () => {
+test('only reviewed batches count as attempts; uploads without effect do not count', async () => {
   for (const failure of ['expired', 'blocked'] as const) {
     let faults = 0;
     let reviews = 0;
@@ -135,7 +135,7 @@ test('one remote id returned by two concurrent creates becomes one job', async (
       producers: {
         open: (shard) => {
           const producer = ports.producers.open(shard);
-          // Slow dead letters: both creates complete before the first job is written.
+          // Dead letters commit slowly, so both creates complete before the first job is written.
           const commit = async (transaction: Transaction) => {
             if (transaction.outputs?.[0]?.topic === 'dead') await clock.sleep(5_000);
             return producer.commit(transaction);

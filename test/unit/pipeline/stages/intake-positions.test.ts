@@ -1,4 +1,4 @@
-/** Position of intake despite fetched batches that contradict it. Tested with the whole engine in memory. */
+/** Position of intake if fetched batches contradict it. Tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceRecord } from '../../../../src/core/record.ts';
@@ -83,7 +83,7 @@ test('a source topic that is recreated at runtime is refused as soon as the posi
 });
 
 for (const value of ['not json', undefined])
-  test(`records before the one that reveals a recreated topic are accounted for: ${value ?? 'valid ones'}`, async () => {
+  test(`records before the one that reveals a recreated topic get terminal records: ${value ?? 'valid records'}`, async () => {
     let isAnew = false;
     const anew = (record: SourceRecord): SourceRecord => ({
       ...record,
@@ -133,7 +133,7 @@ test('retention that removes fetched but unprocessed records does not lose them'
     partitions: 1,
     hooks: {
       batchRecords: () => 4,
-      // The dead letter of the first record commits slowly, so records fetched meanwhile wait.
+      // The dead letter of the first record commits slowly, so records that are fetched in that time wait.
       beforeCommit: ({ transaction: { outputs } }) =>
         outputs === undefined ? undefined : commit.promise,
     },

@@ -31,7 +31,7 @@ test('a buffer is sealed at its maximum age even if no record arrives', async ()
   world.assertExactlyOnce();
 });
 
-test('batches of a type with its own limits are sealed by these limits, others by the general ones', async () => {
+test('batches of a type with its own limits are sealed by these limits, other batches by the general limits', async () => {
   const types = { a: { maxAgeMs: 2_000 }, b: { maxRows: 2 } };
   const world = new World({
     partitions: 1,
@@ -117,7 +117,7 @@ test('intake pauses at maxInFlight with a reason, and resumes when the watermark
   assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
-test('records in live batches count against maxInFlight even after a restart, and settling makes room', async () => {
+test('records in live batches count against maxInFlight even after a restart, and intake resumes when they are settled', async () => {
   const world = new World({
     partitions: 2,
     options: { source: { maxInFlight: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
@@ -224,14 +224,14 @@ test('a hanging create does not block other batches from being journaled and set
   assert.equal(world.service.submissions(0, 1), 1);
 });
 
-test('a dead letter that is too large for its topic omits its value or all but its coordinates', async () => {
+test('a dead letter that is too large for its topic omits its value, or all data except its coordinates', async () => {
   const world = new World({ partitions: 1 });
   const instance = world.start();
   world.put(0, 'small', { key: 'a' });
   // Exceeds the limit only with the headers of a dead letter. Its value alone would fit.
   world.put(0, 'x'.repeat(970_000), { key: 'k', headers: [['big', 'h'.repeat(78_400)]] });
   world.put(0, 'small', { key: 'b' });
-  // Compressed batches may contain such records.
+  // Compressed batches may contain records as large as this one.
   world.put(0, 'small', { key: 'k'.repeat(5_000_000) });
   world.put(0, 'small', { headers: [['h'.repeat(2_000_000), 'x']] });
   world.event(0);
@@ -339,7 +339,7 @@ test('records that are slow to decode yield to other work, even when they are re
     60 + 54,
     'one batch failed and was reread',
   );
-  // Three records of a piece, and at a boundary up to three of the next piece.
+  // A turn decodes three records of a piece, and at a boundary up to three records of the next piece.
   assert.ok(Math.max(...turns) <= 6, `${turns}`);
   await world.clock.advance(2_000);
   assert.equal(instance.gauge('balance_items'), 0);

@@ -1,4 +1,4 @@
-/** Age for alerts: the oldest record that was read and has no terminal record yet. */
+/** Age for alerts, which is the age of the oldest record that was read and has no terminal record yet. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { earliest, InFlightCount } from '../../../../src/pipeline/limits/in-flight.ts';

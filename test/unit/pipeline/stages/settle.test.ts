@@ -82,7 +82,7 @@ test('a result file is downloaded again as long as it grows', async () => {
   assert.deepEqual([ready, offsetsBy(world, 1).length, anomalies(world)], [8, 8, {}]);
 });
 
-test('a file with the expected number of rows is not downloaded again, even if they are malformed', async () => {
+test('a file with the expected number of rows is not downloaded again, even if the rows are malformed', async () => {
   const world = oneBatch(4, ([a, b]) =>
     [a, b, { malformed: 'x' }, { malformed: 'y' }].filter((row) => row !== undefined),
   );
@@ -119,7 +119,7 @@ test('a download that fails before its last rows is retried as long as it fails'
   assert.deepEqual([world.service.batches.size, world.service.calls.results], [1, 21]);
 });
 
-test('after a failed transaction of decisions the next owner in this process starts with smaller ones', async () => {
+test('after a failed transaction of decisions the next owner in the process starts with smaller transactions', async () => {
   const sizes: number[] = [];
   let failing = true;
   const world = oneBatch(2_000, (rows) => rows, {

@@ -204,7 +204,7 @@ test('while memory is full at most one piece of a batch is decoded', async () =>
   world.assertExactlyOnce();
 });
 
-/** Wrapper that yields pieces of one record and overwrites each when the next one is read. */
+/** Wrapper that yields pieces of one record and overwrites each piece when the next piece is read. */
 const overwritten = repieced(async function* (batch) {
   for await (const { records } of batch.pieces())
     for (const record of records) {
@@ -275,7 +275,7 @@ const large = (bytes: number, log: (event: string) => void) =>
     }
   });
 
-test('a large record waits for memory before it is read, and releases it after intake', async () => {
+test('a large record waits for memory before it is read, and the memory is released after intake', async () => {
   const said: string[] = [];
   const log = (event: string) => void said.push(`${event}: ${instance.budget.usedBytes}`);
   const world = new World({ partitions: 1, budgetBytes: 20_000, wrap: large(15_000, log) });
@@ -292,7 +292,7 @@ test('a large record waits for memory before it is read, and releases it after i
   assert.equal(instance.budget.usedBytes, 0);
 });
 
-test('a large record keeps its memory while its schema loads, without blocking settling, until its owner stops', async () => {
+test('while its schema loads, a large record keeps its memory until its owner stops, without blocking settling', async () => {
   const up = Promise.withResolvers<void>();
   const said: string[] = [];
   let down = true;

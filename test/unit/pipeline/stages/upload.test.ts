@@ -8,7 +8,7 @@ import { TOPICS, World, type WrapPorts } from '../../../support/engine/world.ts'
 
 const MINUTE = 60_000;
 
-test('an upload waits while the group does not respond, and continues afterwards', async () => {
+test('an upload waits while the group coordinator does not respond, and continues afterwards', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 100, maxAgeMs: 40_000 } },
@@ -50,7 +50,7 @@ test('the buffer of a body whose upload failed once is not reused', async () => 
     world.assertExactlyOnce();
     const { pool } = instance.budget;
     const { buffer } = bodies[0]?.body ?? assert.fail('nothing was uploaded');
-    // After a failure only the buffer of the rows is idle, otherwise the one of the body as well.
+    // After a failure only the buffer of the rows is idle; otherwise the body's buffer is idle, too.
     const [one, other] = [pool.take(1), pool.take(1)];
     assert.equal(
       [one, other].some((next) => next.buffer === buffer),

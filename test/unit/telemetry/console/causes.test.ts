@@ -1,4 +1,4 @@
-/** Verdicts of the console: each problem has one cause, whatever reports it. */
+/** Verdicts of the console. Each problem has one cause, even if a condition and a wait report it. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -116,7 +116,7 @@ for (const [what, given, titles, text = /^/] of CASES)
     assert.match(causes[0]?.text ?? '', text);
   });
 
-test('each cause links to a runbook page, and each wait reason has texts', () => {
+test('each cause links to a runbook page, and each wait reason has a description', () => {
   const pages = [
     ...CASES.flatMap(([, given]) => verdictOf(given).causes.map(({ runbook }) => runbook)),
     ...Object.values(REASONS).map(({ runbook }) => runbook),

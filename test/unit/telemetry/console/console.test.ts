@@ -91,7 +91,7 @@ test('scripts of other sites get no state, but a link from another site opens th
   assert.equal((await ask('/', '', from('cross-site')))?.status, 200);
 });
 
-test('the state describes the requested pipeline, or the first one', async () => {
+test('the state describes the requested pipeline, or the first pipeline by default', async () => {
   const ask = consoleOf(busyScene());
   const nameOf = async (query?: string) => stateOf(await ask('/api/state', query)).detail.name;
   assert.equal(await nameOf(), 'comments');
@@ -99,7 +99,7 @@ test('the state describes the requested pipeline, or the first one', async () =>
   assert.equal(await nameOf('pipeline=none'), 'comments');
 });
 
-test('summary and outcomes contain only figures of their pipeline', async () => {
+test('summary and outcomes contain only figures of the requested pipeline', async () => {
   const shown = busyScene();
   shown.metrics.count('jobs_failed_total', { pipeline: 'comments', reason: 'timeout' }, 2);
   const ask = consoleOf(shown);

@@ -1,4 +1,4 @@
-/** Doctor checks of a correct setup with one defect, which exactly the expected checks report. */
+/** Doctor checks of a setup with one defect, which exactly the expected checks must report. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Hold } from '../../../../src/core/journal/control.ts';

@@ -34,7 +34,7 @@ test('a dry run lets the brokers validate each missing topic, and creates none',
   ]);
 });
 
-test('the doctor reports no problem with created topics, whatever the cluster and the source', async () => {
+test('the doctor reports no problem with created topics, for any cluster and source', async () => {
   const source = fc.option(fc.integer({ min: 100_000, max: 50_000_000 }), { nil: undefined });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 5 }), source, async (brokers, bytes) => {
@@ -79,7 +79,7 @@ test('a journal is not created if the group has committed offsets', async () => 
   assert.deepEqual(world.tried, []);
 });
 
-test('the replication factor applies to the topics other than the journal, which has its own option', async () => {
+test('the replication factor applies to all topics except the journal, which has its own option', async () => {
   const world = emptyWorld();
   world.brokers = 3;
   const reports = await world.createTopics({ replicationFactor: 2 });

@@ -102,7 +102,7 @@ test('a skipped check reports the first cause, not an intermediate check', async
   );
 });
 
-test('a check that hangs is aborted at its time limit, and the others still run', async () => {
+test('a check that hangs is aborted at its time limit, and the other checks still run', async () => {
   let stopped = false;
   const hangs = check(
     'hangs',

@@ -31,7 +31,7 @@ import { engineOptions } from '../../../support/engine/world.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 
 export const NOW_MS: number = Date.UTC(2026, 10, 21, 12);
-/** Longer than the limits of all checks. */
+/** Virtual time that is longer than the limits of all checks together. */
 const MAX_VIRTUAL_MS = 600_000;
 
 export class FakeWorld {
@@ -195,7 +195,7 @@ export class FakeWorld {
     const boundsOf = (topic: string) => {
       const { start, end } = this.range;
       const length = topic === 'journal' ? this.journal.length : this.records.length;
-      // Without records to decode the source only has offsets.
+      // If there are no records to decode, the source only has offsets.
       return topic === 'journal' || length > 0
         ? { start: 0, stable: length, end: length }
         : { start, stable: start, end };

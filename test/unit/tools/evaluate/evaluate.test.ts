@@ -68,7 +68,7 @@ const SAMPLE: readonly Written[] = [
   { expected: 'approved' },
 ];
 
-test('decisions with an expected result are evaluated, and the others counted apart', async () => {
+test('decisions with an expected result are evaluated, and other decisions are counted separately', async () => {
   const { report, text } = await evaluated(SAMPLE);
   assert.deepEqual([report.evaluated, report.agreeing], [5, 3]);
   assert.equal(
@@ -93,7 +93,7 @@ Not evaluated:
   );
 });
 
-test('a figure without decisions is left open', async () => {
+test('a figure without decisions is null', async () => {
   const { report } = await evaluated([{ expected: 'spam', result: 'ham' }]);
   const figures = { precision: null, recall: 0, f1: 0 };
   assert.deepEqual(report.classes, [
@@ -102,7 +102,7 @@ test('a figure without decisions is left open', async () => {
   ]);
 });
 
-test('a type, a label and a time choose the decisions', async () => {
+test('a type, a label and a time range select the decisions', async () => {
   const counts = async (request: Partial<EvaluationRequest>) => {
     const { report } = await evaluated(SAMPLE, request);
     return [report.evaluated, report.withoutExpected, report.errors];
@@ -114,7 +114,7 @@ test('a type, a label and a time choose the decisions', async () => {
   assert.deepEqual(await counts({ type: 'none' }), [0, 0, 0]);
 });
 
-test('whatever another application writes is counted or passed over', async () => {
+test('records that another application wrote are counted or ignored', async () => {
   const { report, text } = await evaluated([
     { value: 'not json' },
     { value: '5' },
@@ -131,7 +131,7 @@ test('whatever another application writes is counted or passed over', async () =
   assert.match(text, /^ {2}6 unreadable$/m);
 });
 
-test('many and long results are one class', async () => {
+test('results beyond the limits of number and length share one class', async () => {
   const many = Array.from({ length: 120 }, (_, n) => ({
     expected: `class ${n} ${'long '.repeat(10)}`,
     result: `\u001b[31mclass ${n % 7 === 0 ? n : n + 1} ${'long '.repeat(n === 3 ? 50 : 10)}`,
@@ -149,7 +149,7 @@ test('many and long results are one class', async () => {
   assert.match(text, /^… [\d,]+ rows more \(--json lists all\)$/m);
 });
 
-test('agreement is exact beyond the limit of results', async () => {
+test('the agreement is exact beyond the maximum number of classes', async () => {
   const many = Array.from({ length: 120 }, (_, n) => ({
     expected: `class ${n}`,
     result: `class ${n % 7 === 0 ? n : n + 1}`,
@@ -157,7 +157,7 @@ test('agreement is exact beyond the limit of results', async () => {
   assert.equal((await evaluated(many)).report.agreeing, 18);
 });
 
-test('decisions with a schema id are read by their schema', async () => {
+test('decisions with a schema id are decoded with their schema', async () => {
   const { report } = await evaluated([
     { expected: 'a', result: 'b' },
     { value: '\0\0\0\0\u0007schema' },

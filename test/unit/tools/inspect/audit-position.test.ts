@@ -1,4 +1,4 @@
-/** Audits that continue where the last one ended. */
+/** Audits that continue where the last audit ended. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -27,7 +27,7 @@ function repeatDecisions(world: World): void {
     cluster.produce('decisions', record.partition, [record]);
 }
 
-test('an audit starts at the first record that the last one found in flight, and reads no output again if there is none', async () => {
+test('an audit starts at the first record that the last audit found in flight, and reads no output again if there was none', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 2 } },
@@ -81,7 +81,7 @@ test('a second terminal record of an audited record is double, in every audit un
   assert.deepEqual(outcome(await next()), ['double', 3, 6]);
 });
 
-test('an audit with a missing record leaves the position as it is', async () => {
+test('an audit with a missing record does not change the position', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 3 } } });
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -109,7 +109,7 @@ test('the position of a topic that was created again is ignored', async () => {
   );
 });
 
-test('a position is kept in a file, which other pipelines and topics refuse', async () => {
+test('a position is kept in a file, which cannot be used for other pipelines and topics', async () => {
   const file = path.join(temporaryDirectory(), 'position');
   const store = positionFile(file, 'posts', 'content');
   assert.equal(await store.read(), undefined);

@@ -95,7 +95,7 @@ test('records older than the start of the pipeline are counted separately', asyn
   assert.equal(await stateOf(world, 2), 'beforeStart');
 });
 
-test('records under review in a lost journal are unknown, before and after the pipeline continues without it', async () => {
+test('records under review in a lost journal are unknown, before and after the pipeline continues without the journal', async () => {
   const world = new World({
     partitions: 1,
     service: {
@@ -143,7 +143,7 @@ test('an output truncated by retention can prove only newer records missing', as
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
   await world.untilSettled(60_000);
-  // Longer than the allowed difference of clocks.
+  // Waits for longer than the allowed difference of clocks.
   await world.clock.advance(600_000);
   const sinceMs = world.clock.now();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -156,7 +156,7 @@ test('an output truncated by retention can prove only newer records missing', as
     ['unknown', { records: 6, decided: 4, unknown: 2 }],
   );
   assert.equal(await stateOf(world, 0), 'unknown');
-  // Drops the last two decisions. The remaining ones are older than their records.
+  // Drops the last two decisions. The remaining decisions are older than their records.
   const inspection = inspectionOf(world);
   rewriteReads(inspection, (topic, all) => (topic === 'decisions' ? all.slice(0, 2) : all));
   const broken = await world.through(audit(inspection, { sinceMs }));
@@ -240,7 +240,7 @@ test('a range without records is balanced, and no output is read for it', async 
   assert.deepEqual([since.verdict, columns(since), since.outputOffsets], ['balanced', {}, 0]);
 });
 
-test('a journal of another pipeline and an unreadable one are refused', async () => {
+test('a journal of another pipeline and an unreadable journal are refused', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   world.produce(2);

@@ -1,4 +1,4 @@
-/** Offsets committed by replays: after selections, resets by other tools, and lost or unusable ones. */
+/** Offsets committed by replays: after selections and resets by other tools, and if they are lost or unusable. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
@@ -45,7 +45,7 @@ const replayed = (world: World) =>
 
 const committed = (world: World) => world.kafka.cluster.committedOffset(GROUP, 'dead', 0);
 
-test('selections by reason, record and time leave the other dead letters to later replays', async () => {
+test('selections by reason, record and time leave all other dead letters to later replays', async () => {
   const world = await worldWith('no_type', 'not_json', 'no_type', 'not_json', 'no_type');
   const sinceMs = world.clock.now() - 1_000;
   assert.equal(await replay(world, { filter: { ...ALL, reasons: ['not_json'] } }), '1 3');

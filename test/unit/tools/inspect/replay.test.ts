@@ -1,4 +1,4 @@
-/** Stopped replays, and originals that the target rejects. */
+/** Tests of stopped replays, and of originals that the target rejects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
@@ -67,7 +67,7 @@ function replay(
 const keysOf = (world: World) =>
   world.kafka.cluster.committedRecords('retry').map(({ key }) => String(key));
 
-test('a stopped replay finishes its transaction and starts no other, and the next run continues', async () => {
+test('a stopped replay finishes its transaction and starts no other transaction, and the next run continues', async () => {
   const stop = new AbortController();
   let transactions = 0;
   const world = worldWith(1_800, (keys) => {
@@ -140,7 +140,7 @@ test('topics that a configured pipeline writes and internal topics are refused a
   assert.equal((await replay(world, { to: TOPICS.source }, reserved)).counts.replayed, 1);
 });
 
-test('an original has the key, the value and the headers of its record in order, without those of the dead letter', () => {
+test('an original has the key, the value and the headers of its record in order, without the headers of the dead letter', () => {
   const headers = headerList({
     twice: [Buffer.from('a'), null],
     toString: Buffer.from('b'),

@@ -117,7 +117,7 @@ test('errors contain operation, address, status, the service’s own message and
   });
 });
 
-test('of responses about uploaded rows only the code is shown, because messages may quote the rows', async (t) => {
+test('only the code of a response about uploaded rows is shown, because its message may quote the rows', async (t) => {
   const quote = 'batch row 1 "my secret content" is too rude';
   const bodies: [string, string, RegExp][] = [
     [

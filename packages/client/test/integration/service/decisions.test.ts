@@ -40,7 +40,7 @@ test('metadata keeps every digit, every key and its order', async (t) => {
   assert.equal(metadataJson, metadata);
 });
 
-test('uncompressed responses are requested, and compressed ones are read nevertheless', async (t) => {
+test('uncompressed responses are requested, but compressed responses are also read', async (t) => {
   const codings = {
     gzip: gzipSync,
     br: brotliCompressSync,

@@ -10,7 +10,7 @@ const BODY = Buffer.from('Content\r\nhello\r\n');
 const HERE = 'http://127.0.0.1:9';
 const AWAY = 'https://review.example.com';
 
-/** Lookup that returns one list after the other, and repeats the last one. */
+/** Lookup that returns one list after the other, and repeats the last list. */
 function resolving(...answers: string[][]): {
   readonly lookup: LookupAll;
   readonly asked: string[];
@@ -54,7 +54,7 @@ test('no connection is made to a private address of a name; if a name has both k
       'and not tried again',
     );
   }
-  // If there are several addresses, only the allowed ones are tried.
+  // If there are several addresses, only allowed addresses are tried.
   const allowPrivate = ['127.0.0.0/8'];
   const { client } = clientFor(t, AWAY, {
     allowHttp: ['f.example.com'],
@@ -65,7 +65,7 @@ test('no connection is made to a private address of a name; if a name has both k
   assert.equal(server.seen.length, 1);
 });
 
-test('a name is checked for each connection, in the same lookup that the connection uses', async (t) => {
+test('a name is checked for each connection, in the lookup that the connection itself uses', async (t) => {
   const server = await httpServer(t, (response) =>
     response.writeHead(200, { connection: 'close' }).end(),
   );
@@ -168,7 +168,7 @@ test('a failed upload reports that it may have arrived if a response was lost or
     [503, false],
     [429, false],
   ];
-  // A 303 refers to the outcome of the request.
+  // A 303 means that the request itself was processed.
   const seeOther = await httpServer(t, (response) =>
     response.writeHead(303, { location: '/done' }).end(),
   );

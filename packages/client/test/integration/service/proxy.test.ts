@@ -1,4 +1,4 @@
-/** A real proxy: tunnels for https, whole addresses for http, and credentials that are never shown. */
+/** Tests with a real proxy: tunnels for https, complete addresses for http, and credentials that are never shown. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';

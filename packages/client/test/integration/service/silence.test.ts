@@ -9,7 +9,7 @@ import { clientFor, collect, NEVER, rawServer } from './servers.ts';
 const secretText = fc.stringMatching(/^[\x21-\x7e]{16,60}$/);
 const secrets = fc.record({ key: secretText, query: secretText, content: secretText });
 
-/** Response of a hostile server, made from everything that it received. undefined: a reset. */
+/** Response of a hostile server, made from all bytes that it received. undefined resets the connection. */
 type Answer = (received: string) => string | undefined;
 
 function http(status: string, headers: string, body: string): string {

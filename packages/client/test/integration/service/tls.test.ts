@@ -60,12 +60,12 @@ test('changed files are read again for the next connection', async (t) => {
   await assert.rejects(client.createBatch('email', NEVER), { failure: 'unavailable' });
   copyFileSync(pem('ca.pem'), ca);
   await client.createBatch('email', NEVER);
-  // Unusable files do not replace the last usable ones.
+  // Unusable files do not replace the last usable files.
   copyFileSync(pem('server.key'), ca);
   await client.createBatch('email', NEVER);
 });
 
-test('a redirect from https to http is refused by the client, so that no record becomes a dead letter because of it', async (t) => {
+test('a redirect from https to http is `blocked`, so that no record becomes a dead letter because of it', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const { port } = await httpsServer(t, () => ({
     status: 307,

@@ -11,7 +11,7 @@ const text = fc.oneof(
   }),
 );
 
-test('texts are written as JSON.stringify writes them, from strings and from bytes', () => {
+test('strings are written as JSON.stringify writes them, from strings and from bytes', () => {
   const writer = new JsonWriter();
   fc.assert(
     fc.property(text, (one) => {
@@ -33,7 +33,7 @@ test('texts are written as JSON.stringify writes them, from strings and from byt
   );
 });
 
-test('a text may grow up to its limit, but not beyond', () => {
+test('a document may grow up to its limit, but not beyond', () => {
   const writer = new JsonWriter();
   const part = Buffer.alloc(1_000, 'x');
   fc.assert(

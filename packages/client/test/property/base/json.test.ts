@@ -9,7 +9,7 @@ import { canonical, numberText, objectText, valueText } from './json-texts.ts';
 
 const RUNS = { numRuns: 1_000 };
 
-/** Texts that are almost JSON, made of tokens that a scanner may confuse. */
+/** Strings that are almost JSON, made of tokens that a scanner may confuse. */
 const almostJson = fc
   .array(
     fc.constantFrom(
@@ -31,7 +31,7 @@ const isJson = (bytes: Buffer): boolean => {
   }
 };
 
-/** Scans bytes that are surrounded by others which would continue the text. */
+/** Scans bytes that are surrounded by other bytes, which would continue the document. */
 function scanned(bytes: Buffer, paths: string[][] = [[]], around = '"}]1,') {
   const scanner = new JsonScanner(paths);
   const within = Buffer.concat([Buffer.from(around), bytes, Buffer.from(around)]);
@@ -39,7 +39,7 @@ function scanned(bytes: Buffer, paths: string[][] = [[]], around = '"}]1,') {
   return { fault, within, values: scanner.values };
 }
 
-test('the scanner accepts exactly the texts that JSON.parse accepts', () => {
+test('the scanner accepts exactly the strings that JSON.parse accepts', () => {
   const bytes = fc.oneof(
     almostJson.map((text) => Buffer.from(text)),
     valueText.map((text) => Buffer.from(text)),
@@ -82,13 +82,13 @@ test('a scanned value is the one that JSON.parse finds at its path', () => {
   );
 });
 
-test('a text nested more deeply than the limit is refused, and one at the limit is not', () => {
+test('a document nested more deeply than the limit is refused, and one at the limit is not', () => {
   const nested = (levels: number) => Buffer.from('['.repeat(levels) + ']'.repeat(levels));
   assert.equal(scanned(nested(MAX_LEVELS)).fault, undefined);
   assert.equal(scanned(nested(MAX_LEVELS + 1)).fault, 'depth');
 });
 
-test('a compact copy equals the object, and is canonical except for the text of its numbers', () => {
+test('a compact copy equals the object, and is canonical except for the spelling of its numbers', () => {
   const copies = new CompactObject();
   fc.assert(
     fc.property(objectText, fc.nat(9), (text, at) => {
@@ -98,7 +98,7 @@ test('a compact copy equals the object, and is canonical except for the text of 
       const copy = to.toString('utf8', at, end);
       const document = parseJson(text) as object;
       assert.deepEqual(parseJson(copy), document);
-      // With the same members; if a name is repeated, the last one is kept.
+      // Returns the members sorted by name. If a name is repeated, the last member is kept.
       const sorted = (one: string) => JSON.stringify(canonical(parseKeepingDigits(one)));
       assert.equal(sorted(copy), sorted(text));
       assert.equal(copies.members, Object.keys(document).length);
@@ -120,7 +120,7 @@ test('a compact copy equals the object, and is canonical except for the text of 
   );
 });
 
-test('the parser returns what JSON.parse returns, and rejects what it rejects', () => {
+test('the parser returns the values of JSON.parse, and rejects the same strings', () => {
   const attempt = (parse: (text: string) => unknown, text: string) => {
     try {
       return { value: parse(text) };
@@ -144,7 +144,7 @@ test('the parser returns what JSON.parse returns, and rejects what it rejects', 
   );
 });
 
-test('a text with too many levels or values is refused, and one at the limits is not', () => {
+test('a document with too many levels or values is refused, and one at the limits is not', () => {
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
   const list = (values: number) => `["\\n",${'0,'.repeat(values - 2)}0]`;
   for (const parse of [parseJson, parseKeepingDigits]) {
@@ -156,7 +156,7 @@ test('a text with too many levels or values is refused, and one at the limits is
   }
 });
 
-test('no error of the parser quotes the text', () => {
+test('no error of the parser quotes the document', () => {
   for (const text of [
     'secret',
     '["secret',
@@ -172,7 +172,7 @@ test('no error of the parser quotes the text', () => {
       );
 });
 
-test('a number that JavaScript would write differently keeps its text', () => {
+test('a number that JavaScript would write differently keeps its spelling', () => {
   fc.assert(
     fc.property(fc.array(numberText), (numbers) => {
       const text = `[${numbers.join(',')}]`;

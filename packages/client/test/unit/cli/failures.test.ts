@@ -1,4 +1,4 @@
-/** Failures of commands: external text in them cannot control the terminal. */
+/** External strings in the error messages of commands cannot control the terminal. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -10,7 +10,10 @@ import {
 
 const octets = fc.tuple(...[0, 1, 2, 3].map(() => fc.integer({ min: 0, max: 255 })));
 
-/** The registries as arithmetic, so that a mistake in the table of ranges is not repeated here. */
+/**
+ * Returns the range by IANA's registries, calculated without the table of ranges so that its mistakes are not
+ * repeated.
+ */
 function expected([a = 0, b = 0, c = 0, d = 0]: readonly number[]): AddressRange {
   const is = (...parts: number[]) => parts.every((part, index) => part === [a, b, c, d][index]);
   if (is(169, 254) || is(168, 63, 129, 16) || is(192, 0, 0, 192) || is(100, 100, 100, 200))

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import type { ServiceObserver } from '../../../src/service/options.ts';
 
-/** Clock on which sleeping takes no real time: it advances the clock and is recorded. */
+/** Clock on which sleeping takes no real time: each sleep advances the clock and is recorded. */
 export class InstantClock implements Clock {
   readonly slept: number[] = [];
   #nowMs: number;

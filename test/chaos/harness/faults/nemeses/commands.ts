@@ -18,14 +18,14 @@ const CRASH_MS = 1_500;
 const HELD_MS = 1_500;
 
 /**
- * Pauses or drains one pipeline, kills a replica meanwhile and perhaps another after the acknowledgement, and
- * resumes. No job may begin between exit code 0 and the resume, and a drained pipeline may have no live job.
+ * Pauses or drains one pipeline, kills a replica before and perhaps another after the acknowledgement, and resumes.
+ * No job may begin between exit code 0 and the resume, and a drained pipeline may have no live job.
  */
 export const held =
   (command: 'pause' | 'drain'): Nemesis =>
   async (world, random) => {
     const { fleet, pipelines } = world;
-    // Prefers the first pipeline, since reviews have the most failures.
+    // Prefers the first pipeline, because reviews have the most failures.
     const run = pipelines[Math.max(0, random.below(pipelines.length + 2) - 2)] as PipelineRun;
     await world.atLeast(2);
     await fleet.someBusy(random);
@@ -48,7 +48,7 @@ export const held =
     return { hit, note: run.kind };
   };
 
-/** Sends SIGKILL to a random replica and starts another one. */
+/** Sends SIGKILL to a random replica and starts another replica. */
 async function crash(world: World, random: SeededRandom): Promise<void> {
   const { fleet } = world;
   await world.sleep(random.below(CRASH_MS));
@@ -79,7 +79,7 @@ async function give(world: World, command: Command, { pipeline }: PipelineRun): 
 const liveJobs = async ({ kafka }: World, { pipeline }: PipelineRun): Promise<string[]> =>
   liveJobKeys(await kafka.readAll(pipeline.topics.journal));
 
-/** Returns the batches and imports created since and uploaded. Empty ones have no effect. */
+/** Returns the batches and imports that were created after `sinceMs` and uploaded. Empty batches have no effect. */
 async function submittedSince(
   { sandbox }: World,
   { kind }: PipelineRun,

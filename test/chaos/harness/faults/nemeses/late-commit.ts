@@ -1,6 +1,6 @@
 /**
- * Delays a request of a transaction in the network until its shard has a new owner. The sender is dead or frozen
- * meanwhile. Kafka must refuse the request; otherwise records would be lost or duplicated.
+ * Delays a request of a transaction in the network until its shard has a new owner. The sender is dead or frozen at
+ * that time. Kafka must reject the request; otherwise records would be lost or duplicated.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShardName } from '../../../../support/stack/stack-control.ts';

@@ -8,7 +8,7 @@ import type { Nemesis } from '../nemesis.ts';
 const STRIKE_MS = 800;
 export const MOST_REPLICAS = 3;
 
-/** Kills a replica with live jobs and starts another one. */
+/** Kills a replica with live jobs and starts another replica. */
 export const kill: Nemesis = async (world, random) => {
   const { fleet } = world;
   await fleet.someBusy(random);
@@ -16,7 +16,7 @@ export const kill: Nemesis = async (world, random) => {
   const victim = await fleet.someBusy(random);
   await fleet.kill(victim);
   const sessionEndsMs = performance.now() + SESSION_MS;
-  // From its complete log: the live jobs at the time of its death.
+  // The victim's complete log shows which jobs were live when it died.
   const jobs = fleet.liveJobs(victim);
   await fleet.joined(await fleet.start());
   return { hit: jobs > 0, sessionEndsMs };

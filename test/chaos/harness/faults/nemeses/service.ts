@@ -1,7 +1,9 @@
 /** Outage of the service. */
 import type { Nemesis } from '../nemesis.ts';
 
-/** Closes connections while reviews are pending, and refuses new ones for a while. The service keeps its state. */
+/**
+ * Closes connections while reviews are pending, and refuses new connections for a while. The service keeps its state.
+ */
 export const serviceDown: Nemesis = async (world, random) => {
   const { sandbox, service, fleet } = world;
   await fleet.someBusy(random);

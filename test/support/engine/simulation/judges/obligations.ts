@@ -16,11 +16,11 @@ import { Violation } from './violation.ts';
 
 interface Owed {
   readonly offset: number;
-  /** Reason of the dead letter that it must become, if it cannot be decoded or read. */
+  /** Reason of the dead letter that the record must become, if it cannot be decoded or read. */
   readonly reason: string | undefined;
-  /** True if it was readable at first and is not any more. */
+  /** True if the record was readable at first and no longer is. */
   damaged: boolean;
-  /** Number of resets of the group when it last became due. */
+  /** Number of resets of the group when the record last became due. */
   generation: number;
   settled: boolean;
   /** Generations for which it has a terminal record. */
@@ -53,8 +53,8 @@ export class Obligations {
   readonly #mayBe: (reason: string | undefined) => boolean;
 
   /**
-   * @param mayBe true if a record that decodes and is in the source may end as a dead letter with this reason, or
-   * as a decision if undefined
+   * @param mayBe returns true if a record that decodes and is in the source may end as a dead letter with this
+   * reason; undefined stands for a decision
    */
   constructor(
     topics: PipelineTopics,

@@ -1,6 +1,6 @@
 /**
- * Judge of commands: checks by the committed transactions that owners keep their acknowledgements. After that of
- * the newest pause, no job begins. When a drain is acknowledged as ended, no job is live either.
+ * Judge of commands. Checks in the committed transactions that no job begins after the acknowledgement of the newest
+ * pause, and that no job is live when a drain is acknowledged as ended.
  */
 import type { Acknowledgement, Control } from '../../../../../src/core/journal/control.ts';
 import { NO_CONTROL } from '../../../../../src/core/journal/control.ts';

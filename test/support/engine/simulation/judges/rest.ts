@@ -6,7 +6,7 @@ import { Violation } from './violation.ts';
 /** Gauges that are 0 when there is no work. */
 const IDLE = ['items_in_flight', 'items_buffered', 'consumer_lag', 'shards_paused', 'batches'];
 
-/** @throws Violation that lists what is still held, and by which instance */
+/** @throws Violation that lists the resources that are still held, with their instances */
 export function assertAtRest(world: World, cast: Cast): void {
   const held = cast.running.flatMap((instance) =>
     cast.hangs(instance) ? [] : heldBy(instance, cast),

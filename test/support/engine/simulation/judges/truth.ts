@@ -6,7 +6,7 @@ import { settledBy } from './settled-by.ts';
 import { Violation } from './violation.ts';
 
 export class Truth {
-  /** Number of terminal records on the output topic by status or error code. */
+  /** Numbers of terminal records on the output topic, by status or error code. */
   readonly said: Record<string, number> = {};
   readonly #kind: KindOfHistory;
   readonly #output: string;

@@ -64,7 +64,7 @@ export async function playAll(options: PoolOptions): Promise<Tally> {
   };
   let next = from;
   const oneThread = async () => {
-    // Without this process's arguments: the file guard is only for test files, not for their threads.
+    // Omits this process's arguments, because the file guard is only for test files, not for their threads.
     const worker = new Worker(new URL('./pool-worker.ts', import.meta.url), { execArgv: [] });
     try {
       while (next < from + seeds && tally.found.length < maxFound) {

@@ -1,4 +1,4 @@
-/** Worlds in which one rule of the protocol is missing. The simulation must find the violation. */
+/** Worlds without one rule of the protocol. The simulation must find the resulting violation. */
 
 import { CoordinateSet } from '../../../../../src/core/journal/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../../src/core/ports/kafka.ts';

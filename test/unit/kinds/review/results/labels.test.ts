@@ -76,7 +76,7 @@ test('placeholders for missing values and JSON within JSON do not become labels'
   assert.deepEqual(JSON.parse(readLabels('["[spam]"]').json), [named('[spam]')]);
 });
 
-test('a cell that is not JSON keeps its text, and delimited names become labels', () => {
+test('a cell that is not JSON is kept as a string, and delimited names become labels', () => {
   for (const cell of ['a;b', 'a, b', ' a|b ', 'a\nb']) {
     const read = readLabels(cell);
     assert.deepEqual(JSON.parse(read.json), [named('a'), named('b')], cell);
@@ -106,7 +106,7 @@ test('a cell that is not JSON keeps its text, and delimited names become labels'
   }
 });
 
-test('a cell with more than 10,000 labels is kept only as text', () => {
+test('a cell with more than 10,000 labels is kept only as a string', () => {
   for (const separator of [',', ';', '\n', '","'])
     for (const [count, isRead] of [
       [10_000, true],

@@ -197,7 +197,7 @@ test('the error for a file that is not CSV names its likely formats', async () =
   }
 });
 
-test('a row is malformed if a cell that is used is not UTF-8', async () => {
+test('a row is malformed if a cell that the reader uses is not UTF-8', async () => {
   const row = `x,SUCCESS,größer,ham,"größe",en,${REF}\n`;
   const read = async (file: Buffer) => {
     const { rows } = await collectRows(kindWithFile(file));
@@ -210,12 +210,12 @@ test('a row is malformed if a cell that is used is not UTF-8', async () => {
   assert.deepEqual(await read(latin1(row.replace('größe"', 'x"'))), malformed);
   assert.deepEqual(await read(latin1(`x,fäilure,y,ham,,en,${REF}\n`)), malformed);
   assert.deepEqual(await read(latin1(`ß,SUCCESS,y,häm,,Ö,${REF}\n`)), [[3, 41, 'success']]);
-  // U+FFFD itself is valid text.
+  // U+FFFD itself is valid UTF-8.
   const replaced = Buffer.from(`${HEADER}\nx,SUCCESS,\ufffd,ham,\ufffd,en,${REF}\n`);
   assert.deepEqual(await read(replaced), [[3, 41, 'success']]);
 });
 
-test('a file that ends inside a quote yields the rows before, then a protocol error', async () => {
+test('a file that ends inside a quote yields the rows before the quote, then a protocol error', async () => {
   const file = `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"SECRET that goes on, SUCCESS`;
   const { rows, message } = await protocolError(file);
   assert.deepEqual(shown(rows), [[3, 41, 'success']]);
@@ -279,7 +279,7 @@ test('a last row without a line end is not accepted once another complete file h
   const kind = kindWithFile(async function* () {
     yield Buffer.from(text);
   });
-  // These downloads do not prove how files end: one is truncated after a line, the other has no row count.
+  // These downloads do not prove how files end: the first is truncated after a line, the second has no row count.
   await collectRows(kind, 2);
   await collectRows(kind);
   text = cut;

@@ -7,10 +7,10 @@ import { clientFor, collect, httpServer, NEVER, rawServer } from '../servers.ts'
 
 const CSV = Buffer.from('Content,Status\r\nhello,SUCCESS\r\n');
 const GET_END = '\r\n\r\n';
-/** Longer than a piece, so that the first piece arrives before the end. */
+/** Bytes that are longer than a piece, so that the first piece arrives before the end. */
 const FIRST_BYTES = Buffer.alloc(300_000, 'x');
 
-/** Responds to each GET with these bytes, then acts as `end` says. */
+/** Responds to each GET with these bytes, then closes or resets the connection, or waits. */
 function answering(head: string, body: Buffer, end: 'close' | 'reset' | 'wait') {
   return (socket: import('node:net').Socket, received: string) => {
     if (!received.endsWith(GET_END)) return;
@@ -85,7 +85,7 @@ test('a slow reader is not mistaken for a silent server', async (t) => {
   const { client } = clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 });
   let bytes = 0;
   for await (const chunk of client.download(server.url, NEVER)) {
-    // Longer than it takes until a silent server times out.
+    // Waits for longer than the timeout of a silent server.
     if (bytes === 0)
       await assert.rejects(collect(client.download(silent.url, NEVER)), {
         message: /stopped in the middle/,
@@ -148,7 +148,7 @@ test('a compressed file that grows beyond the limit is stopped, with each coding
   assert.equal((await collect(lax.client.download(server.url, NEVER))).length, zeros.length);
 });
 
-test('a broken body or an unknown encoding is reported as such, with `sameAgain`', async (t) => {
+test('the error of a broken body or an unknown encoding names the defect, and has `sameAgain`', async (t) => {
   for (const [encoding, failure, message] of [
     ['gzip', 'protocol', /cannot be decoded \(Z_DATA_ERROR\)/],
     ['br', 'protocol', /cannot be decoded \(BAD_COMPRESSION\)/],

@@ -94,7 +94,8 @@ test('a body whose length differs from the announced one never looks complete, a
   for (const [length, message] of [
     [WHOLE.length + 1, /has only \d+ of the/],
     [WHOLE.length - 1, /has more than the/],
-    // The length of the first pieces: a storage that only counts bytes would have accepted them as the whole.
+    // The announced length is that of the first pieces. A storage that only counts bytes would accept these
+    // as the whole file.
     [WHOLE.length - (PARTS[2]?.length ?? 0), /has more than the/],
   ] as const) {
     const { body, count } = pieces(PARTS, { length });

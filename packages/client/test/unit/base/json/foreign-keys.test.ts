@@ -1,4 +1,4 @@
-/** No external document can change the keys of another one, wherever such documents are read. */
+/** No external document can change the keys of another document, wherever external documents are read. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseJson, parseKeepingDigits } from '../../../../src/base/json/parse-json.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../../..', import.meta.url));
-/** Files that parse only names and strings, or texts without escaped names. */
+/** Files that parse only names and strings, or documents without escaped names. */
 const PARSERS = ['packages/client/src/base/json/', 'src/events/expression/input.ts'];
 
 test('a key is read as written, even after a document whose keys V8 would confuse with it', () => {
