@@ -7,7 +7,7 @@ import { keepDirectory } from '../../../dev/process/kept.ts';
 import { eventually } from '../../support/eventually.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
 import { judgeQuota } from '../judge/judge-quota.ts';
-import { REVIEW_SHARDS } from '../load/pipelines.ts';
+import { QUOTA_SHARDS } from '../load/pipelines.ts';
 import { Schedule } from './faults/schedule.ts';
 import { STALL_BOUND_MS } from './observe/observer.ts';
 import { isSettled, type Trial, verdictOn } from './observe/verdict.ts';
@@ -17,6 +17,8 @@ import { World } from './world.ts';
 
 const REPLICAS = 2;
 const QUOTA_REPLICAS = 3;
+/** Time for the records that wait for the quota when the producers stop, ms. */
+const QUOTA_DRAIN_MS = 180_000;
 /** Time for gauges to show that everything is settled, ms. */
 const GAUGES_MS = 10_000;
 /** Time for a broker that was frozen or killed to catch up with its replicas, ms. */
@@ -98,7 +100,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     return await isSettled(trial);
   };
   await eventually('everything is settled', settled, {
-    deadlineMs: STALL_BOUND_MS,
+    deadlineMs: STALL_BOUND_MS + (options.quota === undefined ? 0 : QUOTA_DRAIN_MS),
     everyMs: 250,
   }).catch(async ({ message }: Error) => {
     violations.push(`after the last fault: ${message} (${await observer.obstacles()})`);
@@ -127,7 +129,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   const verdicts = await Promise.all(pipelines.map((run) => verdictOn(trial, run)));
   const { quota } = options;
   const spent =
-    quota && judgeQuota(await sandbox.batches(), { quota, shards: REVIEW_SHARDS, hadWorkMs });
+    quota && judgeQuota(await sandbox.batches(), { quota, shards: QUOTA_SHARDS, hadWorkMs });
   if (spent) violations.push(...spent.complaints);
   return reportOn({
     world,

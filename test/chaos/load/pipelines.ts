@@ -34,7 +34,8 @@ const SIZES: Readonly<Record<Kind, Size>> = {
   lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms' },
 };
 
-export const REVIEW_SHARDS = SIZES.review.shards;
+/** Number of shards of reviews with a quota. Each has equally many partitions, and therefore work for its part. */
+export const QUOTA_SHARDS = 3;
 
 /** Waits that are shorter than some faults of the service. */
 const HASTY = {
@@ -69,7 +70,11 @@ function pipelineOf(kind: Kind, { hasty, resultColumn, kafka, quota }: Choices):
       kind,
       journal: { partitions: shards },
       batch: { maxRows, maxAge },
-      ...(kind === 'review' && quota !== undefined && { quota: { rowsPerMinute: quota } }),
+      ...(kind === 'review' &&
+        quota !== undefined && {
+          journal: { partitions: QUOTA_SHARDS },
+          quota: { rowsPerMinute: quota },
+        }),
       output: { headers: [...RETURNED_HEADERS] },
       review: {
         ...(kind === hasty ? HASTY : {}),
