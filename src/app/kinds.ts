@@ -13,10 +13,28 @@ import { reviewKind } from '../kinds/review/index.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
 import { NOTICES } from '../kinds/review/results/row-decisions.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
+import type { CallPacer } from '../pipeline/limits/call-pacer.ts';
 import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 
 /** Calls to the service that the kinds need. `packages/client/src/client.ts` implements them. */
 export type KindServices = ReviewService & ImportService & LookupService;
+
+/** Returns the service with calls that wait for their turn. Transfers do not. */
+export function pacedServices(service: KindServices, pacer: CallPacer): KindServices {
+  const paced = <C extends object>(call: C) => ({
+    ...call,
+    beforeRequest: (signal: AbortSignal) => pacer.turn(signal),
+  });
+  return {
+    createBatch: (type, call) => service.createBatch(type, paced(call)),
+    getBatch: (id, call) => service.getBatch(id, paced(call)),
+    createImport: (call) => service.createImport(paced(call)),
+    getImport: (id, call) => service.getImport(id, paced(call)),
+    getDecision: (id, call) => service.getDecision(id, paced(call)),
+    upload: (...of) => service.upload(...of),
+    download: (...of) => service.download(...of),
+  };
+}
 
 /**
  * Creates the kind of a pipeline.

@@ -12,6 +12,7 @@ import { ResultThread } from '../kinds/review/results/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { describeTopics } from '../pipeline/context/topics.ts';
+import { CallPacer } from '../pipeline/limits/call-pacer.ts';
 import { Lanes } from '../pipeline/limits/lanes.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { Console } from '../telemetry/console/console.ts';
@@ -23,7 +24,7 @@ import { PromMetrics } from '../telemetry/metrics.ts';
 import { flushSpans, registeredTracer } from '../telemetry/tracing.ts';
 import { type ConnectorService, connectorServices } from './connector-service.ts';
 import { kafkaConnection } from './kafka-connection.ts';
-import { kindOf } from './kinds.ts';
+import { kindOf, pacedServices } from './kinds.ts';
 import { openFormats } from './open-formats.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
 
@@ -183,7 +184,11 @@ function enginePorts(
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const limits = readLimits(source);
-  const kind = kindOf(pipeline, client, logger, formats.of, results.reader);
+  const { callsPerSecond } = pipeline.quota;
+  const calls =
+    callsPerSecond === undefined ? undefined : new CallPacer(callsPerSecond, systemClock);
+  const paced = calls ? pacedServices(client, calls) : client;
+  const kind = kindOf(pipeline, paced, logger, formats.of, results.reader);
   return {
     group: kafka.group({
       ...topics,
@@ -204,6 +209,7 @@ function enginePorts(
     logger,
     health,
     tracer,
+    calls,
   };
 }
 

@@ -46,8 +46,10 @@ export interface LaneView {
 }
 
 export interface QuotaView {
-  readonly limit: 'rowsPerMinute' | 'rowsPerDay';
+  readonly limit: 'rowsPerMinute' | 'rowsPerDay' | 'rowsUnderReview';
   readonly left: number;
+  /** Time until more rows are free, ms; null if none are used, or if reviews must end first. */
+  readonly renewsMs: number | null;
 }
 
 export interface ShardView {

@@ -5,6 +5,8 @@
 
 interface CallSettings {
   readonly signal: AbortSignal;
+  /** Awaited before each request of a call, including retries; not for transfers. */
+  readonly beforeRequest?: (signal: AbortSignal) => Promise<void>;
 }
 
 interface Uploads {

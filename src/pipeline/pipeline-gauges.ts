@@ -1,4 +1,5 @@
-/** Gauges and readiness of a pipeline, computed from its workers' reports. */
+/** Gauges and readiness of a pipeline, computed from the reports of its workers. */
+import type { PipelineView } from '../core/pipeline-view.ts';
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
 import { FRESH_MS } from './context/end-offsets.ts';
 import { earliest } from './limits/in-flight.ts';
@@ -8,7 +9,7 @@ import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
 /** Maximum number of unreadable partitions that a reason lists. */
 const MAX_UNREAD = 3;
-const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay'] as const;
+const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay', 'rowsUnderReview'] as const;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
 /** Returns the current lag, or undefined if it is unknown. */
@@ -31,12 +32,14 @@ export function lanesOf(reports: readonly Pick<WorkerReport, 'lanes'>[]) {
   }));
 }
 
-/** Returns the rows left of each quota limit, summed over the shards. */
-export function quotaOf(reports: readonly Pick<WorkerReport, 'quota'>[]) {
+/** Returns the rows left of each limit of the quota, over all shards. */
+export function quotaOf(reports: readonly Pick<WorkerReport, 'quota'>[]): PipelineView['quota'] {
   const all = reports.flatMap(({ quota }) => quota ?? []);
   return QUOTA_LIMITS.flatMap((limit) => {
     const left = all.reduce((sum, quota) => sum + quota[limit], 0);
-    return all.length === 0 || left === Infinity ? [] : [{ limit, left }];
+    if (all.length === 0 || left === Infinity) return [];
+    const renewsMs = earliest(all.map((quota) => quota.renewsMs[limit]));
+    return [{ limit, left, renewsMs: renewsMs === Infinity ? null : renewsMs }];
   });
 }
 

@@ -25,7 +25,7 @@ type StartValues = Partial<Record<LabelName, readonly string[]>>;
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
   service: 'Name of the service: an entry of `services`, or default for `service`.',
-  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay.',
+  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay, rowsUnderReview.',
   lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
@@ -130,7 +130,7 @@ export const METRICS = {
     ['pipeline', 'lane'],
   ),
   quota_rows_left: gauge(
-    'Rows that the owned shards may still submit, by the limit of `quota`; absent without that limit.',
+    'Rows that the owned shards may still submit, or have under review, by the limit of `quota`; absent without that limit.',
     ['pipeline', 'limit'],
   ),
   internal_errors_total: counter(

@@ -117,9 +117,9 @@ export class ContentReviewClient {
    * @returns the batch id, and the presigned address for the file, which is a secret
    */
   async createBatch(type: string, options?: CallOptions): Promise<CreatedBatch> {
-    const signal = this.#signal(options);
+    const settings = this.#settings(options);
     const api = this.#api;
-    const created = await api.create('batch', PATHS.batches, readCreatedBatch, signal, { type });
+    const created = await api.create('batch', PATHS.batches, readCreatedBatch, settings, { type });
     this.#remember(created.batchId);
     return created;
   }
@@ -129,26 +129,26 @@ export class ContentReviewClient {
    * @returns the import id, and the presigned address for the file, which is a secret
    */
   async createImport(options?: CallOptions): Promise<CreatedImport> {
-    const signal = this.#signal(options);
-    const created = await this.#api.create('import', PATHS.imports, readCreatedImport, signal);
+    const settings = this.#settings(options);
+    const created = await this.#api.create('import', PATHS.imports, readCreatedImport, settings);
     this.#remember(created.importId);
     return created;
   }
 
   getBatch(batchId: string, options?: CallOptions): Promise<BatchView> {
-    return this.#api.get('batch', batchId, PATHS.batch, readBatch, this.#signal(options));
+    return this.#api.get('batch', batchId, PATHS.batch, readBatch, this.#settings(options));
   }
 
   /** Returns the state of an import. Sends the request to `importPath`. */
   getImport(importId: string, options?: CallOptions): Promise<ImportView> {
     const pathOf = (id: string) =>
       this.#importPath.replaceAll(IMPORT_ID_PLACEHOLDER, () => encodeURIComponent(id));
-    return this.#api.get('import', importId, pathOf, readImport, this.#signal(options));
+    return this.#api.get('import', importId, pathOf, readImport, this.#settings(options));
   }
 
   getDecision(decisionId: string, options?: CallOptions): Promise<DecisionView> {
-    const signal = this.#signal(options);
-    return this.#api.get('decision', decisionId, PATHS.decision, readDecision, signal);
+    const settings = this.#settings(options);
+    return this.#api.get('decision', decisionId, PATHS.decision, readDecision, settings);
   }
 
   /**
@@ -231,7 +231,11 @@ export class ContentReviewClient {
     return this.close();
   }
 
-  /** Returns a signal that is aborted by the caller's signal, or when the client is closed. */
+  #settings(options: CallOptions = {}): CallOptions & { readonly signal: AbortSignal } {
+    return { ...options, signal: this.#signal(options) };
+  }
+
+  /** Returns a signal that aborts with the caller's signal, and when the client is closed. */
   #signal({ signal }: CallOptions = {}): AbortSignal {
     const { signal: closed } = this.#closing;
     return signal === undefined ? closed : AbortSignal.any([signal, closed]);

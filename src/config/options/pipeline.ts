@@ -169,10 +169,12 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   lanes: lanesOption,
   quota: {
     ...someOf(
-      'Maximum rows of all replicas together: rowsPerMinute (any 60 s) and rowsPerDay (UTC). Each shard has its share; once it is used up, intake pauses with reason quota.',
+      'Limits of the pipeline over all replicas, each shard its part: rows submitted in any 60 s, in a day (UTC) and under review; calls of the service per second. Used up, intake pauses with the reason quota.',
       {
         rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
         rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),
+        rowsUnderReview: integer('', undefined, 1, 1_000_000_000),
+        callsPerSecond: integer('', undefined, 1, 1_000_000),
       },
     ),
     fallback: {},

@@ -9,6 +9,7 @@ import type {
 } from '../../core/ports/kafka.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
+import type { CallPacer } from '../limits/call-pacer.ts';
 import type { Lanes } from '../limits/lanes.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { Limits } from '../limits/shard-waits.ts';
@@ -32,6 +33,8 @@ export interface PipelinePorts {
   readonly logger: Logger;
   readonly health: HealthReporter;
   readonly tracer: Tracer;
+  /** Pacer of the calls that `kind` makes; undefined without a limit of them. */
+  readonly calls?: CallPacer | undefined;
 }
 
 export interface PipelineContext extends PipelinePorts {

@@ -95,8 +95,9 @@ type ShardParts = Pick<
 > & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
-  const { budget, clock, kind, options, topics, tracer } = context;
+  const { budget, clock, kind, lanes, options, topics, tracer } = context;
   const { shard, spawn } = parts;
+  context.calls?.claimed(1 / topics.shards, parts.signal);
   const limits = shareOf(options.quota, topics.shards);
   const isLimited = Object.values(limits).some((limit) => limit !== Infinity);
   return {
@@ -104,7 +105,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
     ...parts,
     report: new ShardReport(context, shard),
     inFlight: new InFlight(),
-    quota: isLimited ? new QuotaGate(limits, { clock, ...parts }) : undefined,
+    quota: isLimited ? new QuotaGate(limits, { clock, lanes, ...parts }) : undefined,
 
     repeating(what, hasWork, run) {
       let running = false;
@@ -143,6 +144,7 @@ function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
   return {
     rowsPerMinute: share('rowsPerMinute'),
     rowsPerDay: share('rowsPerDay'),
+    rowsUnderReview: share('rowsUnderReview'),
   };
 }
 

@@ -41,6 +41,7 @@ function parkedBatch(
   { type, lane, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,
+  forQuota = false,
 ): RereadRequest {
   // Copies only the plan, because a submission also has rows and memory.
   const plan = { type, lane, bytes, from, inFlight, attempt, depth, spent };
@@ -49,7 +50,8 @@ function parkedBatch(
     written: writtenBetween(from ?? records),
     bytes: memoryOfItems(records.size, 2 * bytes),
     submits: true,
-    // For the records of a job, this memory is negligible.
+    quotaRank: forQuota ? { lane, isRetry: from !== undefined, rows: records.size } : undefined,
+    // For records of a job, this memory is negligible.
     heldBytes: from === undefined ? OBJECT_BYTES + records.heldBytes : 0,
     found: async (items, permit, batchOf) => {
       const batch = await batchOf(items);
@@ -96,7 +98,10 @@ export class OwnedShard implements ShardStages {
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
-    this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
+    this.writer = new TerminalWriter(shard, size, () => {
+      shard.quota?.settled();
+      this.intake.flow();
+    });
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
     this.#passedOver = new Map(
@@ -198,8 +203,8 @@ export class OwnedShard implements ShardStages {
     this.#retrier.add(failed);
   }
 
-  park(plan: BatchPlan, records: BatchRecords): void {
-    this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again)));
+  park(plan: BatchPlan, records: BatchRecords, forQuota = false): void {
+    this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again), forQuota));
   }
 
   submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void> {

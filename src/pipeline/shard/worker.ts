@@ -5,7 +5,6 @@
  *   new ──start──► claiming ──► owner ──► over
  *                     └──────────────────► over   (lost, released, refused)
  */
-import type { QuotaLimits } from '../../core/journal/quota.ts';
 import { crashOf } from '../../core/outcome/internal-error.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -17,6 +16,7 @@ import { ShardControl } from '../context/shard-control.ts';
 import type { ChunkSize } from '../context/terminal-writer.ts';
 import { QueueClosedError, TransactionQueue } from '../context/transaction-queue.ts';
 import { earliest, type InFlightCount } from '../limits/in-flight.ts';
+import type { QuotaLeft } from '../limits/quota-gate.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
@@ -39,8 +39,8 @@ export interface WorkerReport {
   /** Timestamp of the oldest record in flight in ms. Infinity if there is none. */
   readonly oldestEventMs: number;
   readonly lanes: ReadonlyMap<string, LaneReport>;
-  /** Rows left of the quota. undefined if there is no quota. */
-  readonly quota?: QuotaLimits | undefined;
+  /** Rows left; undefined without a quota. */
+  readonly quota?: QuotaLeft | undefined;
   readonly jobs: readonly JobReport[];
   /** undefined if the worker is not the owner. */
   readonly control?: ShardControl;

@@ -11,7 +11,7 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
-import type { Lane } from '../limits/lanes.ts';
+import type { Lane, Rank } from '../limits/lanes.ts';
 import { DECODING_SLICE_MS } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
@@ -24,7 +24,9 @@ export interface RereadRequest extends WantedItems, RereadWork {
   readonly inFlight: InFlightRecords | undefined;
   /** True if the records will be submitted and therefore need a permit of their type's breaker. */
   readonly submits: boolean;
-  /** Bytes of memory that the request takes while it waits for the permit. */
+  /** Rank in the line for the quota; undefined if they do not wait there. */
+  readonly quotaRank?: Rank | undefined;
+  /** Memory that they occupy while they wait for the permit, bytes. */
   readonly heldBytes: number;
   /** Receives the items. Records that are gone or cannot be decoded become dead letters instead. */
   readonly found: (
@@ -84,12 +86,13 @@ export class RereadQueue {
   }
 
   add(request: RereadRequest): void {
-    const { breakers, budget, control, signal } = this.#shard;
-    const { type, submits, heldBytes } = request;
+    const { breakers, budget, control, quota, signal } = this.#shard;
+    const { type, submits, heldBytes, quotaRank } = request;
     this.#shard.spawn('reread', async () => {
       // Counts towards intake's share, so that intake stops if waiting coordinates fill that share.
       using _held = budget.lease('intake', heldBytes);
-      if (submits) await control.submitting();
+      if (submits && quotaRank) await quota?.readmit(quotaRank, control.submitting());
+      else if (submits) await control.submitting();
       const permit = submits ? await breakers.acquire(type, signal) : 'free';
       const { promise, resolve: taken } = Promise.withResolvers<void>();
       this.#runs.add({ ...request, permit, taken });

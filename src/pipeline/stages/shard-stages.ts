@@ -45,8 +45,8 @@ export interface ShardStages {
   follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): void;
   /** Handles a failed job. Its records are submitted again, or get their terminal records. */
   fail(failed: FailedJob): void;
-  /** Parks a batch whose type is blocked. The caller discards its rows. */
-  park(plan: BatchPlan, records: BatchRecords): void;
+  /** Parks a batch whose type is blocked, or that waits for the quota. The caller discards its rows. */
+  park(plan: BatchPlan, records: BatchRecords, forQuota?: boolean): void;
   /**
    * Submits a batch whose records intake has deferred. Resolves once the records have been reread.
    * @throws never; if the shard is lost, the promise stays pending

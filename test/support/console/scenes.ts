@@ -189,7 +189,7 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
       pipelineView({
         shards,
         jobs: [settling, ...jobs.slice(1), uploading],
-        quota: [{ limit: 'rowsPerDay', left: 120_000 }],
+        quota: [{ limit: 'rowsPerDay', left: 120_000, renewsMs: 8_100_000 }],
         lanes: [
           { name: 'live', records: 120, oldestEventMs: nowMs - 2_000 },
           { name: 'default', records: 0, oldestEventMs: null },

@@ -10,7 +10,7 @@ import { shownAddress } from '../http/redaction.ts';
 import { isPathSegment, NO_PATH_SEGMENT, ProtocolViolation } from './answers.ts';
 import { CONTENT_TYPES } from './contract.ts';
 import { apiProblem, type ServiceAttempt, serviceError } from './error-classification.ts';
-import type { ServiceContext } from './options.ts';
+import type { CallOptions, ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 
 /** Maximum nesting of a response. The metadata of content events has at most 64 levels. */
@@ -23,6 +23,9 @@ const CLEAR_REASON = /^(proxy_failed|(?!502|504)\d+)$/;
 
 /** Converts the JSON of a successful response, whose body is `text`. @throws ProtocolViolation */
 type AnswerReader<T> = (json: unknown, text: string) => T;
+
+/** Options of a call, whose signal also aborts when the client is closed. */
+type CallSettings = CallOptions & { readonly signal: AbortSignal };
 
 interface ApiCall<T> {
   /** Metric label, and first word of error messages, such as `create_batch`. */
@@ -64,12 +67,12 @@ export class Api {
     resource: 'batch' | 'import',
     path: string,
     read: AnswerReader<T>,
-    signal: AbortSignal,
+    settings: CallSettings,
     body?: object,
   ): Promise<T> {
     const create = body === undefined ? {} : { body };
     const template = () => path;
-    return this.#call({ operation: `create_${resource}`, path, template, read, create }, signal);
+    return this.#call({ operation: `create_${resource}`, path, template, read, create }, settings);
   }
 
   /**
@@ -81,7 +84,7 @@ export class Api {
     id: string,
     pathOf: (id: string) => string,
     read: (json: unknown, id: string, text: string) => T,
-    signal: AbortSignal,
+    settings: CallSettings,
   ): Promise<T> {
     const operation = `get_${resource}`;
     if (!isPathSegment(id)) {
@@ -91,14 +94,15 @@ export class Api {
     }
     const readWithId: AnswerReader<T> = (json, text) => read(json, id, text);
     const template = () => decodeURI(pathOf('{id}')).split('?')[0] ?? '';
-    return await this.#call({ operation, path: pathOf(id), template, read: readWithId }, signal);
+    return await this.#call({ operation, path: pathOf(id), template, read: readWithId }, settings);
   }
 
-  #call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
+  #call<T>(call: ApiCall<T>, { signal, beforeRequest }: CallSettings): Promise<T> {
     const url = new URL(this.#baseUrl + call.path);
-    return withRetry(this.#context, call.operation, signal, (resends) =>
-      this.#attempt(call, url, resends, signal),
-    );
+    return withRetry(this.#context, call.operation, signal, async (resends) => {
+      await beforeRequest?.(signal);
+      return await this.#attempt(call, url, resends, signal);
+    });
   }
 
   async #attempt<T>(

@@ -154,6 +154,8 @@ export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings,
 export interface CallOptions {
   /** Aborts the call at once with the signal's reason. For a time limit, use `AbortSignal.timeout(60_000)`. */
   readonly signal?: AbortSignal | undefined;
+  /** Awaited before each request to `baseUrl`, including retries, but not before transfers. */
+  readonly beforeRequest?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** Options of downloads. */

@@ -27,6 +27,7 @@ const PHASES = {
 const QUOTA = {
   rowsPerMinute: 'in this minute',
   rowsPerDay: 'until midnight UTC',
+  rowsUnderReview: 'until reviews end',
 };
 const SHARD_STATES = { owner: 'owned', claiming: 'claiming', lost: 'lost, to be reclaimed' };
 /** Maximum number of shards for which the list is initially open. */
@@ -157,9 +158,10 @@ function tiles({ oldestEventMs, balance, lag, inFlight, records, lanes, quota },
     tile('throughput', 'Throughput', rate(perSecond), 'records decided or dead-lettered'),
     tile('lag', 'Lag', lag === null ? 'unknown' : count(lag), 'records not read yet'),
     tile('flight', 'In flight', count(inFlight), phases(records) || 'nothing in flight'),
-    ...quota.map(({ limit, left }) =>
-      tile(`quota-${limit}`, 'Quota left', count(left), `rows ${QUOTA[limit]}`),
-    ),
+    ...quota.map(({ limit, left, renewsMs }) => {
+      const renewal = renewsMs === null ? '' : `, more in ${age(renewsMs)}`;
+      return tile(`quota-${limit}`, 'Quota left', count(left), `rows ${QUOTA[limit]}${renewal}`);
+    }),
     ...lanes.map(({ name, records, oldestEventMs }) =>
       tile(
         `lane-${name}`,
