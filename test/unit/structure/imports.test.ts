@@ -39,7 +39,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['@kafkajs/confluent-schema-registry', 'avsc', 'protobufjs', 'node:*'],
   ],
   kinds: [
-    ...['client/base', 'client/results', 'client/service/contract.ts', 'core', 'events'],
+    ...['client/base', 'client/results', 'client/service', 'core', 'events'],
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
   kafka: ['client/base', 'core', 'kafkajs', 'p-limit', 'node:*'],
