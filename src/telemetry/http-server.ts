@@ -91,50 +91,6 @@ const HEADERS_TIMEOUT_MS = 2_000;
 const CHECK_MS = 1_000;
 /** Maximum silence of a connection, in case a client does not read its response. */
 const SILENCE_MS = 60_000;
-const MAX_CONNECTIONS = 128;
-
-/**
- * Open connections, oldest first. Every new one is accepted. If there are too many, the oldest
- * without a request is closed, or else the oldest. Idle connections therefore cannot block a probe.
- */
-class Connections {
-  /** Number of requests in progress, by connection. */
-  readonly #open = new Map<Socket, number>();
-
-  add(socket: Socket): void {
-    if (this.#open.size >= MAX_CONNECTIONS) this.#dropOne();
-    this.#open.set(socket, 0);
-    socket.once('close', () => this.#open.delete(socket));
-  }
-
-  /**
-   * Counts a request until its response has been sent. If another one is in progress on the
-   * connection, closes it: Node reads thousands of requests ahead and would render all responses.
-   * @returns false if the connection was closed
-   */
-  busy(socket: Socket, response: ServerResponse): boolean {
-    if (this.#open.get(socket) !== 0) {
-      socket.destroy();
-      return false;
-    }
-    this.#change(socket, 1);
-    response.once('close', () => this.#change(socket, -1));
-    return true;
-  }
-
-  #change(socket: Socket, by: 1 | -1): void {
-    const requests = this.#open.get(socket);
-    if (requests !== undefined) this.#open.set(socket, requests + by);
-  }
-
-  #dropOne(): void {
-    const all = [...this.#open];
-    const [socket] = all.find(([, requests]) => requests === 0) ?? all[0] ?? [];
-    if (socket === undefined) return;
-    this.#open.delete(socket);
-    socket.destroy();
-  }
-}
 
 /** @throws Error that names the option to change if it cannot listen on the address */
 export async function startTelemetryServer(
@@ -142,7 +98,7 @@ export async function startTelemetryServer(
 ): Promise<TelemetryServer> {
   const { host, logger, metrics, health } = options;
   const metricsPage = new MetricsPage(metrics, health, () => performance.now());
-  const connections = new Connections();
+  const busy = new WeakSet<Socket>();
   const server = createServer(
     {
       requestTimeout: CLIENT_TIMEOUT_MS,
@@ -151,7 +107,11 @@ export async function startTelemetryServer(
       connectionsCheckingInterval: CHECK_MS,
     },
     (request, response) => {
-      if (!connections.busy(request.socket, response)) return;
+      const { socket } = request;
+      // Node reads thousands of requests ahead, and would render a response to each.
+      if (busy.has(socket)) return void socket.destroy();
+      busy.add(socket);
+      response.once('close', () => busy.delete(socket));
       // Discards the body, which no path uses.
       request.resume();
       const respond = async () => {
@@ -165,7 +125,6 @@ export async function startTelemetryServer(
     },
   );
   server.timeout = SILENCE_MS;
-  server.on('connection', (socket) => connections.add(socket));
   const { port, address } = await listen(server, host, options.port);
   // Accepting may fail later (too many open files), which must not end the process.
   server.on('error', (error) =>
