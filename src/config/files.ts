@@ -1,6 +1,7 @@
 /** Options that name files and secrets; relative paths start from the configuration file's directory. */
 import { resolve } from 'node:path';
 import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { systemReason } from '../../packages/client/src/base/shown-text.ts';
 import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 import { type JsonSchema, mappingSchema, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
@@ -82,19 +83,6 @@ function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new OptionRefusal(`${what}: ${explainFileError(error)}`);
+    throw new OptionRefusal(`${what}: ${systemReason(error)}`);
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a directory',
-  EACCES: 'this user may not read it',
-  EPERM: 'this user may not read it',
-};
-
-/** Returns the reason why a file cannot be read, in words. */
-export function explainFileError(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === undefined ? message : (REASONS[code] ?? code);
 }

@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'client/base': [
     ...['node:async_hooks', 'node:buffer', 'node:fs', 'node:fs/promises', 'node:module'],
-    'node:timers/promises',
+    ...['node:timers/promises', 'node:util'],
   ],
   'client/http': ['client/base', 'undici', 'node:*'],
   'client/service': ['client/base', 'client/http', 'valibot', 'node:*'],

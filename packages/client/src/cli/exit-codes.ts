@@ -1,5 +1,3 @@
-import { getSystemErrorMessage } from 'node:util';
-
 /** Exit codes, one for each reaction that a caller may need. Scripts and platforms rely on them. */
 export const EXIT = {
   ok: 0,
@@ -44,12 +42,6 @@ export class CommandFailed extends Error {
     this.name = new.target.name;
     this.code = code;
   }
-}
-
-/** Returns the cause of a failed system call, such as `no such file or directory`; for other errors their message. */
-export function systemReason(error: unknown): string {
-  const { errno, message } = error as NodeJS.ErrnoException;
-  return errno === undefined ? message : getSystemErrorMessage(errno);
 }
 
 /** Sent by Ctrl-C, by a supervisor, and by a terminal that closes. */
