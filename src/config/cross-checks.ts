@@ -2,7 +2,7 @@
 
 import { hostOf, isUnencrypted } from '../../packages/client/src/http/web-address.ts';
 import { INTAKE_SHARE } from '../core/batch-buffer.ts';
-import { drafted } from './effective.ts';
+import { optionsIn } from './effective.ts';
 import type { Finding, Path } from './load/problem.ts';
 import type { Draft } from './load/read-options.ts';
 import { optionAt } from './options/names.ts';
@@ -104,13 +104,14 @@ type PipelineDraft = Draft<PipelineConfig>;
 export function crossChecks(draft: Draft<Config>): Finding[] {
   const { kafka, service, schemaRegistry, pipelines = [] } = draft;
   const indexes = pipelines.map((_, index) => index);
+  const options = optionsIn(draft);
   return [
     ...DEPENDENCIES.flatMap((rule) =>
       (rule.option.startsWith('pipelines[]') ? indexes : [0]).flatMap((index) =>
-        dependencyFindings(draft, rule, index),
+        dependencyFindings(options, rule, index),
       ),
     ),
-    ...indexes.flatMap((index) => sizeFindings(draft, index)),
+    ...indexes.flatMap((index) => sizeFindings(options, draft, index)),
     ...kafkaSecrecy(kafka ?? {}),
     ...serviceSecrecy(service ?? {}),
     ...registryLogin(schemaRegistry ?? {}),
@@ -122,35 +123,43 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
   ];
 }
 
+type Options = ReturnType<typeof optionsIn>;
+
+function optionNamed(options: Options, name: string, index: number) {
+  const found = options.get(name.replace('[]', `[${index}]`));
+  if (found === undefined) throw new Error(`there is no option ${name}`);
+  return found;
+}
+
 const shortName = (name: string): string => name.replace('pipelines[].', '');
 
 function dependencyFindings(
-  draft: Draft<Config>,
+  options: Options,
   { option, is, enables = [], needs = [] }: (typeof DEPENDENCIES)[number],
   index: number,
 ): Finding[] {
-  const { value, isSet } = drafted(draft, option, index);
+  const { value, isSet } = optionNamed(options, option, index);
   const name = shortName(option);
   if (is !== undefined && value === undefined) return [];
   if (is === undefined ? isSet : is.holds(value)) {
     const reason = is === undefined ? name : `${name} ${value}`;
     return needs.flatMap((needed) => {
-      const { path, isSet } = drafted(draft, needed, index);
+      const { path, isSet } = optionNamed(options, needed, index);
       return isSet ? [] : [{ path, message: `required with ${reason}` }];
     });
   }
   if (is === undefined) return [];
   const message = `has no effect while ${name} is ${value}: remove it, or set ${name} to ${is.words}`;
   return enables
-    .map((enabled) => drafted(draft, enabled, index))
+    .map((enabled) => optionNamed(options, enabled, index))
     .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
 /** An item must fit into a batch, and a batch into intake's share of the memory. */
-function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
-  const batch = drafted(draft, 'pipelines[].batch.maxBytes', index);
-  const content = drafted(draft, 'pipelines[].source.maxContent', index);
-  const types = drafted(draft, 'pipelines[].batch.types', index);
+function sizeFindings(options: Options, draft: Draft<Config>, index: number): Finding[] {
+  const batch = optionNamed(options, 'pipelines[].batch.maxBytes', index);
+  const content = optionNamed(options, 'pipelines[].source.maxContent', index);
+  const types = optionNamed(options, 'pipelines[].batch.types', index);
   const share = {
     most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
     because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
@@ -174,9 +183,9 @@ function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
   ];
   return limits
     .filter(({ of, most }) => Number(of.value) > most)
-    .map(({ of: { path, value, show }, most, because }) => ({
+    .map(({ of: { path, value, option }, most, because }) => ({
       path,
-      message: `${show(value)} is more than ${show(most)}, ${because}`,
+      message: `${option.show(value)} is more than ${option.show(most)}, ${because}`,
     }));
 }
 
