@@ -6,7 +6,6 @@ import { tlsContext } from '../../packages/client/src/http/tls-files.ts';
 import type { ContentReviewClientOptions } from '../../packages/client/src/service/options.ts';
 import type { Config } from '../config/schema.ts';
 import type { Secret } from '../config/secret.ts';
-import type { HttpExchange } from '../core/ports/http.ts';
 
 type ServiceConfig = Config['service'];
 
@@ -77,7 +76,7 @@ export function outboundHttp(
   { service }: Pick<Config, 'service'>,
   { ca, connections }: OutboundOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
-): HttpExchange {
+): HttpPool {
   const rules = proxyFromEnvironment(env);
   // Broken files of the service must not prevent a login to Kafka that does not use them.
   const usesTlsProxy = [rules.https, rules.http].some(

@@ -1,7 +1,8 @@
 /** Exchanges with a registry: order of its addresses, time limit, credentials, and interpretation of responses. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import type { HttpExchange } from '../../core/ports/http.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
+import { NetworkError, shownErrorCode } from '../../../packages/client/src/http/network-error.ts';
 import {
   type RegistryOperation,
   RegistryRefused,
@@ -22,7 +23,7 @@ const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
 
 export class RegistryHttp {
   readonly #settings: RegistrySettings;
-  #http: HttpExchange | undefined;
+  #http: HttpPool | undefined;
   #closed = false;
   /** Index of the address to try first: the last one that responded, or its successor after a failure. */
   #first = 0;
@@ -99,7 +100,7 @@ export class RegistryHttp {
     return { status: response.status, text: await response.text() };
   }
 
-  #open(): HttpExchange {
+  #open(): HttpPool {
     const unavailable = (message: string) => new RegistryUnavailable('network', message);
     if (this.#closed) throw unavailable('the client of the registry was closed');
     try {
@@ -157,10 +158,10 @@ function parsed(text: string): unknown {
 
 /** Reduces an error to parts that may be shown, because the original can contain headers. */
 function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable {
-  const { name, code: raw, failure } = Object(error) as Readonly<Record<string, unknown>>;
-  const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(String(raw)) ? raw : 'UNKNOWN';
+  const code = shownErrorCode(error);
+  const failure = error instanceof NetworkError ? error.failure : '';
   const [kind, message] =
-    name === 'TimeoutError' || String(failure).endsWith('_timeout')
+    Object(error).name === 'TimeoutError' || failure.endsWith('_timeout')
       ? ['timeout', `the registry did not respond within ${timeoutMs} ms`]
       : failure === 'proxy_failed'
         ? [

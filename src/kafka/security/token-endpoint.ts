@@ -1,6 +1,6 @@
 /** Token requests with the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
+import { NetworkError } from '../../../packages/client/src/http/network-error.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError, tlsRemedy } from './security-error.ts';
 
@@ -57,21 +57,12 @@ async function post(
   };
   const request = { url: new URL(endpoint), headers, body: Buffer.from(String(form)) };
   // Requests are many minutes apart, so that a kept connection would be dead by the next one.
-  const http = opened(options);
+  const http = options.open();
   try {
     const answer = await http.send({ method: 'POST', ...request }, signal);
     return { status: answer.status, body: await answer.text() };
   } finally {
     await http.close();
-  }
-}
-
-function opened({ open }: TokenOptions): HttpExchange {
-  try {
-    return open();
-  } catch (error) {
-    const { message } = error as Error;
-    throw new Error(`${message}; check kafka.sasl.oauth.ca, HTTPS_PROXY and NO_PROXY`);
   }
 }
 
@@ -85,7 +76,8 @@ function notReached(
   const names = { ca: 'kafka.sasl.oauth.ca', name: 'kafka.sasl.oauth.tokenEndpoint' };
   const tls = tlsRemedy(error, names);
   const why = late ? `it did not respond within ${timeoutMs} ms` : (code ?? message);
-  const remedy = isProxyFailure(error)
+  const isProxy = error instanceof NetworkError && error.failure === 'proxy_failed';
+  const remedy = isProxy
     ? 'the proxy refused the request: check HTTPS_PROXY and NO_PROXY'
     : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
   return new SecurityError(`no token for Kafka from ${host}: ${why}; ${remedy}`, {

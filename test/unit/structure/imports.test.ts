@@ -32,7 +32,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   contracts: ['client/base', 'core'],
   events: ['client/base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
   'events/registry': [
-    ...['client/base', 'core', '@kafkajs/confluent-schema-registry', 'p-limit', 'node:*'],
+    ...[
+      'client/base',
+      'client/http',
+      'core',
+      '@kafkajs/confluent-schema-registry',
+      'p-limit',
+      'node:*',
+    ],
   ],
   'events/formats': [
     ...['client/base', 'core', 'contracts', 'events', 'events/registry'],
@@ -42,7 +49,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['client/base', 'client/results', 'client/service', 'core', 'events'],
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
-  kafka: ['client/base', 'core', 'kafkajs', 'p-limit', 'node:*'],
+  kafka: ['client/base', 'client/http', 'core', 'kafkajs', 'p-limit', 'node:*'],
   'pipeline/limits': ['client/base', 'core', 'p-limit'],
   'pipeline/context': ['client/base', 'core', 'pipeline/limits'],
   'pipeline/source': ['client/base', 'core', 'pipeline/limits', 'pipeline/context'],
