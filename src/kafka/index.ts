@@ -1,7 +1,6 @@
 /** Kafka adapter: implements the ports in src/core/ports with kafkajs. The only entry point for the rest of the project. */
 import type { Logger } from '../core/ports/telemetry.ts';
 import { KafkaAdmin } from './admin/admin.ts';
-import { KafkaClusterInspector } from './admin/cluster-inspector.ts';
 import { KafkaTopicScan } from './admin/topic-scan.ts';
 import { BrokerSilence, type ConnectOptions } from './connect.ts';
 import type { GroupOptions } from './consumer/group-options.ts';
@@ -49,7 +48,6 @@ export function connectKafka(given: ConnectOptions, logger: Logger) {
     /** Reader for tools. @param limitsOf returns the limits for a topic that the connector does not write itself */
     scan: (limitsOf?: (topic: string) => ReadLimits | undefined) =>
       new KafkaTopicScan(options, admin, logger, limitsOf),
-    inspector: () => new KafkaClusterInspector(options, logger),
     /** Closes the admin connection; groups, producers and readers are closed by their openers. Idempotent. */
     async close() {
       await admin.close();

@@ -141,13 +141,12 @@ function withParts<T>(
     clientId: `${config.kafka.clientId}-doctor`,
   };
   return withClients(config, connect, async ({ kafka, scan }) => {
-    const inspector = kafka.inspector();
     const registry = schemaRegistry(config);
     const { origin, pathname } = new URL(config.service.baseUrl);
     const parts: DoctorParts = {
       clock: systemClock,
       kafka: {
-        inspector,
+        inspector: kafka.admin,
         addresses: config.kafka.brokers,
         login: () => loginOf(config, connect),
       },
@@ -178,7 +177,7 @@ function withParts<T>(
     try {
       return await work(parts);
     } finally {
-      await Promise.all([inspector.close(), registry?.close()]);
+      await registry?.close();
     }
   });
 }

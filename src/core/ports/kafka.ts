@@ -321,7 +321,7 @@ export interface TopicScan {
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
-  /** State of the group by Kafka's names (Stable, Empty, Dead, …), and its number of members. */
-  group(id: string): Promise<{ readonly state: string; readonly members: number }>;
+  /** Number of members of a group; 0 if it does not exist. */
+  members(group: string): Promise<number>;
   close(): Promise<void>;
 }

@@ -79,7 +79,9 @@ function notReached(
   const isProxy = error instanceof NetworkError && error.failure === 'proxy_failed';
   const remedy = isProxy
     ? 'the proxy refused the request: check HTTPS_PROXY and NO_PROXY'
-    : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
+    : error instanceof TypeError
+      ? 'check kafka.sasl.oauth.ca, HTTPS_PROXY and NO_PROXY'
+      : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
   return new SecurityError(`no token for Kafka from ${host}: ${why}; ${remedy}`, {
     // A missing file may be in the middle of a replacement.
     retriable: tls === undefined,
