@@ -1,6 +1,6 @@
 /** Options that name files and secrets; relative paths start from the configuration file's directory. */
 import { resolve } from 'node:path';
-import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { meant } from '../../packages/client/src/base/nearest.ts';
 import { systemReason } from '../../packages/client/src/base/shown-text.ts';
 import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 import { type JsonSchema, mappingSchema, textSchema } from './json-schema.ts';
@@ -32,10 +32,7 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
   if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw, !isFilledIn));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
   if (key === '' || more.length > 0) throw new OptionRefusal('exactly one of env and file');
-  if (key !== 'env' && key !== 'file') {
-    const close = nearest(key, ['env', 'file']);
-    throw new OptionRefusal(close === undefined ? '' : `did you mean ${close}?`);
-  }
+  if (key !== 'env' && key !== 'file') throw new OptionRefusal(meant(key, ['env', 'file'], ''));
   if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a text`);
   if (key === 'file') {
     const path = resolve(directory, source);
