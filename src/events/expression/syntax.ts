@@ -100,7 +100,7 @@ function problemOfCall({
   const signature = Object.hasOwn(known, name) ? known[name]?._signature : undefined;
   if (signature === undefined) {
     const names = Object.keys(known).map((one) => `${one}()`);
-    return `there is no function ${name}(); ${meant(`${name}()`, names, 'JMESPath lists them')}`;
+    return `there is no function ${name}(); ${meant(`${name}()`, names, 'see the functions of JMESPath')}`;
   }
   const isEndless = signature.at(-1)?.variadic === true;
   const { length } = children;
