@@ -3,8 +3,7 @@
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
-import { FramedReader } from '../../events/formats/output-format.ts';
-import type { SchemaRegistry } from '../../events/registry/index.ts';
+import { framedReader } from '../../events/formats/output-format.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/replay.ts';
@@ -18,8 +17,6 @@ import { SILENT_LOGGER, withClients } from './tool-clients.ts';
  * of a killed command keeps owners from reading their journals on.
  */
 const TRANSACTION_MS = 10_000;
-/** Maximum number of different notices about unreadable decisions. */
-const MAX_NOTICES = 5;
 
 interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
@@ -80,28 +77,6 @@ export async function withPipeline<T>(
     });
   });
   return await running.finally(() => registry?.close());
-}
-
-/** Returns a reader of decisions with a schema id, which reports why it cannot read one. */
-function framedReader(
-  registry: SchemaRegistry,
-  signal: AbortSignal,
-  notice: (text: string) => void,
-) {
-  const reader = new FramedReader(registry);
-  const reported = new Set<string>();
-  return async (value: Buffer): Promise<unknown> => {
-    try {
-      return await reader.read(value, signal);
-    } catch (error) {
-      const { message } = error as Error;
-      if (reported.size < MAX_NOTICES && !reported.has(message)) {
-        reported.add(message);
-        notice(`some decisions cannot be read: ${message}`);
-      }
-      return undefined;
-    }
-  };
 }
 
 /** Properties of a pipeline that the tools use. */
