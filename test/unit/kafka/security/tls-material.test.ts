@@ -105,7 +105,7 @@ describe('TLS files for Kafka', () => {
       'a key that needs a passphrase',
       {},
       { key: first.encryptedKey('x') },
-      /^kafka\.tls\.key .*: its key is encrypted: set kafka\.tls\.keyPassphrase/,
+      /^kafka\.tls\.key .*: its key cannot be decrypted: check kafka\.tls\.keyPassphrase/,
     ],
     [
       'a wrong passphrase',
