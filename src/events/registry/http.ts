@@ -1,6 +1,6 @@
 /** Exchanges with a registry: order of its addresses, time limit, credentials, and interpretation of responses. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { HttpPool } from '../../../packages/client/src/http/http.ts';
 import { NetworkError, shownErrorCode } from '../../../packages/client/src/http/network-error.ts';
 import {
@@ -131,7 +131,7 @@ function understood(status: number, text: string): unknown {
   if (status >= 500 || status === 429 || status === 408)
     throw new RegistryUnavailable(String(status), `the registry responded with ${status}`);
 
-  const answer = parsed(text);
+  const answer = tryParseJson(text) ?? undefined;
   if (status >= 200 && status < 300 && answer !== undefined) return answer;
   const { error_code: code, message } = Object(answer) as Readonly<Record<string, unknown>>;
   // 404 or 405 without a code of the registry means that the path is wrong.
@@ -146,14 +146,6 @@ function understood(status: number, text: string): unknown {
     'bad_answer',
     `the response (status ${status}) is not from a schema registry: does schemaRegistry.urls end with the path of its Confluent API?`,
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text) ?? undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Reduces an error to parts that may be shown, because the original can contain headers. */

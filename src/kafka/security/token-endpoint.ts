@@ -1,5 +1,5 @@
 /** Token requests with the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { NetworkError } from '../../../packages/client/src/http/network-error.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError, tlsRemedy } from './security-error.ts';
@@ -118,13 +118,7 @@ function lifetimeOf(expiresIn: unknown, token: string): number {
 }
 
 /** Returns the fields of a JSON object, or an empty object for other text. */
-function jsonObject(text: string): Record<string, unknown> {
-  try {
-    return { ...(parseJson(text) as object) };
-  } catch {
-    return {};
-  }
-}
+const jsonObject = (text: string): Record<string, unknown> => Object(tryParseJson(text));
 
 /** Encodes the client id or secret like a form value, as RFC 6749, section 2.3.1 requires. */
 const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);

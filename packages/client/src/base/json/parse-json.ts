@@ -22,6 +22,15 @@ export function parseJson(text: string): unknown {
   return parse(text, false);
 }
 
+/** Parses a text like `parseJson`, but returns undefined instead of throwing. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return parse(text, false);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Parses a text like `parseJson`, but a number that JavaScript would write differently, such as
  * 12345678901234567890 or 1.50, is kept as its text (`JSON.rawJSON`).
