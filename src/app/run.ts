@@ -16,7 +16,7 @@ import { describeTopics } from '../pipeline/context/topics.ts';
 import { Lanes } from '../pipeline/limits/lanes.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
-import { Console } from '../telemetry/console/console.ts';
+import { consolePages } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
@@ -88,7 +88,7 @@ export async function runConnector(
   );
   const shown = { startedMs, health, memory: budget, pipelines, metrics };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
-  const pages = problems && new Console({ ...shown, ...about, problems });
+  const pages = problems && consolePages({ ...shown, ...about, problems });
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;

@@ -14,34 +14,26 @@ import type { PromMetrics } from './metrics.ts';
 const TIMES_AS_LONG = 20;
 const MAX_AGE_MS = 1_000;
 
-/** Text of /metrics, shared by concurrent scrapers: 120 of them delayed the probes. */
-export class MetricsPage {
-  readonly #render: () => Promise<string>;
-  readonly #now: () => number;
-  #text: Promise<string> | undefined;
-  #untilMs = 0;
-
-  /** @param now monotonic clock, ms */
-  constructor(metrics: PromMetrics, health: Health, now: () => number) {
-    this.#render = () => {
-      health.publish(metrics);
-      return metrics.render();
-    };
-    this.#now = now;
-  }
-
-  async text(): Promise<string> {
-    const startedMs = this.#now();
-    if (this.#text !== undefined && startedMs < this.#untilMs) return await this.#text;
-    this.#untilMs = startedMs + MAX_AGE_MS;
-    this.#text = this.#render();
+/** Returns the text of /metrics, shared by concurrent scrapers: 120 of them delayed the probes. @param now monotonic clock, ms */
+export function metricsPage(
+  metrics: PromMetrics,
+  health: Health,
+  now: () => number,
+): () => Promise<string> {
+  let text: Promise<string> | undefined;
+  let untilMs = 0;
+  return async () => {
+    const startedMs = now();
+    if (text !== undefined && startedMs < untilMs) return await text;
+    untilMs = startedMs + MAX_AGE_MS;
+    health.publish(metrics);
+    text = metrics.render();
     try {
-      return await this.#text;
+      return await text;
     } finally {
-      const tookMs = this.#now() - startedMs;
-      this.#untilMs = startedMs + Math.min(MAX_AGE_MS, TIMES_AS_LONG * tookMs);
+      untilMs = startedMs + Math.min(MAX_AGE_MS, TIMES_AS_LONG * (now() - startedMs));
     }
-  }
+  };
 }
 
 // An import would also load Node's undici for exports that are not used here: 50 ms and 3 MiB.
@@ -58,22 +50,18 @@ interface TelemetryServerOptions {
   readonly pages?: Pages | undefined;
 }
 
-export interface PageRequest {
+/** Returns undefined for a path without a page. */
+export type Pages = (request: {
   readonly path: string;
   /** Part after the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
-}
+}) => Promise<PageResponse | undefined>;
 
 export interface PageResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | string;
-}
-
-export interface Pages {
-  /** @returns undefined for a path without a page */
-  answer(request: PageRequest): Promise<PageResponse | undefined>;
 }
 
 export interface TelemetryServer {
@@ -97,7 +85,7 @@ export async function startTelemetryServer(
   options: TelemetryServerOptions,
 ): Promise<TelemetryServer> {
   const { host, logger, metrics, health } = options;
-  const metricsPage = new MetricsPage(metrics, health, () => performance.now());
+  const metricsText = metricsPage(metrics, health, () => performance.now());
   const busy = new WeakSet<Socket>();
   const server = createServer(
     {
@@ -115,7 +103,7 @@ export async function startTelemetryServer(
       // Discards the body, which no path uses.
       request.resume();
       const respond = async () => {
-        const { status, headers, body } = await answer(request, options, metricsPage, address);
+        const { status, headers, body } = await answer(request, options, metricsText, address);
         response.writeHead(status, headers).end(body);
       };
       respond().catch((error: unknown) => {
@@ -144,7 +132,7 @@ export async function startTelemetryServer(
 async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
   { host, health, metrics, pages }: TelemetryServerOptions,
-  metricsPage: MetricsPage,
+  metricsText: () => Promise<string>,
   bound: string,
 ): Promise<PageResponse> {
   const reason = refusal(host, bound, headers);
@@ -154,7 +142,7 @@ async function answer(
   if (method !== 'GET' && method !== 'HEAD')
     return json(405, { status: 'method not allowed' }, { allow: 'GET, HEAD' });
   const isOwn = PATHS.includes(path);
-  const page = isOwn ? undefined : await pages?.answer({ path, query, headers });
+  const page = isOwn ? undefined : await pages?.({ path, query, headers });
   if (!isOwn && page === undefined)
     return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
   if (page !== undefined) return page;
@@ -170,7 +158,7 @@ async function answer(
   return {
     status: 200,
     headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
-    body: await metricsPage.text(),
+    body: await metricsText(),
   };
 }
 
