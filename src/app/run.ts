@@ -15,7 +15,7 @@ import { describeTopics } from '../pipeline/context/topics.ts';
 import { CallPacer } from '../pipeline/limits/call-pacer.ts';
 import { Lanes } from '../pipeline/limits/lanes.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
-import { Console } from '../telemetry/console/console.ts';
+import { consolePages } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
@@ -90,7 +90,7 @@ export async function runConnector(
   const engines = pipelines.map(({ engine }) => engine);
   const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
-  const pages = problems && new Console({ ...shown, ...about, problems });
+  const pages = problems && consolePages({ ...shown, ...about, problems });
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;

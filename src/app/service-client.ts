@@ -6,7 +6,6 @@ import { tlsContext } from '../../packages/client/src/http/tls-files.ts';
 import type { ContentReviewClientOptions } from '../../packages/client/src/service/options.ts';
 import type { Secret } from '../config/secret.ts';
 import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
-import type { HttpExchange } from '../core/ports/http.ts';
 
 /** Longest time to connect: after it, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -76,7 +75,7 @@ export function outboundHttp(
   config: ServiceConfigs,
   { ca, connections }: OutboundOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
-): HttpExchange {
+): HttpPool {
   const rules = proxyFromEnvironment(env);
   // The service's TLS files are read only if the proxy needs them. Otherwise a broken file would
   // prevent a login to Kafka.

@@ -1,7 +1,7 @@
 /** File with the position at which an audit ended (option `audit --position`). */
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import * as v from 'valibot';
-import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../packages/client/src/base/json/parse-json.ts';
 import { CommandFailed } from '../../packages/client/src/cli/exit-codes.ts';
 import type { AuditPosition, PositionStore } from '../tools/inspect/audit.ts';
 
@@ -25,7 +25,7 @@ export function positionFile(file: string, pipeline: string, topic: string): Pos
     async read() {
       const text = await textOf(file);
       if (text === undefined) return undefined;
-      const found = v.safeParse(POSITION, parsed(text));
+      const found = v.safeParse(POSITION, tryParseJson(text));
       if (!found.success || found.output.pipeline !== pipeline || found.output.topic !== topic)
         throw new CommandFailed(
           `--position: ${file} is not the position of an audit of pipeline ${pipeline} and topic ${topic}: use another file, or delete it`,
@@ -58,13 +58,5 @@ async function textOf(file: string): Promise<string | undefined> {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new CommandFailed(`--position: ${message}`);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
   }
 }

@@ -2,8 +2,9 @@
 
 import { isUnencrypted } from '../../packages/client/src/http/web-address.ts';
 import { INTAKE_SHARE } from '../core/batch-buffer.ts';
-import { drafted } from './effective.ts';
+import { optionsIn } from './effective.ts';
 import type { Finding, Path } from './load/problem.ts';
+import { formatPath } from './load/problem.ts';
 import type { Draft } from './load/read-options.ts';
 import { optionAt } from './options/names.ts';
 import type { Config, PipelineConfig } from './schema.ts';
@@ -114,11 +115,12 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
     if (option.startsWith('pipelines[]')) return indexes;
     return option.startsWith('services[]') ? Object.keys(draft.services ?? {}) : [0];
   };
+  const options = optionsIn(draft);
   return [
     ...DEPENDENCIES.flatMap((rule) =>
-      entries(rule.option).flatMap((index) => dependencyFindings(draft, rule, index)),
+      entries(rule.option).flatMap((index) => dependencyFindings(options, rule, index)),
     ),
-    ...indexes.flatMap((index) => sizeFindings(draft, index)),
+    ...indexes.flatMap((index) => sizeFindings(options, draft, index)),
     ...kafkaSecrecy(kafka ?? {}),
     ...serviceFindings(draft),
     ...registryLogin(schemaRegistry ?? {}),
@@ -130,35 +132,45 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
   ];
 }
 
+type Options = ReturnType<typeof optionsIn>;
+
+function optionNamed(options: Options, name: string, index: number | string) {
+  const found = options.get(
+    name.replace(/^(\w+)\[\]/, (_, list: string) => formatPath([list, index])),
+  );
+  if (found === undefined) throw new Error(`there is no option ${name}`);
+  return found;
+}
+
 const shortName = (name: string): string => name.replace(/^(pipelines|services)\[\]\./, '');
 
 function dependencyFindings(
-  draft: Draft<Config>,
+  options: Options,
   { option, is, enables = [], needs = [] }: (typeof DEPENDENCIES)[number],
   index: number | string,
 ): Finding[] {
-  const { value, isSet } = drafted(draft, option, index);
+  const { value, isSet } = optionNamed(options, option, index);
   const name = shortName(option);
   if (is !== undefined && value === undefined) return [];
   if (is === undefined ? isSet : is.holds(value)) {
     const reason = is === undefined ? name : `${name} ${value}`;
     return needs.flatMap((needed) => {
-      const { path, isSet } = drafted(draft, needed, index);
+      const { path, isSet } = optionNamed(options, needed, index);
       return isSet ? [] : [{ path, message: `required with ${reason}` }];
     });
   }
   if (is === undefined) return [];
   const message = `has no effect while ${name} is ${value}: remove it, or set ${name} to ${is.words}`;
   return enables
-    .map((enabled) => drafted(draft, enabled, index))
+    .map((enabled) => optionNamed(options, enabled, index))
     .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
-/** Checks sizes: an item must fit into a batch, and a batch must fit into intake's share of the memory. */
-function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
-  const batch = drafted(draft, 'pipelines[].batch.maxBytes', index);
-  const content = drafted(draft, 'pipelines[].source.maxContent', index);
-  const types = drafted(draft, 'pipelines[].batch.types', index);
+/** An item must fit into a batch, and a batch into intake's share of the memory. */
+function sizeFindings(options: Options, draft: Draft<Config>, index: number): Finding[] {
+  const batch = optionNamed(options, 'pipelines[].batch.maxBytes', index);
+  const content = optionNamed(options, 'pipelines[].source.maxContent', index);
+  const types = optionNamed(options, 'pipelines[].batch.types', index);
   const share = {
     most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
     because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
@@ -182,9 +194,9 @@ function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
   ];
   return limits
     .filter(({ of, most }) => Number(of.value) > most)
-    .map(({ of: { path, value, show }, most, because }) => ({
+    .map(({ of: { path, value, option }, most, because }) => ({
       path,
-      message: `${show(value)} is more than ${show(most)}, ${because}`,
+      message: `${option.show(value)} is more than ${option.show(most)}, ${because}`,
     }));
 }
 

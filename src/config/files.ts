@@ -1,6 +1,7 @@
 /** Options that contain files and secrets. Relative paths start from the configuration file's directory. */
 import { resolve } from 'node:path';
-import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { meant } from '../../packages/client/src/base/nearest.ts';
+import { systemReason } from '../../packages/client/src/base/shown-text.ts';
 import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 import { type JsonSchema, mappingSchema, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
@@ -31,11 +32,8 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
   if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw, !isFilledIn));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
   if (key === '' || more.length > 0) throw new OptionRefusal('exactly one of env and file');
-  if (key !== 'env' && key !== 'file') {
-    const close = nearest(key, ['env', 'file']);
-    throw new OptionRefusal(close === undefined ? '' : `did you mean ${close}?`);
-  }
-  if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a string`);
+  if (key !== 'env' && key !== 'file') throw new OptionRefusal(meant(key, ['env', 'file'], ''));
+  if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a text`);
   if (key === 'file') {
     const path = resolve(directory, source);
     return attempt(`the file ${path}`, () => Secret.file(path));
@@ -82,19 +80,6 @@ function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new OptionRefusal(`${what}: ${explainFileError(error)}`);
+    throw new OptionRefusal(`${what}: ${systemReason(error)}`);
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a directory',
-  EACCES: 'this user may not read it',
-  EPERM: 'this user may not read it',
-};
-
-/** Returns in words why a file cannot be read. */
-export function explainFileError(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === undefined ? message : (REASONS[code] ?? code);
 }

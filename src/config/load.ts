@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { dirname } from 'node:path';
 import { isObject } from '../../packages/client/src/base/json/json-values.ts';
+import { systemReason } from '../../packages/client/src/base/shown-text.ts';
 import { crossChecks } from './cross-checks.ts';
-import { explainFileError } from './files.ts';
 import { parseYaml } from './load/document.ts';
 import { interpolate } from './load/interpolate.ts';
 import { ConfigError, type Finding, formatPath, toProblems } from './load/problem.ts';
@@ -92,7 +92,7 @@ export async function readText(file: string): Promise<string> {
     }
     return Buffer.concat(chunks).toString('utf8');
   } catch (error) {
-    const message = `cannot be read: ${explainFileError(error)}`;
+    const message = `cannot be read: ${systemReason(error)}`;
     throw new ConfigError(file, [{ path: '(file)', message }]);
   }
 }

@@ -1,6 +1,6 @@
 /** All options of a configuration file, in the order of docs/configuration.md. */
 
-import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { meant } from '../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
 import { certificates, secret } from './files.ts';
 import { ADDRESS, parseAddress, withoutSlash } from './hosts.ts';
@@ -136,7 +136,6 @@ export function choosePipeline(
     return err(
       `the configuration has several pipelines: choose one with --pipeline (${names.join(', ')})`,
     );
-  const close = nearest(name, names);
-  const hint = close === undefined ? `it has ${names.join(', ')}` : `did you mean ${close}?`;
+  const hint = meant(name, names, `it has ${names.join(', ')}`);
   return err(`the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`);
 }

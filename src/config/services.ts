@@ -1,5 +1,5 @@
 /** Services of a configuration. The group `service` is the service with the name `default`. */
-import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { meant } from '../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
 import { hostOf, isUnencrypted } from '../../packages/client/src/http/web-address.ts';
 import { DEFAULT_SERVICE } from '../core/service-names.ts';
@@ -51,9 +51,8 @@ export function serviceFindings(draft: Draft<Config>): Finding[] {
   else
     for (const [index, name] of used.entries()) {
       if (name === undefined || services.has(name)) continue;
-      const close = nearest(name, names);
       const choice = names.length === 0 ? '' : `, or choose one of ${names.join(', ')}`;
-      const remedy = close ? `did you mean ${close}?` : `add ${serviceOption(name)}${choice}`;
+      const remedy = meant(name, names, `add ${serviceOption(name)}${choice}`);
       const path = ['pipelines', index, 'service'];
       findings.push({ path, message: `there is no service ${name}: ${remedy}` });
     }

@@ -1,37 +1,11 @@
 /** Conversion of terminal records between their JSON form and decoded Avro or Protobuf. */
+import { writtenText } from '../../packages/client/src/base/json/json-text.ts';
 import { parseJson, parseKeepingDigits } from '../../packages/client/src/base/json/parse-json.ts';
-
-// Position of a member in the text of a JSON object. Working on the text keeps the digits of
-// numbers, and allows any depth.
-
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/gs;
-
-/**
- * Returns the position of a top-level member's value. If several members have the name, the first
- * is used.
- * @param json text of a valid JSON object
- * @param name member name without characters that JSON escapes
- */
-export function memberSpan(
-  json: string,
-  name: string,
-): { readonly start: number; readonly end: number } | undefined {
-  let depth = 0;
-  let isName = false;
-  let start = -1;
-  for (const { 0: token, index } of json.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') isName = ++depth === 1;
-    else if (token === '}' || token === ']') depth--;
-    else if (token === ',') isName = depth === 1;
-    else if (isName) {
-      isName = false;
-      if (token === `"${name}"`) start = json.indexOf(':', index + token.length) + 1;
-    }
-    const isOver = (depth === 1 && token === ',') || depth === 0;
-    if (start >= 0 && isOver) return { start, end: index };
-  }
-  return undefined;
-}
+import {
+  JsonScanner,
+  MISSING,
+  type ScannedValue,
+} from '../../packages/client/src/base/json/scanner.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -134,15 +108,21 @@ export function protobufForm(json: string): TerminalForm {
   };
 }
 
-/** Parses everything except the metadata. Makes strings well-formed, so that UTF-8 can represent them. */
+const scanner = new JsonScanner([['metadata']]);
+const [found] = scanner.values as [ScannedValue];
+
+/** Parses everything except the metadata, with texts that UTF-8 can represent. */
 function parsed(json: string): TerminalMembers {
-  const at = memberSpan(json, 'metadata');
-  const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
+  const bytes = Buffer.from(json);
+  if (scanner.scan(bytes) !== undefined) throw new SyntaxError('the record is not JSON');
+  const isMissing = found.type === MISSING;
+  const { start, end } = isMissing ? { start: 0, end: 0 } : found;
+  const rest = `${bytes.toString('utf8', 0, start)}${isMissing ? '' : 'null'}${bytes.toString('utf8', end)}`;
   const { labels, ...others } = parseKeepingDigits(rest) as TerminalMembers;
   return {
     ...(wellFormed(others) as TerminalMembers),
     ...(labels && { labels }),
-    ...(at && { metadata: json.slice(at.start, at.end).trim() }),
+    ...(!isMissing && { metadata: writtenText(found) }),
   };
 }
 

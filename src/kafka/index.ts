@@ -1,7 +1,6 @@
 /** Kafka adapter: implements the ports of src/core/ports with kafkajs. Other folders import only this file. */
 import type { Logger } from '../core/ports/telemetry.ts';
 import { KafkaAdmin } from './admin/admin.ts';
-import { KafkaClusterInspector } from './admin/cluster-inspector.ts';
 import { KafkaTopicScan } from './admin/topic-scan.ts';
 import { BrokerSilence, type ConnectOptions } from './connect.ts';
 import type { GroupOptions } from './consumer/group-options.ts';
@@ -49,8 +48,7 @@ export function connectKafka(given: ConnectOptions, logger: Logger) {
     /** Reader for tools. @param limitsOf returns the limits of a topic that the connector does not write itself */
     scan: (limitsOf?: (topic: string) => ReadLimits | undefined) =>
       new KafkaTopicScan(options, admin, logger, limitsOf),
-    inspector: () => new KafkaClusterInspector(options, logger),
-    /** Closes the admin connection. Groups, producers and readers must be closed by their creators. Idempotent. */
+    /** Closes the admin connection; groups, producers and readers are closed by their openers. Idempotent. */
     async close() {
       await admin.close();
       options.security?.close();

@@ -7,7 +7,7 @@ import {
   pino,
   stdTimeFunctions,
 } from 'pino';
-import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../packages/client/src/base/json/parse-json.ts';
 import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { redactFields, redactText } from './log-redaction.ts';
@@ -24,12 +24,8 @@ interface LoggedError {
 
 /** Returns `12:03:44.120 WARN  message  key=value …` with a line break. A line that is not JSON is only escaped. */
 export function formatLogLine(line: string): string {
-  let record: Record<string, unknown>;
-  try {
-    record = parseJson(line) as Record<string, unknown>;
-  } catch {
-    return `${escapeUnprintable(line.trimEnd())}\n`;
-  }
+  const record = tryParseJson(line) as Record<string, unknown> | undefined;
+  if (record === undefined) return `${escapeUnprintable(line.trimEnd())}\n`;
   const { time, level, msg, ...fields } = record;
   const clock = String(time ?? '').slice(11, 23);
   const parts = [`${clock} ${String(level).toUpperCase().padEnd(5)} ${msg ?? ''}`];

@@ -139,12 +139,11 @@ function withParts<T>(
     clientId: `${config.kafka.clientId}-doctor`,
   };
   return withClients(config, connect, async ({ kafka, scan }) => {
-    const inspector = kafka.inspector();
     const registry = schemaRegistry(config);
     const parts: DoctorParts = {
       clock: systemClock,
       kafka: {
-        inspector,
+        inspector: kafka.admin,
         addresses: config.kafka.brokers,
         login: () => loginOf(config, connect),
       },
@@ -177,7 +176,7 @@ function withParts<T>(
     try {
       return await work(parts);
     } finally {
-      await Promise.all([inspector.close(), registry?.close()]);
+      await registry?.close();
     }
   });
 }

@@ -5,8 +5,7 @@ import { type Config, choosePipeline, type PipelineConfig } from '../../config/s
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { type EventFormat, poison } from '../../events/format.ts';
 import { PLAIN_FORMATS } from '../../events/formats/index.ts';
-import { FramedReader } from '../../events/formats/output-format.ts';
-import type { SchemaRegistry } from '../../events/registry/index.ts';
+import { framedReader } from '../../events/formats/output-format.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/replay.ts';
@@ -21,8 +20,6 @@ import { SILENT_LOGGER, withClients } from './tool-clients.ts';
  * way when they read their journals.
  */
 const TRANSACTION_MS = 10_000;
-/** Maximum number of different messages about unreadable decisions. */
-const MAX_NOTICES = 5;
 
 interface InspectOptions {
   /** Name of the pipeline. Optional if the configuration has only one. */
@@ -92,28 +89,6 @@ function chosenOf(config: Config, name: string | undefined): PipelineConfig {
   const chosen = choosePipeline(config, name);
   if (!chosen.ok) throw new InspectError('usage', chosen.error);
   return chosen.value;
-}
-
-/** Returns a reader of decisions with a schema id, which reports why it cannot read one. */
-function framedReader(
-  registry: SchemaRegistry,
-  signal: AbortSignal,
-  notice: (text: string) => void,
-) {
-  const reader = new FramedReader(registry);
-  const reported = new Set<string>();
-  return async (value: Buffer): Promise<unknown> => {
-    try {
-      return await reader.read(value, signal);
-    } catch (error) {
-      const { message } = error as Error;
-      if (reported.size < MAX_NOTICES && !reported.has(message)) {
-        reported.add(message);
-        notice(`some decisions cannot be read: ${message}`);
-      }
-      return undefined;
-    }
-  };
 }
 
 /** Returns the properties of a pipeline that the tools need. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { CommandFailed, EXIT, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
+import { systemReason } from '../../../packages/client/src/base/shown-text.ts';
+import { CommandFailed, EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { counted, facts, printableLines } from '../../../packages/client/src/cli/text.ts';
 import type { SampleOutcome } from '../../app/tools/sample.ts';

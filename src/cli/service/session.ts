@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
+import { systemReason } from '../../../packages/client/src/base/shown-text.ts';
 import {
   CommandFailed,
   EXIT,
   type ExitCode,
   interruptible,
-  systemReason,
 } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { CommandProgress } from '../../../packages/client/src/cli/progress.ts';

@@ -1,5 +1,5 @@
 /** Reads a document by the schema, option by option, so that all mistakes are reported at once. */
-import { nearest } from '../../../packages/client/src/base/nearest.ts';
+import { meant } from '../../../packages/client/src/base/nearest.ts';
 import { type Option, OptionRefusal, type Origin, outputName, type Parsed } from '../option.ts';
 import type { Interpolated } from './interpolate.ts';
 import { type Finding, formatPath, type Path } from './problem.ts';
@@ -90,10 +90,8 @@ export function readOptions<O extends Option>(
 }
 
 function unknownKey(key: string, path: Path, known: readonly string[]): string {
-  const close = nearest(key, known);
-  if (close !== undefined) return `unknown option; did you mean ${close}?`;
   const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
-  return `unknown option; known ${where}: ${known.join(', ')}`;
+  return `unknown option; ${meant(key, known, `known ${where}: ${known.join(', ')}`)}`;
 }
 
 /** Parts of an address that may be secret: user and password, query, fragment. */

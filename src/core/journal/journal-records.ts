@@ -17,7 +17,7 @@
  */
 import * as v from 'valibot';
 import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { OffsetSet } from '../offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
 import {
@@ -164,12 +164,8 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
 /** Parses a value and checks its version. */
 function parsed(key: string, text: string): object {
   const foreign = 'is another application writing to this topic?';
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    throw unreadable(key, `is not JSON: ${foreign}`);
-  }
+  const value = tryParseJson(text);
+  if (value === undefined) throw unreadable(key, `is not JSON: ${foreign}`);
   if (!isObject(value)) throw unreadable(key, `is not a JSON object: ${foreign}`);
   const { v: format } = read(VERSION, key, value);
   if (format > JOURNAL_FORMAT)

@@ -318,7 +318,7 @@ export interface TopicScan {
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Kafka's name of the group's state (Stable, Empty, Dead, …), and the number of its members. */
-  group(id: string): Promise<{ readonly state: string; readonly members: number }>;
+  /** Number of members of a group; 0 if it does not exist. */
+  members(group: string): Promise<number>;
   close(): Promise<void>;
 }

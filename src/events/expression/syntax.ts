@@ -1,6 +1,6 @@
 /** Parser of expressions. Reports mistakes with their position before any record is read. */
 import { compile, tokenize } from '@jmespath-community/jmespath';
-import { nearest } from '../../../packages/client/src/base/nearest.ts';
+import { meant } from '../../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
 
@@ -99,9 +99,8 @@ function problemOfCall({
   const known = evaluator.functions;
   const signature = Object.hasOwn(known, name) ? known[name]?._signature : undefined;
   if (signature === undefined) {
-    const close = nearest(name, Object.keys(known));
-    const hint = close === undefined ? '' : `; did you mean ${close}()?`;
-    return `there is no function ${name}()${hint}`;
+    const names = Object.keys(known).map((one) => `${one}()`);
+    return `there is no function ${name}(); ${meant(`${name}()`, names, 'see the functions of JMESPath')}`;
   }
   const isEndless = signature.at(-1)?.variadic === true;
   const { length } = children;

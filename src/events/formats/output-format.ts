@@ -148,32 +148,41 @@ export class RegisteredFormat {
   }
 }
 
-/** Reader of terminal records for tools. It reads each record with its own schema, in any version or format. */
-export class FramedReader {
-  readonly #registry: Pick<SchemaRegistry, 'byId'>;
-  readonly #codecs = new Map<number, Promise<TerminalCodec | undefined>>();
+/** Maximum number of different notices about unreadable records. */
+const MAX_NOTICES = 5;
 
-  constructor(registry: Pick<SchemaRegistry, 'byId'>) {
-    this.#registry = registry;
-  }
-
-  /**
-   * @returns undefined for a value that this connector did not write
-   * @throws RegistryUnavailable, RegistryRefused, or the signal's reason
-   */
-  async read(value: Buffer, signal: AbortSignal): Promise<DecodedTerminal | undefined> {
+/**
+ * Returns a reader of terminal records, for tools. It uses the schema of each record, in any version or format, and
+ * returns undefined for a value that it cannot read, or that this connector did not write.
+ * @param notice receives each reason why the registry returns no schema, once
+ */
+export function framedReader(
+  registry: Pick<SchemaRegistry, 'byId'>,
+  signal: AbortSignal,
+  notice: (text: string) => void,
+): (value: Buffer) => Promise<DecodedTerminal | undefined> {
+  const codecs = new Map<number, Promise<TerminalCodec | undefined>>();
+  const noticed = new Set<string>();
+  const codecOf = async (id: number): Promise<TerminalCodec | undefined> => {
+    try {
+      const found = await registry.byId(id, signal);
+      return found && orUndefined(() => codecFor(found.type, found.text));
+    } catch (error) {
+      const { message } = error as Error;
+      if (noticed.size < MAX_NOTICES && !noticed.has(message))
+        notice(`some decisions cannot be read: ${message}`);
+      noticed.add(message);
+      return undefined;
+    }
+  };
+  return async (value) => {
     const { id } = readFrame(value, []);
     if (id === undefined) return undefined;
-    const codec = this.#codecs.get(id) ?? this.#codec(id, signal);
-    this.#codecs.set(id, codec);
+    const codec = codecs.get(id) ?? codecOf(id);
+    codecs.set(id, codec);
     const known = await codec;
     return orUndefined(() => known?.decode(value.subarray(FRAME_BYTES)));
-  }
-
-  async #codec(id: number, signal: AbortSignal): Promise<TerminalCodec | undefined> {
-    const found = await this.#registry.byId(id, signal);
-    return found && orUndefined(() => codecFor(found.type, found.text));
-  }
+  };
 }
 
 function orUndefined<T>(read: () => T): T | undefined {

@@ -1,7 +1,8 @@
 /** HTTP requests to a registry: order of addresses, timeout, credentials, and interpretation of responses. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import type { HttpExchange } from '../../core/ports/http.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
+import { NetworkError, shownErrorCode } from '../../../packages/client/src/http/network-error.ts';
 import {
   type RegistryOperation,
   RegistryRefused,
@@ -22,7 +23,7 @@ const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
 
 export class RegistryHttp {
   readonly #settings: RegistrySettings;
-  #http: HttpExchange | undefined;
+  #http: HttpPool | undefined;
   #closed = false;
   /** Index of the address to try first: the one that responded last or, if it then failed, its successor. */
   #first = 0;
@@ -100,7 +101,7 @@ export class RegistryHttp {
     return { status: response.status, text: await response.text() };
   }
 
-  #open(): HttpExchange {
+  #open(): HttpPool {
     const unavailable = (message: string) => new RegistryUnavailable('network', message);
     if (this.#closed) throw unavailable('the registry client was closed');
     try {
@@ -131,7 +132,7 @@ function understood(status: number, text: string): unknown {
   if (status >= 500 || status === 429 || status === 408)
     throw new RegistryUnavailable(String(status), `the registry responded with ${status}`);
 
-  const answer = parsed(text);
+  const answer = tryParseJson(text) ?? undefined;
   if (status >= 200 && status < 300 && answer !== undefined) return answer;
   const { error_code: code, message } = Object(answer) as Readonly<Record<string, unknown>>;
   // A 404 or 405 without one of the registry's codes means that the path is wrong.
@@ -148,20 +149,12 @@ function understood(status: number, text: string): unknown {
   );
 }
 
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Reduces an error to parts that may be shown, because the original can contain headers. */
 function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable {
-  const { name, code: raw, failure } = Object(error) as Readonly<Record<string, unknown>>;
-  const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(String(raw)) ? raw : 'UNKNOWN';
+  const code = shownErrorCode(error);
+  const failure = error instanceof NetworkError ? error.failure : '';
   const [kind, message] =
-    name === 'TimeoutError' || String(failure).endsWith('_timeout')
+    Object(error).name === 'TimeoutError' || failure.endsWith('_timeout')
       ? ['timeout', `the registry did not respond within ${timeoutMs} ms`]
       : failure === 'proxy_failed'
         ? [

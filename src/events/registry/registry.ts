@@ -1,7 +1,7 @@
 /** Types of schemas in a Confluent-compatible registry, and the settings and errors of its client. */
 import type { Backoff } from '../../../packages/client/src/base/backoff.ts';
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
-import type { HttpExchange } from '../../core/ports/http.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
 
 export type SchemaType = 'AVRO' | 'JSON' | 'PROTOBUF';
 
@@ -77,7 +77,7 @@ export interface RegistrySettings {
   readonly urls: readonly string[];
   readonly credentials: RegistryCredentials;
   /** Opens the connections; called once, at the first request. @throws TypeError whose message may be shown */
-  readonly open: () => HttpExchange;
+  readonly open: () => HttpPool;
   /** Maximum time for one request at one address. */
   readonly timeoutMs: number;
   readonly clock: Clock;

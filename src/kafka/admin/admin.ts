@@ -21,7 +21,14 @@ import {
   rangesOf,
 } from '../cluster-connection.ts';
 import type { ConnectOptions } from '../connect.ts';
-import { isTransient, protocolErrorOf, type RequestedAccess, toOffset } from '../errors.ts';
+import { PROTOCOL_NAME } from '../consumer/assigner.ts';
+import {
+  explain,
+  isTransient,
+  protocolErrorOf,
+  type RequestedAccess,
+  toOffset,
+} from '../errors.ts';
 import { ConfigResourceTypes } from '../kafkajs/patches.ts';
 import type { KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
 
@@ -84,8 +91,33 @@ export interface WritableTopic {
   readonly maxMessageBytes: number | undefined;
 }
 
+export interface BrokerAnswer {
+  readonly id: number;
+  /** Advertised address: `host:port`. */
+  readonly address: string;
+  /** Reason why the broker cannot be reached there, with the remedy; undefined if it can. */
+  readonly failure: string | undefined;
+}
+
+export interface GroupDescription {
+  /** Kafka's name: Stable, Empty, Dead, … */
+  readonly state: string;
+  /** `consumer` for a group of consumers, empty for a group without members. */
+  readonly protocolType: string;
+  /** Name of the agreed assigner; empty until the members agree on one. */
+  readonly protocol: string;
+  /** True if all members are replicas of this connector. */
+  readonly isOurs: boolean;
+  readonly members: readonly { readonly clientId: string; readonly host: string }[];
+}
+
+/** Errors that brokers return if an unknown producer ends a transaction that does not exist. */
+const NO_SUCH_TRANSACTION =
+  /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
+
 export class KafkaAdmin implements ClusterAdmin {
   readonly #connect: ConnectOptions;
+  readonly #logger: Logger;
   readonly #connection: ClusterConnection;
   readonly #writable = new Map<
     string,
@@ -94,6 +126,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   constructor(connect: ConnectOptions, logger: Logger) {
     this.#connect = connect;
+    this.#logger = logger;
     this.#connection = new ClusterConnection(connect, logger);
   }
 
@@ -224,13 +257,83 @@ export class KafkaAdmin implements ClusterAdmin {
     return facts;
   }
 
-  /** Returns Kafka's name of a group's state (Stable, Empty, Dead, …) and the number of its members. */
-  async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
-    const access = { group, groupOperation: this.#connect.groupUse };
-    return await this.#connection.request(`describe group ${group}`, access, async (cluster) => {
-      const { state, members } = await describeGroup(cluster, group);
-      return { state, members: members.length };
+  // Diagnosis for the doctor. None of it joins a group or changes the cluster.
+
+  /** Connects to this address of the configuration and logs in. */
+  async connect(address: string): Promise<void> {
+    const only = { ...this.#connect, brokers: [address] };
+    const connection = new ClusterConnection(only, this.#logger, 0);
+    try {
+      await connection.request(`connect to ${address}`, {}, async () => undefined);
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** Queries every broker of the cluster at its own address. */
+  async brokers(): Promise<readonly BrokerAnswer[]> {
+    return await this.#connection.request('list the brokers', {}, async (cluster) => {
+      await cluster.refreshMetadata();
+      const known = [...cluster.brokerPool.metadata.brokers].sort((a, b) => a.nodeId - b.nodeId);
+      return await Promise.all(
+        known.map(async ({ nodeId, host, port }): Promise<BrokerAnswer> => {
+          const failure = await cluster.findBroker({ nodeId }).then(
+            () => undefined,
+            (error: unknown) => explain(error, { principal: this.#connect.security?.principal }),
+          );
+          return { id: nodeId, address: `${host}:${port}`, failure };
+        }),
+      );
     });
+  }
+
+  async group(id: string): Promise<GroupDescription> {
+    const what = `describe group ${id}`;
+    const access = { group: id, groupOperation: this.#connect.groupUse };
+    return await this.#connection.request(what, access, async (cluster) => {
+      const { members, ...group } = await describeGroup(cluster, id);
+      const { protocolType, protocol } = group;
+      return {
+        ...group,
+        isOurs:
+          protocolType === '' ||
+          (protocolType === 'consumer' && protocol === '') ||
+          protocol === PROTOCOL_NAME,
+        members: members.map(({ clientId, clientHost }) => ({ clientId, host: clientHost })),
+      };
+    });
+  }
+
+  /**
+   * Checks the right to write with an unused transactional id, by ending a transaction that does
+   * not exist. Initialises no producer. Rejects if the right is missing.
+   */
+  async tryTransactionalId(id: string): Promise<void> {
+    const what = `use the transactional id ${id}`;
+    // Ids have the form `<journal>-…`, and rights are granted for that prefix.
+    const access = { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
+    await this.#connection.request(what, access, async (cluster) => {
+      const coordinator = await coordinatorOf(cluster, 'transaction', id);
+      try {
+        // Brokers check the right before they look for the transaction.
+        await coordinator.endTxn({
+          transactionalId: id,
+          producerId: '0',
+          producerEpoch: 0,
+          transactionResult: false,
+        });
+      } catch (error) {
+        if (!NO_SUCH_TRANSACTION.test(protocolErrorOf(error) ?? '')) throw error;
+      }
+    });
+  }
+
+  /** Checks whether the topic could be created, without creating it. */
+  async tryCreate(topic: string, spec: TopicSpec): Promise<void> {
+    const access = { topic, operation: 'CREATE' };
+    await this.#connection.request(`create topic ${topic}`, access, (cluster) =>
+      createTopic(cluster, topic, spec, true),
+    );
   }
 
   silentMs(): number {
@@ -268,3 +371,9 @@ async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<nu
     throw error;
   }
 }
+
+/** What the doctor needs, in addition to what the connector uses. */
+export type ClusterInspector = Pick<
+  KafkaAdmin,
+  'connect' | 'brokers' | 'group' | 'tryTransactionalId' | 'tryCreate'
+>;

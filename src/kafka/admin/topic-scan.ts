@@ -79,8 +79,8 @@ export class KafkaTopicScan implements TopicScan {
     }
   }
 
-  group(id: string): Promise<{ readonly state: string; readonly members: number }> {
-    return this.#admin.groupState(id);
+  async members(group: string): Promise<number> {
+    return (await this.#admin.group(group)).members.length;
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@
  * only the group's leader runs it.
  */
 import type { GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { AssignerProtocol, type AttachedAssigner } from '../kafkajs/patches.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
@@ -146,14 +146,10 @@ export function encodeHistory(history: History | undefined): Buffer {
 
 /** Returns undefined for bytes that are not a history of this version. */
 export function decodeHistory(bytes: Buffer | null | undefined): History | undefined {
-  try {
-    const { v, generation, shards } = parseJson(String(bytes)) as History & { readonly v: unknown };
-    if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation)) return undefined;
-    const isShard = (shard: unknown) => Number.isSafeInteger(shard) && (shard as number) >= 0;
-    return Array.isArray(shards) && shards.every(isShard) ? { generation, shards } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { v, generation, shards } = Object(tryParseJson(String(bytes)));
+  if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation)) return undefined;
+  const isShard = (shard: unknown) => Number.isSafeInteger(shard) && (shard as number) >= 0;
+  return Array.isArray(shards) && shards.every(isShard) ? { generation, shards } : undefined;
 }
 
 /** Returns the source partitions p of each shard, for which p mod shardCount = shard. */

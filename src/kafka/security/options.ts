@@ -1,5 +1,5 @@
 /** Options of TLS and of the login for connections to brokers. */
-import type { HttpExchange } from '../../core/ports/http.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
 
 export interface TlsOptions {
   /** PEM files of trusted authorities. If empty, the ones built into Node.js are trusted. */
@@ -21,7 +21,7 @@ export interface TokenOptions {
   readonly scope?: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
   /** Opens a connection to the token endpoint for one request. @throws Error whose message may be shown */
-  readonly open: () => HttpExchange;
+  readonly open: () => HttpPool;
   readonly timeoutMs: number;
 }
 

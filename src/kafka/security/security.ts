@@ -16,42 +16,27 @@ const OWNERS: Readonly<Record<CertificateOwner, string>> = {
   broker: "a broker's certificate",
 };
 
-/** Observer of certificates. Warns once about each certificate that expires soon. */
-export class ExpiryWatch {
-  readonly #logger: Logger;
-  readonly #observe: ExpiryObserver;
-  readonly #now: () => number;
-  readonly #warned = new Set<string>();
-  /** Expiry times (ms since the epoch) by owner, then by broker or authority. */
-  readonly #ends = new Map<CertificateOwner, Map<string, number>>();
-
-  constructor(logger: Logger, observe: ExpiryObserver, now: () => number = Date.now) {
-    this.#logger = logger;
-    this.#observe = observe;
-    this.#now = now;
-  }
-
-  /** @param where `host:port` of a broker, or subject of an authority */
-  seen(
-    owner: CertificateOwner,
-    certificate: X509Certificate,
-    where = owner === 'ca' ? (certificate.subject ?? '') : '',
-  ): void {
+/** Returns an observer of certificates, which warns once about each that expires soon. */
+export function expiryWatch(logger: Logger, observe: ExpiryObserver) {
+  const warned = new Set<string>();
+  /** Expiry by owner, then by broker or subject of an authority (ms since the epoch). */
+  const ends = new Map<CertificateOwner, Map<string, number>>();
+  return (owner: CertificateOwner, certificate: X509Certificate, broker?: string): void => {
     const endsMs = Date.parse(certificate.validTo);
-    const ends = this.#ends.get(owner) ?? new Map<string, number>();
-    this.#ends.set(owner, ends.set(where, endsMs));
-    this.#observe(owner, Math.min(...ends.values()));
-    const leftMs = endsMs - this.#now();
-    if (leftMs > SOON_MS || this.#warned.has(certificate.fingerprint256)) return;
-    this.#warned.add(certificate.fingerprint256);
-    const until = new Date(endsMs).toISOString();
-    this.#logger.warn(
-      { until, ...(where === '' || owner === 'ca' ? {} : { broker: where }) },
+    const place = broker ?? (owner === 'ca' ? (certificate.subject ?? '') : '');
+    const own = ends.get(owner) ?? new Map<string, number>();
+    ends.set(owner, own.set(place, endsMs));
+    observe(owner, Math.min(...own.values()));
+    const leftMs = endsMs - Date.now();
+    if (leftMs > SOON_MS || warned.has(certificate.fingerprint256)) return;
+    warned.add(certificate.fingerprint256);
+    logger.warn(
+      { until: new Date(endsMs).toISOString(), broker },
       leftMs <= 0
         ? `${OWNERS[owner]} has expired`
         : `${OWNERS[owner]} expires in ${Math.ceil(leftMs / 86_400_000)} days: replace it`,
     );
-  }
+  };
 }
 
 /** Interval at which the files are checked even without new connections, because certificates may expire meanwhile. */
@@ -69,17 +54,15 @@ export class Security {
   readonly #options: SecurityOptions;
   readonly #tls: TlsMaterial | undefined;
   readonly #tokens: TokenSource | undefined;
-  readonly #expiry: ExpiryWatch;
+  readonly #seen: ReturnType<typeof expiryWatch>;
   readonly #look: NodeJS.Timeout | undefined;
 
   constructor(options: SecurityOptions, logger: Logger, observe: ExpiryObserver) {
     const { tls, sasl } = options;
     this.#options = options;
-    this.#expiry = new ExpiryWatch(logger, observe);
+    this.#seen = expiryWatch(logger, observe);
     if (tls !== undefined) {
-      this.#tls = new TlsMaterial(tls, logger, (owner, certificate) =>
-        this.#expiry.seen(owner, certificate),
-      );
+      this.#tls = new TlsMaterial(tls, logger, this.#seen);
       this.#look = setInterval(() => void this.prepare().catch(() => undefined), LOOK_MS).unref();
     }
     if (sasl?.mechanism === 'oauthbearer')
@@ -114,7 +97,7 @@ export class Security {
     if (this.#tls === undefined) return;
     socket.once('secureConnect', () => {
       const certificate = (socket as TLSSocket).getPeerX509Certificate();
-      if (certificate !== undefined) this.#expiry.seen('broker', certificate, broker);
+      if (certificate !== undefined) this.#seen('broker', certificate, broker);
     });
   }
 

@@ -1,6 +1,6 @@
 /** Token requests with the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { NetworkError } from '../../../packages/client/src/http/network-error.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError, tlsRemedy } from './security-error.ts';
 
@@ -56,23 +56,13 @@ async function post(
     'content-type': 'application/x-www-form-urlencoded',
   };
   const request = { url: new URL(endpoint), headers, body: Buffer.from(String(form)) };
-  // Opens a connection for each request. Requests are many minutes apart, so a kept connection
-  // would be dead by the next one.
-  const http = opened(options);
+  // Requests are many minutes apart, so that a kept connection would be dead by the next one.
+  const http = options.open();
   try {
     const answer = await http.send({ method: 'POST', ...request }, signal);
     return { status: answer.status, body: await answer.text() };
   } finally {
     await http.close();
-  }
-}
-
-function opened({ open }: TokenOptions): HttpExchange {
-  try {
-    return open();
-  } catch (error) {
-    const { message } = error as Error;
-    throw new Error(`${message}; check kafka.sasl.oauth.ca, HTTPS_PROXY and NO_PROXY`);
   }
 }
 
@@ -86,9 +76,12 @@ function notReached(
   const names = { ca: 'kafka.sasl.oauth.ca', name: 'kafka.sasl.oauth.tokenEndpoint' };
   const tls = tlsRemedy(error, names);
   const why = late ? `it did not respond within ${timeoutMs} ms` : (code ?? message);
-  const remedy = isProxyFailure(error)
+  const isProxy = error instanceof NetworkError && error.failure === 'proxy_failed';
+  const remedy = isProxy
     ? 'the proxy refused the request: check HTTPS_PROXY and NO_PROXY'
-    : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
+    : error instanceof TypeError
+      ? 'check kafka.sasl.oauth.ca, HTTPS_PROXY and NO_PROXY'
+      : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
   return new SecurityError(`no token for Kafka from ${host}: ${why}; ${remedy}`, {
     // The cause may be a file that is being replaced.
     retriable: tls === undefined,
@@ -125,13 +118,7 @@ function lifetimeOf(expiresIn: unknown, token: string): number {
 }
 
 /** Returns the fields of a JSON object, or an empty object for other text. */
-function jsonObject(text: string): Record<string, unknown> {
-  try {
-    return { ...(parseJson(text) as object) };
-  } catch {
-    return {};
-  }
-}
+const jsonObject = (text: string): Record<string, unknown> => Object(tryParseJson(text));
 
 /** Encodes the client id or secret like a form value, as RFC 6749, section 2.3.1 requires. */
 const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);

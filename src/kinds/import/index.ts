@@ -54,57 +54,51 @@ const STATES = {
   FAILED: 'failed',
 } as const satisfies Record<string, RemoteState>;
 
-class StatusCheck {
-  readonly #service: ImportService;
-  /** Id of the control: an import that is created only to be queried. It is never uploaded, and costs nothing. */
-  #control: string | undefined;
-  /** True if an import was found after the control was created. The service may have dropped the control since. */
-  #foundSince = false;
+/** The returned function throws ServiceError `not_found` if no import can be found at all, or the signal's reason. */
+function statusCheck(
+  service: ImportService,
+): (importId: string, signal: AbortSignal) => Promise<RemoteStatus> {
+  /** Control: an import that is created only to be queried. It is never uploaded and costs nothing. */
+  let control: string | undefined;
+  /** True if an import was found since the control was created. The service may then have dropped the control. */
+  let foundSince = false;
 
-  constructor(service: ImportService) {
-    this.#service = service;
+  async function find(importId: string, signal: AbortSignal): Promise<string> {
+    const { rawStatus } = await service.getImport(importId, { signal });
+    foundSince = true;
+    return rawStatus;
   }
 
-  /** @throws ServiceError `not_found` if no import can be found at all, or the signal's reason */
-  async status(importId: string, signal: AbortSignal): Promise<RemoteStatus> {
+  /** Queries the control, which exists unless the path is wrong or the service dropped it. */
+  async function findControl(signal: AbortSignal): Promise<void> {
+    if (control === undefined) {
+      control = (await service.createImport({ signal })).importId;
+      foundSince = false;
+    }
     try {
-      const rawState = await this.#find(importId, signal);
+      await find(control, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      if (!foundSince)
+        throw error.restated(
+          `${error.message}. An import created as a control is not found either: check service.importPath`,
+        );
+      control = undefined;
+      await findControl(signal);
+    }
+  }
+
+  return async (importId, signal) => {
+    try {
+      const rawState = await find(importId, signal);
       const status = normaliseImportStatus(rawState);
       return { state: status === undefined ? 'unknown' : STATES[status], rawState };
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await this.#findControl(signal);
+      await findControl(signal);
       return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
     }
-  }
-
-  async #find(importId: string, signal: AbortSignal): Promise<string> {
-    const { rawStatus } = await this.#service.getImport(importId, { signal });
-    this.#foundSince = true;
-    return rawStatus;
-  }
-
-  /** Queries the control. It is found unless the path is wrong or the service has dropped it. */
-  async #findControl(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#find(this.#control ?? (await this.#createControl(signal)), signal);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      if (this.#foundSince) {
-        await this.#createControl(signal);
-        return await this.#findControl(signal);
-      }
-      throw error.restated(
-        `${error.message}. An import created as a control is not found either: check service.importPath`,
-      );
-    }
-  }
-
-  async #createControl(signal: AbortSignal): Promise<string> {
-    this.#control = (await this.#service.createImport({ signal })).importId;
-    this.#foundSince = false;
-    return this.#control;
-  }
+  };
 }
 
 function isNotFound(error: unknown): error is ServiceError {
@@ -122,7 +116,6 @@ const SLICE = 1024;
 /** Creates the pipeline kind. @throws RangeError for an invalid expression */
 export function importKind(options: ImportOptions, service: ImportService): PerItemKind {
   const { topic } = options;
-  const statusCheck = new StatusCheck(service);
   return {
     name: 'import',
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
@@ -138,7 +131,7 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
       await service.upload(job.uploadUrl, body, { contentType: CONTENT_TYPES.jsonl, signal });
     },
 
-    status: (remoteId, signal) => statusCheck.status(remoteId, signal),
+    status: statusCheck(service),
 
     // A complete import contains all its records. The items only determine the keys and headers of the receipts.
     async *outcomes(items, { rawState }, job, signal) {

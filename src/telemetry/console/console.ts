@@ -5,8 +5,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { escapeUnprintable } from '../../../packages/client/src/base/shown-text.ts';
 import { isForeignScript } from '../host-guard.ts';
-import type { PageRequest, PageResponse, Pages } from '../http-server.ts';
+import type { PageResponse, Pages } from '../http-server.ts';
 import { type ConsoleSources, consoleState } from './state.ts';
 
 const PROTECTION: Readonly<Record<string, string>> = {
@@ -19,20 +20,11 @@ const PROTECTION: Readonly<Record<string, string>> = {
 };
 
 const STATE = '/api/state';
-/** Control characters, and characters that change the direction of text or separate lines. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-export class Console implements Pages {
-  readonly #assets = loadAssets();
-  readonly #sources: ConsoleSources;
-
-  constructor(sources: ConsoleSources) {
-    this.#sources = sources;
-  }
-
-  async answer(request: PageRequest): Promise<PageResponse | undefined> {
-    const { path, query, headers } = request;
-    const asset = this.#assets.get(path);
+export function consolePages(sources: ConsoleSources): Pages {
+  const assets = loadAssets();
+  return async ({ path, query, headers }) => {
+    const asset = assets.get(path);
     if (asset !== undefined) return respond(200, asset.type, asset.body);
     if (path !== STATE) return undefined;
     if (isForeignScript(headers)) {
@@ -40,9 +32,9 @@ export class Console implements Pages {
       return respond(403, 'application/json', JSON.stringify({ status: 'refused', reason }));
     }
     const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
-    const state = await consoleState(this.#sources, pipeline);
+    const state = await consoleState(sources, pipeline);
     return respond(200, 'application/json', JSON.stringify(state, printable));
-  }
+  };
 }
 
 const respond = (status: number, type: string, body: Buffer | string): PageResponse => ({
@@ -51,11 +43,9 @@ const respond = (status: number, type: string, body: Buffer | string): PageRespo
   body,
 });
 
-/** Escapes unprintable characters, which strings from outside may contain. */
-function printable(_name: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  return value.replace(UNPRINTABLE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
-}
+/** Escapes unprintable characters, which texts from outside may contain. */
+const printable = (_name: string, value: unknown): unknown =>
+  typeof value === 'string' ? escapeUnprintable(value) : value;
 
 const PAGE = new URL('./page/', import.meta.url);
 

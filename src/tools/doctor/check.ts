@@ -3,7 +3,7 @@
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
-import type { ClusterInspector } from '../../kafka/admin/cluster-inspector.ts';
+import type { ClusterInspector } from '../../kafka/admin/admin.ts';
 import type { PipelineOptions } from '../../pipeline/context/options.ts';
 import type { Inspection } from '../inspect/context.ts';
 

@@ -156,7 +156,7 @@ async function answered(
     }
     confirmed = false;
     const nowMs = clock.monotonic();
-    const isAttended = (await scan.group(pipeline.group)).members > 0;
+    const isAttended = (await scan.members(pipeline.group)) > 0;
     if (isAttended) attendedMs = nowMs;
     const isOver = nowMs - startedMs >= timeoutMs || nowMs - attendedMs >= UNATTENDED_MS;
     if (isOver || signal.aborted) return ['unfinished', answers, isAttended];

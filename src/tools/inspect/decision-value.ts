@@ -1,6 +1,6 @@
 /** Value of a published decision, in any output format. */
 import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { Inspection } from './context.ts';
 
 /** Members of a decision that may be shown. They never include metadata or content (I6). */
@@ -54,9 +54,5 @@ export function decisionMembers(
   readFramed: Inspection['readFramed'],
 ): unknown {
   if (value?.[0] === MAGIC_BYTE) return readFramed?.(value);
-  try {
-    return parseJson(String(value));
-  } catch {
-    return undefined;
-  }
+  return tryParseJson(String(value));
 }

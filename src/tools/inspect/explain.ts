@@ -74,7 +74,7 @@ export async function explainRecords(
   const { journals, builders, balances, firstMs, found } = await readUntilProven<
     Awaited<ReturnType<typeof readRecords>>
   >(inspection, (whole, before) => readRecords(inspection, places, whole, before));
-  const isAttended = (await scan.group(pipeline.group)).members > 0;
+  const isAttended = (await scan.members(pipeline.group)) > 0;
   const explanations: Explanation[] = [];
   for (const [index, { partition, offset }] of places.entries()) {
     const { shard, state: journal } = journals.get(partition) as ShardJournal;

@@ -8,7 +8,7 @@ import type {
   ShardView,
   WaitView,
 } from '../../../src/core/pipeline-view.ts';
-import { Console } from '../../../src/telemetry/console/console.ts';
+import { consolePages } from '../../../src/telemetry/console/console.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
 import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health.ts';
@@ -350,7 +350,7 @@ export function hugeScene(nowMs = Date.now()): Scene {
 export async function serve({
   sources,
 }: Scene): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
-  const pages = new Console(sources);
+  const pages = consolePages(sources);
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const logger = createLogger({ level: 'silent' });
   const health = new Health({ stuckAfterMs: MINUTE });

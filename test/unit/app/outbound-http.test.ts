@@ -199,10 +199,10 @@ test('a missing CA file is named in the errors of registry and token endpoint', 
   rmSync(ca);
   assert.match(
     await refused(t, config),
-    /cannot connect to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/,
+    /cannot connect to the registry: the file .*ca\.pem: it cannot be read \(ENOENT\)/,
   );
   await assert.rejects(
     token(config),
-    /the file .*ca\.pem cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/,
+    /the file .*ca\.pem: it cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/,
   );
 });

@@ -452,9 +452,9 @@ describe('configuration files', () => {
       for (const [path, pattern] of [
         [
           join(directory, 'none.yaml'),
-          /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/,
+          /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: no such file or directory/,
         ],
-        [directory, /cannot be read: it is a directory/],
+        [directory, /cannot be read: illegal operation on a directory/],
         [big, /it has more than 1048576 bytes/],
         ['/dev/zero', /it has more than 1048576 bytes/],
       ] as const) {

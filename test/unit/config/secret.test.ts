@@ -129,7 +129,7 @@ describe('secrets in a configuration', () => {
       'a missing file',
       '{file: /nowhere/key}',
       {},
-      /the file \/nowhere\/key: there is no such file/,
+      /the file \/nowhere\/key: no such file or directory/,
     ],
     ['a directory', '{file: /}', {}, /it is a directory/],
     ['a misspelled key', '{fil: hunter2}', {}, /did you mean file\?/],

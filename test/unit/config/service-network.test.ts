@@ -163,7 +163,7 @@ it('a client certificate without its key and a missing CA file are refused', () 
   });
   assert.match(
     problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '',
-    /there is no such file/,
+    /no such file or directory/,
   );
 });
 

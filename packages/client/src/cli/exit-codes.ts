@@ -1,6 +1,4 @@
-import { getSystemErrorMessage } from 'node:util';
-
-/** Exit codes. There is one for each reaction that a caller may need. Scripts and platforms rely on them. */
+/** Exit codes, one for each reaction that a caller may need. Scripts and platforms rely on them. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -46,13 +44,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Returns the cause of a failed system call, such as `no such file or directory`, or another error's message. */
-export function systemReason(error: unknown): string {
-  const { errno, message } = error as NodeJS.ErrnoException;
-  return errno === undefined ? message : getSystemErrorMessage(errno);
-}
-
-/** Signals that Ctrl-C, a supervisor, or a terminal that closes sends. */
+/** Sent by Ctrl-C, by a supervisor, and by a terminal that closes. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Error of a command that a signal has ended. It is the abort reason in `interruptible`. */

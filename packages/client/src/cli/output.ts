@@ -1,4 +1,5 @@
-import { CommandFailed, EXIT, systemReason } from './exit-codes.ts';
+import { systemReason } from '../base/shown-text.ts';
+import { CommandFailed, EXIT } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { printable, printableLines } from './text.ts';
 

@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
 import { isDeeperThan } from '../base/json/json-values.ts';
-import { parseJson } from '../base/json/parse-json.ts';
+import { tryParseJson } from '../base/json/parse-json.ts';
 import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../base/service-error.ts';
 import type { HttpPool } from '../http/http.ts';
@@ -176,10 +176,8 @@ function systemErrorCode(error: unknown): string {
 
 /** @throws ProtocolViolation */
 function parsed<T>(text: string, read: AnswerReader<T>): T {
-  let json: unknown;
-  try {
-    json = parseJson(text);
-  } catch {
+  const json = tryParseJson(text);
+  if (json === undefined) {
     const hasMark = text.startsWith('\ufeff');
     throw new ProtocolViolation(
       hasMark

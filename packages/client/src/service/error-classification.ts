@@ -3,7 +3,7 @@
  * Only text that is safe to show is included.
  */
 import { isObject } from '../base/json/json-values.ts';
-import { parseJson } from '../base/json/parse-json.ts';
+import { tryParseJson } from '../base/json/parse-json.ts';
 import type { Result } from '../base/result.ts';
 import { ServiceError, type ServiceFailure } from '../base/service-error.ts';
 import { shownCode } from '../base/shown-text.ts';
@@ -227,12 +227,7 @@ interface ErrorWords {
  */
 function wordsOf(contentType: string, text: string): ErrorWords {
   if (/^text\/plain\b/i.test(contentType)) return { message: text };
-  let body: unknown;
-  try {
-    body = parseJson(text);
-  } catch {
-    return {};
-  }
+  const body = tryParseJson(text);
   if (!isObject(body)) return {};
   const inner = [body.error, Array.isArray(body.errors) && body.errors[0]].find(isObject) ?? body;
   const { message, detail, title, error_description } = inner;

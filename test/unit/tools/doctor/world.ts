@@ -11,10 +11,7 @@ import type {
 } from '../../../../src/core/ports/kafka.ts';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
-import type {
-  ClusterInspector,
-  GroupDescription,
-} from '../../../../src/kafka/admin/cluster-inspector.ts';
+import type { ClusterInspector, GroupDescription } from '../../../../src/kafka/admin/admin.ts';
 import {
   type CheckReport,
   type CheckStatus,
@@ -163,7 +160,6 @@ export class FakeWorld {
       tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
       tryCreate: async (topic, { partitions }) =>
         void this.tried.push(`create ${topic} ${partitions}`),
-      close: async () => {},
     };
   }
 
@@ -221,10 +217,7 @@ export class FakeWorld {
         });
         await onPiece({ records, unreadable: undefined, nextOffset: until });
       },
-      group: async () =>
-        this.group.members.length === 0
-          ? { state: 'Empty', members: 0 }
-          : { state: 'Stable', members: 1 },
+      members: async () => this.group.members.length,
       close: async () => {},
     };
   }

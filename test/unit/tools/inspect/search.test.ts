@@ -37,7 +37,7 @@ test('the explanation of a record in flight mentions that no replica is running'
   world.kafka.cluster.createTopic(TOPICS.journal, 1);
   world.produce(1);
   const inspection = inspectionOf(world);
-  inspection.scan.group = async () => ({ state: 'Empty', members: 0 });
+  inspection.scan.members = async () => 0;
   const { state, summary, notes } = await explain(world, inspection, { partition: 0, offset: 0 });
   assert.deepEqual(
     [state, summary],

@@ -44,10 +44,23 @@ export function isAbsent({ type, bytes, start }: ScannedValue): boolean {
 
 /** Part of ECMAScript's "JSON.parse source text access" proposal. TypeScript does not declare it. */
 interface RawJson {
+  parse(text: string, reviver: Reviver): unknown;
   rawJSON(text: string): object;
   isRawJSON(value: unknown): boolean;
 }
 const rawJson = JSON as unknown as RawJson;
+
+/** `source` is the text of a scalar. */
+export type Reviver = (
+  this: unknown,
+  name: string,
+  value: unknown,
+  context: { source?: string },
+) => unknown;
+
+export function parseReviving(text: string, reviver: Reviver): unknown {
+  return rawJson.parse(text, reviver);
+}
 
 interface KeptNumber {
   readonly rawJSON: string;
