@@ -139,7 +139,7 @@ function lastLines(report: EvaluationReport): string {
   const listed = apart.filter(([count]) => count > 0);
   return [
     agreement === null
-      ? `No decision has ${expected}: --from extends the time.`
+      ? `No decision has ${expected}. Use --from to extend the period.`
       : `${percent(agreement)} of ${counted(evaluated, 'decision')} agree with ${against?.pipeline ?? 'the expected result'}.`,
     ...labelLines(pipeline, against),
     `Topic ${topic}, ${instant(fromMs)} to ${toMs === null ? 'now' : instant(toMs)}.`,

@@ -277,7 +277,7 @@ test('results beyond the limit never agree, and examples are bounded', async () 
 test('without pairs there are no figures', async () => {
   const { report, text } = await against([{ result: 'a' }], []);
   assert.equal(report.agreement, null);
-  assert.match(text, /^No decision has a result of draft: --from extends the time\.$/m);
+  assert.match(text, /^No decision has a result of draft\. Use --from to extend the period\.$/m);
 });
 
 test('only pipelines with the same source and different outputs are compared', async () => {
