@@ -1,4 +1,5 @@
 /** Values with a unit, as written in a configuration: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
+import { orUndefined } from '../../packages/client/src/base/result.ts';
 import { OptionRefusal } from './option.ts';
 
 type Units = Readonly<Record<string, number>>;
@@ -7,13 +8,8 @@ export const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 8
 export const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 /** Returns the milliseconds of a text such as `30s`; undefined if it is not a duration. */
-export function durationOf(text: string): number | undefined {
-  try {
-    return parseDuration(text);
-  } catch {
-    return undefined;
-  }
-}
+export const durationOf = (text: string): number | undefined =>
+  orUndefined(() => parseDuration(text));
 
 /** Returns the milliseconds of a text such as `30s`. @throws OptionRefusal, also for a number without a unit */
 export const parseDuration = (raw: unknown): number => parse(raw, DURATIONS);
