@@ -1,4 +1,5 @@
-/** Values with a unit, as in a configuration: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
+/** Values with a unit, as written in a configuration: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
+import { orUndefined } from '../../packages/client/src/base/result.ts';
 import { OptionRefusal } from './option.ts';
 
 type Units = Readonly<Record<string, number>>;
@@ -6,14 +7,9 @@ type Units = Readonly<Record<string, number>>;
 export const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 export const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** Returns the milliseconds of a string such as `30s`, or undefined if it is not a duration. */
-export function durationOf(text: string): number | undefined {
-  try {
-    return parseDuration(text);
-  } catch {
-    return undefined;
-  }
-}
+/** Returns the milliseconds of a text such as `30s`; undefined if it is not a duration. */
+export const durationOf = (text: string): number | undefined =>
+  orUndefined(() => parseDuration(text));
 
 /** Returns the milliseconds of a string such as `30s`. @throws OptionRefusal, also if the unit is missing */
 export const parseDuration = (raw: unknown): number => parse(raw, DURATIONS);

@@ -1,9 +1,10 @@
 /** Connection to the cluster for individual requests, without a consumer. Retries transient failures. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PartitionRange } from '../core/ports/kafka.ts';
+import type { PartitionRange, TopicSpec } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain, isTransient, protocolErrorOf, type RequestedAccess, toOffset } from './errors.ts';
+import { ConfigResourceTypes } from './kafkajs/patches.ts';
 import type { KafkaBroker, KafkaCluster, PartitionMetadata } from './kafkajs/shapes.ts';
 
 /** Retries of requests that kafkajs itself sends, to connect and for metadata. */
@@ -113,6 +114,51 @@ const close = ({ client, cluster }: OpenCluster, graceMs = CLOSE_GRACE_MS) =>
 export async function controllerOf(cluster: KafkaCluster): Promise<KafkaBroker> {
   await cluster.refreshMetadataIfNecessary();
   return await cluster.findControllerBroker();
+}
+
+/** Returns the partitions of a topic, or undefined if it does not exist. */
+export async function partitionsOf(
+  cluster: KafkaCluster,
+  topic: string,
+): Promise<readonly PartitionMetadata[] | undefined> {
+  const broker = await controllerOf(cluster);
+  try {
+    const { topicMetadata } = await broker.metadata([topic]);
+    return topicMetadata[0]?.partitionMetadata ?? [];
+  } catch (error) {
+    if (protocolErrorOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;
+    throw error;
+  }
+}
+
+/** Returns the effective settings of a topic, keyed by Kafka's names. @param names default: all */
+export async function settingsOf(
+  cluster: KafkaCluster,
+  topic: string,
+  names?: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { resources } = await (await controllerOf(cluster)).describeConfigs({
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
+  });
+  const entries = resources[0]?.configEntries ?? [];
+  return new Map(entries.map(({ configName, configValue }) => [configName, configValue ?? '']));
+}
+
+const CREATE_TIMEOUT_MS = 15_000;
+
+/** Creates a topic. @param validateOnly checks whether it could be created, without creating it */
+export async function createTopic(
+  cluster: KafkaCluster,
+  topic: string,
+  { partitions: numPartitions, replicationFactor, settings }: TopicSpec,
+  validateOnly: boolean,
+): Promise<void> {
+  const configEntries = [...settings].map(([name, value]) => ({ name, value }));
+  await (await controllerOf(cluster)).createTopics({
+    validateOnly,
+    timeout: CREATE_TIMEOUT_MS,
+    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
+  });
 }
 
 const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;

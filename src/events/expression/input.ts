@@ -6,8 +6,8 @@ import {
 } from '../../../packages/client/src/base/json/json-text.ts';
 import {
   MAX_VALUES,
-  parseJson,
   parseKeepingDigits,
+  tryParseJson,
 } from '../../../packages/client/src/base/json/parse-json.ts';
 import {
   ARRAY,
@@ -66,11 +66,9 @@ export function parsePath(text: string): MemberPath | undefined {
     STEP.lastIndex = at;
     const [step] = STEP.exec(expression) ?? [];
     if (step === undefined) return undefined;
-    try {
-      steps.push(step.startsWith('"') ? (parseJson(step) as string) : step);
-    } catch {
-      return undefined;
-    }
+    const name = step.startsWith('"') ? (tryParseJson(step) as string | undefined) : step;
+    if (name === undefined) return undefined;
+    steps.push(name);
     at += step.length;
     if (at === expression.length)
       return steps.some((name) => AMBIGUOUS.test(name)) ? undefined : steps;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import avro from 'avsc';
 import protobuf from 'protobufjs';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { orUndefined } from '../../../packages/client/src/base/result.ts';
 import { avroForm, protobufForm } from '../../contracts/json-form.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
 import {
@@ -183,14 +184,6 @@ export function framedReader(
     const known = await codec;
     return orUndefined(() => known?.decode(value.subarray(FRAME_BYTES)));
   };
-}
-
-function orUndefined<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }
 
 /** State of a schema under its subject. */

@@ -11,14 +11,16 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import {
   answered,
   ClusterConnection,
-  controllerOf,
   coordinatorOf,
+  createTopic,
   describeGroup,
   knownPartitions,
   LATEST,
   listOffsets,
+  partitionsOf,
   READ_UNCOMMITTED,
   rangesOf,
+  settingsOf,
 } from '../cluster-connection.ts';
 import type { ConnectOptions } from '../connect.ts';
 import { PROTOCOL_NAME } from '../consumer/assigner.ts';
@@ -29,55 +31,7 @@ import {
   type RequestedAccess,
   toOffset,
 } from '../errors.ts';
-import { ConfigResourceTypes } from '../kafkajs/patches.ts';
-import type { KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
-
-// Requests about one topic, used by the admin and by the doctor.
-
-/** Returns the partitions of a topic, or undefined if it does not exist. */
-export async function partitionsOf(
-  cluster: KafkaCluster,
-  topic: string,
-): Promise<readonly PartitionMetadata[] | undefined> {
-  const broker = await controllerOf(cluster);
-  try {
-    const { topicMetadata } = await broker.metadata([topic]);
-    return topicMetadata[0]?.partitionMetadata ?? [];
-  } catch (error) {
-    if (protocolErrorOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;
-    throw error;
-  }
-}
-
-/** Returns the effective settings of a topic, keyed by Kafka's names. @param names default: all */
-async function settingsOf(
-  cluster: KafkaCluster,
-  topic: string,
-  names?: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const { resources } = await (await controllerOf(cluster)).describeConfigs({
-    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
-  });
-  const entries = resources[0]?.configEntries ?? [];
-  return new Map(entries.map(({ configName, configValue }) => [configName, configValue ?? '']));
-}
-
-const CREATE_TIMEOUT_MS = 15_000;
-
-/** Creates a topic. @param validateOnly checks whether it could be created, without creating it */
-export async function createTopic(
-  cluster: KafkaCluster,
-  topic: string,
-  { partitions: numPartitions, replicationFactor, settings }: TopicSpec,
-  validateOnly: boolean,
-): Promise<void> {
-  const configEntries = [...settings].map(([name, value]) => ({ name, value }));
-  await (await controllerOf(cluster)).createTopics({
-    validateOnly,
-    timeout: CREATE_TIMEOUT_MS,
-    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
-  });
-}
+import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
 /** Maximum age of a topic's facts, as in Java's producers. Partitions added to an output topic are used after it. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;

@@ -5,6 +5,7 @@
  */
 import type { GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
 import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { orUndefined } from '../../../packages/client/src/base/result.ts';
 import { AssignerProtocol, type AttachedAssigner } from '../kafkajs/patches.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
@@ -74,13 +75,10 @@ export function createAssigner(
   };
 }
 
-function historyOf({ memberMetadata }: GroupMember): History | undefined {
-  try {
-    return decodeHistory(AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData);
-  } catch {
-    return undefined;
-  }
-}
+const historyOf = ({ memberMetadata }: GroupMember): History | undefined =>
+  orUndefined(() =>
+    decodeHistory(AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData),
+  );
 
 /** Member of the group, with the shards that it last had and the generation of that assignment. */
 export interface Member {

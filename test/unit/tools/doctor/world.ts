@@ -112,7 +112,7 @@ export class FakeWorld {
           address: 'https://api.example',
           ask: async () => {
             if (this.answer !== undefined)
-              throw new ServiceError(this.answer, `answered ${this.answer}`, {
+              throw new ServiceError(this.answer, `responded with ${this.answer}`, {
                 operation: 'get_batch',
                 status: 400,
               });

@@ -6,6 +6,7 @@
  * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. String values are not affected. So
  * in texts with escaped names, those are replaced before V8 parses them, each decoded like a string value.
  */
+import { orUndefined } from '../result.ts';
 import { keepNumber, parseReviving, type Reviver } from './json-text.ts';
 import { objectOf } from './json-values.ts';
 import { JsonScanner } from './scanner.ts';
@@ -23,13 +24,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Parses a text like `parseJson`, but returns undefined instead of throwing. */
-export function tryParseJson(text: string): unknown {
-  try {
-    return parse(text, false);
-  } catch {
-    return undefined;
-  }
-}
+export const tryParseJson = (text: string): unknown => orUndefined(() => parse(text, false));
 
 /**
  * Parses like `parseJson`, but keeps the text (`JSON.rawJSON`) of numbers that JavaScript would
