@@ -30,6 +30,8 @@ const STEP_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** Time after which a history with a quota per day continues with the next day, since no day ends in it. */
 const DAY_TAKES_MS = 180_000;
+/** The limit until everything is settled, with a quota per day: the records may take many days. */
+const DAYS_SETTLE_MS = 40 * DAY_TAKES_MS;
 
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
   /** Delays the client between the sends of a transaction and its commit. */
@@ -226,8 +228,9 @@ async function peace(
   cast.keep();
   operator.resume();
   let settledMs = 0;
+  const limitMs = shape.quotaPerDay === undefined ? SETTLES_MS : DAYS_SETTLE_MS;
   for (; !(operator.resumed && obligations.settled); settledMs += STEP_MS) {
-    if (settledMs > SETTLES_MS) {
+    if (settledMs > limitMs) {
       const missing = obligations.missing();
       throw new Violation(
         'settles',

@@ -158,7 +158,7 @@ function drawShape(random: SeededRandom): Shape {
     hasLane: random.next() < 0.5,
     ...(random.next() < 0.3 ? { quotaPerMinute: pick(8, 20, 60) } : {}),
     ...(random.next() < 0.3 ? { quotaUnderReview: pick(4, 12) } : {}),
-    ...(random.next() < 0.15 ? { quotaPerDay: pick(10, 30) } : {}),
+    ...(random.next() < 0.15 ? { quotaPerDay: pick(16, 30) } : {}),
   };
 }
 
