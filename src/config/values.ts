@@ -265,7 +265,7 @@ export function percentage(help: string, fallback: string): Value<number, ''> {
     show: (percent) => `${percent} %`,
     parse(raw) {
       if (typeof raw === 'number') throw new OptionRefusal(`write ${raw} %`);
-      const percent = Number(written.exec(String(raw))?.[1]);
+      const percent = Number(typeof raw === 'string' ? written.exec(raw)?.[1] : undefined);
       return between(percent, Number.MIN_VALUE, 100);
     },
   });

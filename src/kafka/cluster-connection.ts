@@ -70,7 +70,7 @@ export class ClusterConnection {
         const { security } = this.#connect;
         giveUpMs ??= performance.now() + patienceMs;
         const why = explain(error, { principal: security?.principal, ...access });
-        if (!isTransient(error) || performance.now() >= giveUpMs) {
+        if (!isTransient(error) || (failures > 0 && performance.now() >= giveUpMs)) {
           // The next request opens a new connection. kafkajs refreshes all topics that a connection
           // was used for, and fails for all of them if one is missing.
           if (this.#open === open) this.#open = undefined;
