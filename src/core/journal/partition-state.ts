@@ -25,7 +25,9 @@ export class PartitionState {
   #unread: readonly UnreadRange[];
   /** Start of the newest range after the last leap. */
   #leapedTo = 0;
-  /** Number of records that intake has passed over and that are read again later. */
+  /** Number of records that intake has taken and that are not assigned yet. */
+  taken = 0;
+  /** Number of taken records that intake has passed over and that are read again later. */
   passedOver = 0;
   /**
    * Records below this offset were in a buffer of the previous owner, so their age counts from
@@ -101,13 +103,13 @@ export class PartitionState {
     return this.newest.position;
   }
 
-  /** Number of offsets that intake has read above W, without those that are to be read again. */
+  /**
+   * Number of offsets that intake has read above W, without records passed over. While there is a
+   * backlog, W stays at its start, so that only unassigned offsets count.
+   */
   get width(): number {
-    const unread = this.#leapedOver.reduce(
-      (sum, { position, end }) => sum + end - Math.max(position, this.#watermark),
-      0,
-    );
-    return this.position - this.#watermark - unread - this.passedOver;
+    const hasBacklog = this.passedOver > 0 || this.#unread.length > 1;
+    return (hasBacklog ? this.taken : this.position - this.#watermark) - this.passedOver;
   }
 
   /** Number of offsets that intake has leaped over and not read yet. */
@@ -221,16 +223,19 @@ export class PartitionState {
     this.#dirty = true;
   }
 
-  /** Assigns the offsets [from, to); see `assign`. */
+  /** Assigns the offsets [from, to) of taken records; see `assign`. */
   assignRange(from: number, to: number): void {
     const low = Math.max(from, this.#watermark);
-    if (low < to) this.#assigned.addRange(low, to);
+    if (low < to) {
+      this.#assigned.addRange(low, to);
+      this.taken -= to - low;
+    }
     this.#dirty = true;
   }
 
   /**
    * Assigns the offset of a record that the transaction being built settles or puts into a job. A
-   * skipped record is part of the next transaction. @param timestampMs undefined if unknown
+   * skipped record, which does not count as taken, is part of the next transaction. @param timestampMs undefined if unknown
    */
   assign(offset: number, timestampMs: number | undefined): void {
     if (offset < this.#watermark) return;

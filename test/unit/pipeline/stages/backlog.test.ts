@@ -120,3 +120,19 @@ test('a backlog under review leaves half of maxInFlight to the newest records of
   assert.equal(liveDecisions(world).length, 1);
   assert.ok(world.decisions().length < BACKLOG);
 });
+
+test('newest records that are settled above a long backlog do not count as in flight', async () => {
+  const { gate, world } = backlogWorld({
+    options: { source: { maxInFlight: 1_000 }, batch: { maxRows: 50, maxAgeMs: SECOND } },
+  });
+  world.start();
+  await world.clock.advance(10 * SECOND);
+  for (let round = 0; round < 6; round++) {
+    for (let n = 0; n < 250; n++) world.event(0, 'live');
+    await world.clock.advance(10 * SECOND);
+  }
+  assert.equal(liveDecisions(world).length, 1_500);
+  gate.open();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
