@@ -29,6 +29,8 @@ export class PartitionState {
   taken = 0;
   /** Number of taken records that intake has passed over and that are read again later. */
   passedOver = 0;
+  /** Size of the last progress record, bytes. */
+  progressBytes = 0;
   /**
    * Records below this offset were in a buffer of the previous owner, so their age counts from
    * their timestamp.
@@ -108,8 +110,19 @@ export class PartitionState {
    * backlog, W stays at its start, so that only unassigned offsets count.
    */
   get width(): number {
-    const hasBacklog = this.passedOver > 0 || this.#unread.length > 1;
-    return (hasBacklog ? this.taken : this.position - this.#watermark) - this.passedOver;
+    return (this.#hasBacklog ? this.taken : this.position - this.#watermark) - this.passedOver;
+  }
+
+  /**
+   * Size of the progress record if there is a backlog, bytes; otherwise 0. Assigned offsets that are
+   * scattered above the backlog make it large.
+   */
+  get scatteredBytes(): number {
+    return this.#hasBacklog ? this.progressBytes : 0;
+  }
+
+  get #hasBacklog(): boolean {
+    return this.passedOver > 0 || this.#unread.length > 1;
   }
 
   /** Number of offsets that intake has leaped over and not read yet. */

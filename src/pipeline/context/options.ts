@@ -63,7 +63,10 @@ export const ENGINE_LIMITS = {
   firstBatchRows: 100,
   /** Number of unread records of a partition above which intake leaps to the newest ones, with lanes. */
   leapOffsets: 2_000,
-  /** Maximum size of the encoded offsets of one job, far below Kafka's 1 MB message. */
+  /**
+   * Size of the encoded offsets at which a job is full, and of the progress record at which intake
+   * pauses in a partition with a backlog, far below Kafka's 1 MB message.
+   */
   maxOffsetBytes: 256 * 1024,
   /** Time for running uploads to end after their shard was lost. */
   uploadDrainMs: 10_000,

@@ -167,7 +167,10 @@ test('ranges that intake leaps over stay unread until they are read, in any orde
         const written = state.snapshot(1);
         assert.equal(state.unread, unread.length);
         const waiting = read.size - assigned.size;
-        assert.equal(state.width, unread.length > 0 ? waiting : top - written.watermark);
+        const hasBacklog = unread.length > 0;
+        assert.equal(state.width, hasBacklog ? waiting : top - written.watermark);
+        state.progressBytes = 7;
+        assert.equal(state.scatteredBytes, hasBacklog ? 7 : 0);
         assert.equal(state.isAtRest, assigned.size === read.size);
         assert.equal(written.read, Math.max(unread[0] ?? top, written.watermark));
         assert.ok(unread.every((one) => !state.isAssigned(one)));
