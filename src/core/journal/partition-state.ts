@@ -25,8 +25,12 @@ export class PartitionState {
   #unread: readonly UnreadRange[];
   /** Start of the newest range after the last leap. */
   #leapedTo = 0;
-  /** Number of records that intake has passed over and that are read again later. */
+  /** Number of records that intake has taken and that are not assigned yet. */
+  taken = 0;
+  /** Number of taken records that intake has passed over and that are read again later. */
   passedOver = 0;
+  /** Size of the last progress record, bytes. */
+  progressBytes = 0;
   /**
    * Records below this offset were already in a buffer of the previous owner, so their age counts
    * from their timestamp.
@@ -103,11 +107,19 @@ export class PartitionState {
 
   /** Number of offsets above W that intake has read, except offsets that are to be read again. */
   get width(): number {
-    const unread = this.#leapedOver.reduce(
-      (sum, { position, end }) => sum + end - Math.max(position, this.#watermark),
-      0,
-    );
-    return this.position - this.#watermark - unread - this.passedOver;
+    return (this.#hasBacklog ? this.taken : this.position - this.#watermark) - this.passedOver;
+  }
+
+  /**
+   * Size of the progress record if there is a backlog, bytes; otherwise 0. Assigned offsets that are
+   * scattered above the backlog make it large.
+   */
+  get scatteredBytes(): number {
+    return this.#hasBacklog ? this.progressBytes : 0;
+  }
+
+  get #hasBacklog(): boolean {
+    return this.passedOver > 0 || this.#unread.length > 1;
   }
 
   /** Number of offsets that intake has leaped over and not read yet. */
@@ -221,10 +233,13 @@ export class PartitionState {
     this.#dirty = true;
   }
 
-  /** Assigns the offsets [from, to); see `assign`. */
+  /** Assigns the offsets [from, to) of taken records; see `assign`. */
   assignRange(from: number, to: number): void {
     const low = Math.max(from, this.#watermark);
-    if (low < to) this.#assigned.addRange(low, to);
+    if (low < to) {
+      this.#assigned.addRange(low, to);
+      this.taken -= to - low;
+    }
     this.#dirty = true;
   }
 

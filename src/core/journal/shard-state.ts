@@ -218,7 +218,9 @@ export class ShardState {
       const progress = state.snapshot(seq);
       const { partition } = state;
       offsets.push({ partition, offset: progress.watermark, metadata: commitMetadata(seq) });
-      return writeProgress(partition, progress);
+      const written = writeProgress(partition, progress);
+      state.progressBytes = written.value?.length ?? 0;
+      return written;
     };
     return { journal: [write(first), ...others.map(write)], offsets };
   }

@@ -63,12 +63,20 @@ export class Deferrals implements Disposable {
   }
 
   /**
-   * Resolves when few coordinates are kept, so that intake keeps memory for the newest records.
+   * Resolves when more of a partition's backlog may be read: few coordinates are kept, so that
+   * intake keeps memory for the newest records, and few of the partition's records are unsettled.
    * @throws the signal's reason
    */
-  roomForMore(): Promise<void> {
-    const maxBytes = this.#shard.budget.totalBytes * COORDINATES_SHARE;
-    return this.#until(() => this.#coordinates.bytes <= maxBytes);
+  roomForMore(partition: number): Promise<void> {
+    const { budget, options, state } = this.#shard;
+    const own = state.partition(partition);
+    return this.#until(
+      () =>
+        this.#coordinates.bytes <= budget.totalBytes * COORDINATES_SHARE &&
+        state.unsettledIn(partition) <= options.source.maxInFlight &&
+        // Without records passed over, only reading on makes the progress record smaller.
+        (own.passedOver === 0 || own.scatteredBytes <= options.maxOffsetBytes),
+    );
   }
 
   /** To be called when there may be more room. */

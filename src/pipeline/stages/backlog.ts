@@ -19,12 +19,16 @@ interface Reading {
 export class Backlog {
   readonly #shard: ShardContext;
   readonly #newTaker: () => BatchTaker;
-  readonly #room: () => Promise<void>;
+  readonly #room: (partition: number) => Promise<void>;
   /** Ranges by partition. */
   readonly #readings = new Map<number, Reading>();
 
   /** @param room resolves when there is room for records; rejects with the signal's reason */
-  constructor(shard: ShardContext, newTaker: () => BatchTaker, room: () => Promise<void>) {
+  constructor(
+    shard: ShardContext,
+    newTaker: () => BatchTaker,
+    room: (partition: number) => Promise<void>,
+  ) {
     this.#shard = shard;
     this.#newTaker = newTaker;
     this.#room = room;
@@ -51,7 +55,7 @@ export class Backlog {
   /** Reads the next part of a range. Returns early if the partition cannot be read. */
   async #readPart(partition: number, range: UnreadRange, taker: BatchTaker): Promise<void> {
     const { limits, reader, signal } = this.#shard;
-    await this.#room();
+    await this.#room(partition);
     const failure = await limits.backlogs(async () => {
       signal.throwIfAborted();
       const partEnd = new AbortController();

@@ -210,6 +210,7 @@ export class BatchTaker {
           skipped.add(decoded.skip);
           continue;
         }
+        state.taken++;
         const waitedMs = offset < state.seenBefore ? Math.max(0, wallMs - timestampMs) : 0;
         const poison =
           'item' in decoded ? this.#open.add(decoded.item, startedMs - waitedMs) : decoded.poison;
@@ -249,6 +250,7 @@ export class BatchTaker {
       const from = Math.max(range.position, unreadable.from);
       const letters = state.unassignedIn(from, to);
       state.advance(range, to);
+      state.taken += letters;
       if (letters > 0) {
         const inFlight = this.#shard.inFlight.unassigned.add(letters, timestampMs);
         dead = lettersOf(state, { ...unreadable, from, to }, inFlight);

@@ -46,7 +46,9 @@ export class Intake {
     this.#open = new OpenBatches(shard, stages);
     const taker = () => new BatchTaker(shard, stages, this.#open, () => this.flow());
     this.#taker = taker();
-    this.#backlog = new Backlog(shard, taker, () => this.#open.deferrals.roomForMore());
+    this.#backlog = new Backlog(shard, taker, (partition) =>
+      this.#open.deferrals.roomForMore(partition),
+    );
     const hasWork = () => this.#inbox.length > 0;
     this.#drain = shard.repeating('intake', hasWork, () => this.#takeFirst());
     for (const { partition, position } of shard.state.partitions.values())
@@ -194,9 +196,12 @@ export class Intake {
     const full =
       !control.takesIn || isUsedUp || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;
     for (const partition of this.#expected.keys()) {
-      const many = state.unsettledIn(partition) > options.source.maxInFlight;
+      const { dirty, scatteredBytes } = state.partition(partition);
+      const many =
+        state.unsettledIn(partition) > options.source.maxInFlight ||
+        scatteredBytes > options.maxOffsetBytes;
       this.#reportFull(partition, many);
-      if (many && state.partition(partition).dirty) this.#stages.commitProgress();
+      if (many && dirty) this.#stages.commitProgress();
       const pause = full || many || this.#outside.has(partition);
       if (pause === this.#paused.has(partition)) continue;
       if (pause) this.#paused.add(partition);

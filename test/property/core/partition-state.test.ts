@@ -149,6 +149,7 @@ test('ranges that intake leaps over stay unread until they are read, in any orde
           const range = ranges[which % ranges.length] as UnreadRange;
           const to = Math.min(range.end, range.position + count);
           for (let offset = range.position; offset < to; offset++) read.add(offset);
+          state.taken += to - range.position;
           state.advance(range, to);
         } else if (what === 'leap') {
           const { position } = state.newest;
@@ -159,13 +160,17 @@ test('ranges that intake leaps over stay unread until they are read, in any orde
           const [offset] = [...read].filter((one) => !assigned.has(one)).slice(which);
           if (offset === undefined) continue;
           assigned.add(offset);
-          state.assign(offset, offset);
+          state.assignRange(offset, offset + 1);
         }
         const top = state.position;
         const unread = Array.from({ length: top }, (_, n) => n).filter((one) => !read.has(one));
         const written = state.snapshot(1);
         assert.equal(state.unread, unread.length);
-        assert.equal(state.width, top - written.watermark - unread.length);
+        const waiting = read.size - assigned.size;
+        const hasBacklog = unread.length > 0;
+        assert.equal(state.width, hasBacklog ? waiting : top - written.watermark);
+        state.progressBytes = 7;
+        assert.equal(state.scatteredBytes, hasBacklog ? 7 : 0);
         assert.equal(state.isAtRest, assigned.size === read.size);
         assert.equal(written.read, Math.max(unread[0] ?? top, written.watermark));
         assert.ok(unread.every((one) => !state.isAssigned(one)));

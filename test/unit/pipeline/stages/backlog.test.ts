@@ -120,3 +120,55 @@ test('a backlog under review leaves half of maxInFlight to the newest records of
   assert.equal(liveDecisions(world).length, 1);
   assert.ok(world.decisions().length < BACKLOG);
 });
+
+test('newest records that are settled above a long backlog do not count as in flight', async () => {
+  const { gate, world } = backlogWorld({
+    options: { source: { maxInFlight: 1_000 }, batch: { maxRows: 50, maxAgeMs: SECOND } },
+  });
+  world.start();
+  await world.clock.advance(10 * SECOND);
+  for (let round = 0; round < 6; round++) {
+    for (let n = 0; n < 250; n++) world.event(0, 'live');
+    await world.clock.advance(10 * SECOND);
+  }
+  assert.equal(liveDecisions(world).length, 1_500);
+  gate.open();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a backlog of a blocked type is read until source.maxInFlight, and leaves memory to other types', async () => {
+  let isBlocked = true;
+  const { gate, world } = backlogWorld({
+    budgetBytes: 100_000_000,
+    options: { source: { maxInFlight: 1_000 }, batch: { maxRows: 500, maxAgeMs: SECOND } },
+    service: {
+      fault: (operation, _, type) =>
+        operation === 'create' && type === 'archive' && isBlocked
+          ? { failure: 'rejected' }
+          : undefined,
+    },
+  });
+  gate.open();
+  const instance = world.start();
+  await world.clock.advance(MINUTE);
+  const inFlight = instance.gauge('items_in_flight') ?? 0;
+  assert.ok(inFlight > 1_000 && inFlight < BACKLOG / 2 + 1_000, `${inFlight} in flight`);
+  isBlocked = false;
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('intake pauses before a backlog makes the progress record too large, until the backlog is read', async () => {
+  // Any progress record is larger.
+  const { gate, world } = backlogWorld({ options: { maxOffsetBytes: 100 } });
+  const instance = world.start();
+  await world.clock.advance(10 * SECOND);
+  world.event(0, 'live');
+  await world.clock.advance(15 * SECOND);
+  assert.equal(liveDecisions(world).length, 0);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  gate.open();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
