@@ -134,7 +134,7 @@ describe('services that cannot be used', () => {
       [
         'services.s.baseUrl: http sends the API key unencrypted: write https://, or allow the host with services.s.allowHttp: [s.corp]',
         'services.s.timeout: 5 is not allowed; expected a duration from 10ms to 1h, such as 30s (units ms, s, m, h, d) (the unit is missing: write 5ms, 5s, 5m)',
-        'services.s.tls.certificate: "none.pem" is not allowed; expected the path of a PEM file (the file /nowhere/none.pem: there is no such file)',
+        'services.s.tls.certificate: "none.pem" is not allowed; expected the path of a PEM file (the file /nowhere/none.pem: no such file or directory)',
       ],
     ],
     [
