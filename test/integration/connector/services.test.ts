@@ -139,7 +139,9 @@ test('a replica whose key for one service is wrong runs the pipelines of the oth
   const second = await stack.startReplica();
   const { pipelines } = await second.logged('running');
   assert.deepEqual(pipelines, ['live']);
-  const text = await (await fetch(`${await second.url()}/readyz`)).text();
-  assert.match(text, /"api_key:shadow"[^}]*answered 401.*takes no shards before/);
+  await eventually('the condition has the reason', async () => {
+    const text = await (await fetch(`${await second.url()}/readyz`)).text();
+    return /"api_key:shadow"[^}]*answered 401.*takes no shards before/.test(text);
+  });
   assert.ok(!second.lines.some((line) => line.includes(SHADOW_KEY)));
 });
