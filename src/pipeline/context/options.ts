@@ -65,7 +65,10 @@ export const ENGINE_LIMITS = {
   firstBatchRows: 100,
   /** Number of unread records of a partition above which intake leaps to the newest ones, with lanes. */
   leapOffsets: 2_000,
-  /** Maximum size of a job's encoded offsets, far below Kafka's maximum message size of 1 MB. */
+  /**
+   * Size of the encoded offsets at which a job is full, and of the progress record at which intake
+   * pauses in a partition with a backlog. It is far below Kafka's maximum message size of 1 MB.
+   */
   maxOffsetBytes: 256 * 1024,
   /** Time for which running uploads may continue after their shard was lost. */
   uploadDrainMs: 10_000,
