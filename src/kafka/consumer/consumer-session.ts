@@ -1,6 +1,5 @@
 /**
- * One session of a kafkajs consumer in the pipeline's group. It catches errors that callbacks into
- * the engine throw, so that they never reach kafkajs.
+ * Session of a kafkajs consumer in the pipeline's group. Errors of callbacks do not reach kafkajs.
  */
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
@@ -25,7 +24,7 @@ interface SessionEvents {
   ended(reason: string, error?: unknown): void;
 }
 
-/** kafkajs makes few, quick attempts: after a crash the member only rejoins, and shard-group.ts keeps retrying. */
+/** Few attempts of kafkajs. After a crash, the member only rejoins, and shard-group.ts retries. */
 const RETRY = {
   initialRetryTime: 100,
   multiplier: 2,
