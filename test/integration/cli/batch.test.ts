@@ -188,7 +188,11 @@ describe('batch submit', { timeout: 600_000 }, () => {
       `services: {a: {baseUrl: "${service.sandbox.baseUrl}", apiKey: ${KEY}}, b: {apiKey: {env: UNSET}}}`,
     );
     const chosen = await run(['batch', 'get', 'x', '-c', other, '--service', 'a']);
-    assert.match(chosen.err, /get_batch at \S+ answered 404/, 'the variable of b is not read');
+    assert.match(
+      chosen.err,
+      /get_batch at \S+ responded with 404/,
+      'the variable of b is not read',
+    );
     const ambiguous = await run(['batch', 'get', 'x', '-c', other]);
     assert.equal(ambiguous.code, EXIT.usage);
     assert.match(ambiguous.err, /choose one with --service \(a, b\)/);

@@ -141,7 +141,7 @@ test('a replica whose key for one service is wrong runs the pipelines of the oth
   assert.deepEqual(pipelines, ['live']);
   await eventually('the condition has the reason', async () => {
     const text = await (await fetch(`${await second.url()}/readyz`)).text();
-    return /"api_key:shadow"[^}]*answered 401.*takes no shards before/.test(text);
+    return /"api_key:shadow"[^}]*401.*takes no shards before/.test(text);
   });
   assert.ok(!second.lines.some((line) => line.includes(SHADOW_KEY)));
 });
