@@ -77,7 +77,7 @@ const withoutExplained = (text: string): string =>
 /** Adds a section for each group that has its own options, without the first options. */
 function walk(info: Option, path: string, sections: string[]): void {
   if (info.kind === 'list') walk(info.item, `${path}[]`, sections);
-  // Its options are those of another section.
+  // A group with names chosen by the user gets one row: its options are those of `service`.
   if (info.kind === 'named')
     sections.push(`### \`${path}\`\n\n${table(COLUMNS, [row(`\`${path}\``, info)])}`);
   if (info.kind !== 'group') return;

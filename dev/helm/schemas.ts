@@ -61,7 +61,7 @@ export function documentsOf(text: string): unknown[] {
 }
 
 function validator(schema: Schema): Validate {
-  // ajv knows few formats of OpenAPI and Go. Compose's schema needs 2020 (unevaluatedProperties).
+  // ajv itself defines no formats. Compose's schema uses `unevaluatedProperties` of JSON Schema 2020-12.
   const { $schema: _, ...rest } = schema;
   const validate = new Ajv2020({
     strict: false,

@@ -173,7 +173,7 @@ export const METRICS = {
   ),
 
   // ── Kafka ────────────────────────────────────────────────────────────────────────────────────
-  rebalances_total: counter('Generations of the consumer group joined.'),
+  rebalances_total: counter('Consumer group generations that this instance joined.'),
   claims_total: counter('Claims of a shard, by outcome.', ['pipeline', 'outcome']),
   shards_owned: gauge('Shards claimed by this instance.'),
   shards_paused: gauge(

@@ -41,7 +41,7 @@ export interface Rules {
   /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` changes only the watermarks. */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
   /**
-   * Command that an operator gives once, and ends. In between, no records are consumed, and with `pause` no job
+   * Command that an operator gives once and later ends by a resume. Until then, no records are consumed, and with `pause` no job
    * begins.
    */
   readonly command: 'none' | 'drain' | 'pause';
@@ -51,7 +51,7 @@ export interface Rules {
   readonly acknowledgesAtRest: boolean;
   /** An acknowledgement contains the revision of its command; false: it applies to any command. */
   readonly acknowledgesRevision: boolean;
-  /** Once, an unreadable record replaces the newest command in the shard, and compaction removes the command. */
+  /** At most once per run, an unreadable record replaces the newest command in a journal, and compaction removes that command. */
   readonly spoilsCommand: boolean;
   /** A claim without a readable command continues from the newest acknowledgement; false: as without a command. */
   readonly continuesFromAcknowledgement: boolean;

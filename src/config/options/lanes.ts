@@ -33,7 +33,7 @@ const PARTS = {
 };
 
 const lane = value<LaneOption>({
-  help: 'Lanes, so that urgent content does not wait for a backlog. The first one that matches has an item, by its type or because the expression is true; the others are in the lane default. share: guaranteed part of memory and uploads, used by other lanes while it is idle; default has the rest. age: objective of the lane, in place of objective.age.',
+  help: 'Lanes, so that urgent content does not wait for a backlog. An item belongs to the first lane whose types include its type or whose expression is true, and otherwise to the lane default. share: guaranteed part of memory and uploads, used by other lanes while it is idle; default has the rest. age: objective of the lane, in place of objective.age.',
   allowed:
     '{types: [TYPE, …], when: EXPRESSION, share: 0.01 to 0.99, age: DURATION}; one of types and when is required, and share',
   schema: partsSchema(PARTS),

@@ -169,7 +169,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   lanes: lanesOption,
   quota: {
     ...someOf(
-      'Limits of the pipeline over all replicas, each shard its part: rows submitted in any 60 s, in a day (UTC) and under review; calls of the service per second. Used up, intake pauses with the reason quota.',
+      'Limits of the pipeline over all replicas, divided equally among its shards: rows submitted in any 60 s, rows submitted in a day (UTC), rows under review, and calls of the service per second. Above a limit, batches and calls wait with the reason quota.',
       {
         rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
         rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),

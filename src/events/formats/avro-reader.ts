@@ -168,12 +168,12 @@ function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
   };
 }
 
-/** Returns the writer of a type's values. @throws Error for a type that Avro does not have */
+/** Returns a function that reads values of a type and writes them as JSON. @throws Error for a type that Avro does not have */
 export function avroReader(type: avsc.Type): WriteAvro {
   return readerOf(type, new Map());
 }
 
-/** @param known readers, including unfinished ones, because a type may contain itself */
+/** @param known functions by type, including unfinished ones, because a type may contain itself */
 function readerOf(type: avsc.Type, known: Map<avsc.Type, WriteAvro>): WriteAvro {
   if (type instanceof LogicalType) return type.write;
   const before = known.get(type);

@@ -125,7 +125,7 @@ function writeNested(type: protobuf.Type, message: Message, out: JsonWriter): vo
   out.leave();
 }
 
-/** Returns the writer of a type, created at first use: for a chain of thousands of types, the stack would overflow. */
+/** Returns the writer of a type, created at first use: otherwise, a chain of thousands of types would overflow the stack. */
 function writerOf(type: protobuf.Type): WriteMessage {
   const before = known.get(type);
   if (before !== undefined) return before;

@@ -25,7 +25,10 @@ export async function membersOf(
     const { members } = await describeGroup(cluster, access.group);
     const ids = members.filter((one) => one.clientId === clientId).map(({ memberId }) => memberId);
     for (const memberId of ids)
-      logger.info({ memberId }, 'removing an earlier member of this host and port from the group');
+      logger.info(
+        { memberId },
+        'removing a group member that an earlier process with this host and port left behind',
+      );
     return ids;
   } catch (error) {
     logger.debug({ error: explain(error, access) }, 'could not describe the group');

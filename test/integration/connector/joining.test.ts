@@ -69,7 +69,9 @@ test('a replica that is killed and immediately restarted interrupts the other re
   await first.process.exited;
   const killedMs = Date.now();
   const successor = await stack.startReplica({ PORT: String(otherPort) });
-  await successor.logged('removing an earlier member of this host and port from the group');
+  await successor.logged(
+    'removing a group member that an earlier process with this host and port left behind',
+  );
   const { shards } = await lasting.logged('joined the group', { from });
   await terminal.untilCount(await stop(), 60_000);
 

@@ -30,7 +30,7 @@ const STEP_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** Time after which a history with a quota per day continues with the next day, since no day ends in it. */
 const DAY_TAKES_MS = 180_000;
-/** The limit until everything is settled, with a quota per day: the records may take many days. */
+/** Time limit for settling everything with a daily quota, which may take many days. */
 const DAYS_SETTLE_MS = 40 * DAY_TAKES_MS;
 
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
@@ -48,7 +48,7 @@ export interface HistoryReport {
   /** Script with every strike that happened. Playing it gives the same history. */
   readonly script: Script;
   readonly violation: Violation | undefined;
-  /** Numbers of strikes and actions by kind, and of events that the connector counted. */
+  /** Number of strikes and actions, by kind. */
   readonly faults: Coverage;
   readonly coverage: Coverage;
   readonly records: number;

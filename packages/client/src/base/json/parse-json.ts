@@ -40,7 +40,9 @@ const scanner = new JsonScanner([[]]);
 function parse(text: string, keepsDigits: boolean): unknown {
   const fault = scanner.scan(Buffer.from(text));
   if (fault !== undefined)
-    throw new SyntaxError(fault === 'depth' ? 'JSON is nested too deeply' : 'it is not JSON');
+    throw new SyntaxError(
+      fault === 'depth' ? 'JSON is nested too deeply' : 'the text is not valid JSON',
+    );
   const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
   const reviveNumber = keepsDigits && scanner.hasOddNumbers ? keepDigits : undefined;
