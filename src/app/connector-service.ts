@@ -1,4 +1,4 @@
-/** A service as the running connector uses it: its client, its readiness, and its part of the memory. */
+/** Client, readiness and memory budget of a service in the running connector. */
 import { systemClock } from '../../packages/client/src/base/clock.ts';
 import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import type { Config } from '../config/schema.ts';
@@ -29,7 +29,7 @@ export function connectorServices(
   const entries = Array.from(servicesOf(config), ([name, service]) => {
     budget = new MemoryBudget(config.memory.budgetBytes, budget);
     const logger = processLogger.child({ service: name });
-    // Has its own client: probes must not wait for connections, and need short timeouts.
+    // Uses a separate client: probes must not wait for connections, and need short timeouts.
     const prober = toolService(service);
     const { kind = 'review' } = config.pipelines.find((one) => one.service === name) ?? {};
     const probe = new ServiceProbe({

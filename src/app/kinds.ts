@@ -19,7 +19,7 @@ import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 /** Calls to the service that the kinds need. `packages/client/src/client.ts` implements them. */
 export type KindServices = ReviewService & ImportService & LookupService;
 
-/** Returns the service with calls that wait for their turn. Transfers do not. */
+/** Returns a service whose calls wait for their turn. Transfers do not wait. */
 export function pacedServices(service: KindServices, pacer: CallPacer): KindServices {
   const paced = <C extends object>(call: C) => ({
     ...call,

@@ -39,7 +39,10 @@ const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
 /** Number of heartbeats per session timeout. Several may be lost before the group reassigns the shards. */
 const HEARTBEATS = 10;
-/** Maximum time between heartbeats. Members learn of a rebalance only by heartbeats, and then have a minute to join. */
+/**
+ * Maximum time between heartbeats. Only their responses announce a rebalance, which members must
+ * join within a minute.
+ */
 const MAX_HEARTBEAT_MS = 3_000;
 /** Number of parts of a fetch. If memory is short, each shard holds one part (docs/operating.md, Memory). */
 const FETCH_PARTS = 8;
@@ -147,7 +150,7 @@ async function open(
   health: Health,
   logger: Logger,
 ) {
-  // All budgets have the same bytes. The checks of the configuration guarantee a service.
+  // All budgets share the same bytes. The configuration's checks guarantee at least one service.
   const [{ budget }] = [...services.values()] as [ConnectorService];
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
   for (const { name: pipeline, service, objective, lanes } of config.pipelines) {

@@ -7,7 +7,7 @@ import type { ContentReviewClientOptions } from '../../packages/client/src/servi
 import type { Secret } from '../config/secret.ts';
 import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
 
-/** Longest time to connect: after it, a connection is unlikely to succeed. */
+/** Maximum time to connect. After it, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Retries for about four seconds. During a longer outage the pipeline pauses. */
 const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=8
-/** Entry point. Checks the version of Node before importing modern code, whose errors an old Node reports unclearly. */
+/** Entry point. Checks the version of Node before importing modern code, on which an old one fails unclearly. */
 import { nodeVersionProblem } from './node-version.ts';
 
 /** Time in ms from the end of the command to a forced exit. It must be less than CLOSING_MS in run.ts. */

@@ -13,7 +13,7 @@ interface FoundOption {
   readonly value: unknown;
   /** True if the value differs from the default. */
   readonly isSet: boolean;
-  /** True if an optional group that contains it is absent. */
+  /** True if an optional group that contains the option is absent. */
   readonly isAbsent: boolean;
 }
 
@@ -53,7 +53,7 @@ export function optionsIn(draft: unknown): ReadonlyMap<string, FoundOption> {
   return found;
 }
 
-/** Returns true if an option differs from its default, which may refer to others of its pipeline. */
+/** Returns true if an option differs from its default, which may refer to other options of its pipeline. */
 function isSet({ fallback, parse }: Value<unknown>, value: unknown, pipeline: object) {
   const unset = fallback === undefined ? undefined : filled(parse(fallback, NO_ORIGIN), pipeline);
   return value !== undefined && JSON.stringify(value) !== JSON.stringify(unset);

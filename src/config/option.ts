@@ -57,7 +57,7 @@ export interface Named<G extends Group = Group> {
   /** None by default. */
   readonly fallback: Readonly<Record<string, never>>;
   readonly item: G;
-  /** Returns the reason why a name is not allowed; undefined if it is. */
+  /** Returns the reason why a name is not allowed, or undefined if the name is allowed. */
   checkName(name: string): string | undefined;
 }
 

@@ -20,7 +20,7 @@ export function servicesOf<C extends Draft<ServiceConfigs>>({ service, services 
 const servicePath = (name: string): Path =>
   name === DEFAULT_SERVICE ? ['service'] : ['services', name];
 
-/** Returns the same path as a text. */
+/** Returns the path of a service's options as a string. */
 export const serviceOption = (name: string): string => formatPath(servicePath(name));
 
 /**
@@ -32,14 +32,14 @@ export function chosenSection(document: unknown, given: string | undefined): Res
   const names = Object.keys(Object(services));
   const name = given ?? (service || names.length !== 1 ? DEFAULT_SERVICE : String(names[0]));
   if (names.includes(name)) return ok({ services: { [name]: services[name] } });
-  // Without any service, its options are reported as required.
+  // If there is no service at all, the options of `service` are reported as required.
   if (name === DEFAULT_SERVICE && (service || names.length === 0))
     return ok({ service: service ?? {} });
   const known = [...(service ? [DEFAULT_SERVICE] : []), ...names].join(', ');
   return err(`has no service ${name}: choose one with --service (${known})`);
 }
 
-/** Each pipeline needs a service, and each service a pipeline. */
+/** Reports pipelines without a service, and services without a pipeline. */
 export function serviceFindings(draft: Draft<Config>): Finding[] {
   const { pipelines = [] } = draft;
   const services = servicesOf(draft);

@@ -7,7 +7,7 @@ type Units = Readonly<Record<string, number>>;
 export const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 export const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** Returns the milliseconds of a text such as `30s`; undefined if it is not a duration. */
+/** Returns the milliseconds of a string such as `30s`, or undefined if it is not a duration. */
 export const durationOf = (text: string): number | undefined =>
   orUndefined(() => parseDuration(text));
 

@@ -254,7 +254,7 @@ const quantitySchema = (units: readonly string[]): JsonSchema => ({
   pattern: `^\\s*\\d{1,15}(\\.\\d{1,6})?\\s*(${units.join('|')})\\s*$`,
 });
 
-/** A share of the whole in per cent, above 0. */
+/** Option with a share in per cent, above 0. */
 export function percentage(help: string, fallback: string): Value<number, ''> {
   const written = /^\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*$/;
   return value({

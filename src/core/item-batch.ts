@@ -33,7 +33,7 @@ export class ItemBatch implements Disposable {
     return this.records.size;
   }
 
-  /** Memory of the batch, bytes. */
+  /** Memory of the batch in bytes. */
   get heldBytes(): number {
     return this.#lease.bytes;
   }

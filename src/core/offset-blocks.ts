@@ -24,7 +24,7 @@ export class OffsetBlocks {
     return this.#entries;
   }
 
-  /** Memory of all blocks, bytes. */
+  /** Memory of all blocks in bytes. */
   get heldBytes(): number {
     return this.#blocks.byteLength + this.#bits.byteLength;
   }

@@ -29,7 +29,7 @@ export class OffsetSet {
     return this.#blocks.size;
   }
 
-  /** Memory of the set, bytes. */
+  /** Memory of the set in bytes. */
   get heldBytes(): number {
     return this.#blocks.heldBytes;
   }

@@ -9,7 +9,7 @@ export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
 export interface PipelineView {
   readonly name: string;
   readonly kind: string;
-  /** Name of its service. */
+  /** Name of the pipeline's service. */
   readonly service: string;
   readonly group: string;
   readonly sourceTopic: string;
@@ -17,7 +17,7 @@ export interface PipelineView {
   readonly instance: string | null;
   /** Number of source records that have not been read yet. null while unknown. */
   readonly lag: number | null;
-  /** Records in flight by stage. `creating` has those in sealed or parked batches, or in a batch being created. */
+  /** Records in flight by stage. `creating` counts records in sealed or parked batches, or in a batch being created. */
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
   /** Empty for a pipeline without lanes. */
   readonly lanes: readonly LaneView[];
@@ -48,7 +48,7 @@ export interface LaneView {
 export interface QuotaView {
   readonly limit: 'rowsPerMinute' | 'rowsPerDay' | 'rowsUnderReview';
   readonly left: number;
-  /** Time until more rows are free, ms; null if none are used, or if reviews must end first. */
+  /** Time in ms until more rows are free; null if none are used, or if reviews must end first. */
   readonly renewsMs: number | null;
 }
 

@@ -13,7 +13,7 @@ const MAX_PARENT = 512;
 /** Estimated memory of a context in bytes. */
 const LINK_BYTES = 512;
 
-/** Returns the last trace context, like libraries in other languages, or undefined if it is invalid. */
+/** Returns the last trace context, as libraries in other languages do. undefined if it is invalid. */
 export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   const last = lastHeader(headers, 'traceparent') ?? '';
   const found = last.length > MAX_PARENT ? null : TRACEPARENT.exec(String(last));
@@ -37,7 +37,7 @@ export class TraceLinks {
     return [...this.#links.values()];
   }
 
-  /** Memory of the contexts that are kept, bytes. */
+  /** Memory in bytes of the contexts that are kept. */
   get heldBytes(): number {
     return LINK_BYTES * this.#links.size;
   }

@@ -15,7 +15,7 @@ const DIGITS = 12;
 export function outsideSample(topic: string, percent: number): (record: SourceRecord) => boolean {
   const limit = (percent / 100) * 16 ** DIGITS;
   return ({ key, partition, offset }) => {
-    // As a Buffer, the hash took three times as long.
+    // The hash is a hexadecimal string, because a Buffer took three times as long.
     const digits = hash('sha256', key ?? `${topic}-${partition}-${offset}`, 'hex');
     return Number.parseInt(digits.slice(0, DIGITS), 16) >= limit;
   };

@@ -45,7 +45,7 @@ export class BrokerSilence {
   }
 
   /**
-   * Records a request or a connection attempt.
+   * Registers a request or a connection attempt.
    * @returns a function to call at its end, with true if the broker has responded
    */
   sent(broker: string, what: string): (answered: boolean) => void {
@@ -65,7 +65,7 @@ export class BrokerSilence {
     };
   }
 
-  /** Shortest silence of all brokers, ms. */
+  /** Shortest silence of all brokers in ms. */
   get silentMs(): number {
     const nowMs = this.#now();
     for (const [broker, { inFlight, lastSentMs }] of this.#brokers)

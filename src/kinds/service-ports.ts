@@ -12,7 +12,7 @@ import type {
 
 interface CallSettings {
   readonly signal: AbortSignal;
-  /** Awaited before each request of a call, including retries; not for transfers. */
+  /** Awaited before each request of a call, including retries, but not before transfers. */
   readonly beforeRequest?: (signal: AbortSignal) => Promise<void>;
 }
 

@@ -44,7 +44,7 @@ export function terminalHeaders(headers: RecordHeaders | undefined, id: string):
     : [...headers.filter(([name]) => name !== EVENT_ID_HEADER), own];
 }
 
-/** Returns a key as JSON. Bytes that are not UTF-8 become base64, with a member that says so. */
+/** Returns a key as JSON. Bytes that are not UTF-8 become base64, which a member indicates. */
 export function keyJson(key: Buffer | string | null): string {
   if (key === null) return 'null';
   if (typeof key === 'string') return JSON.stringify(key);

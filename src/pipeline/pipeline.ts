@@ -47,7 +47,7 @@ export class Pipeline {
   #context: PipelineContext | undefined;
   readonly #stopping = new AbortController();
   readonly #retired = new Set<ShardWorker>();
-  /** Reason why this process is not a member of the group, if so. */
+  /** Reason why this process has left the group, if it has. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
   /** Reports partitions as waiting because they cannot be read. */
@@ -106,7 +106,7 @@ export class Pipeline {
         polls: pLimit(concurrency.requests),
         downloads: pLimit(concurrency.transfers),
         claims: pLimit(options.claims),
-        // Each fetch takes memory.
+        // One at a time, because each fetch takes memory.
         backlogs: pLimit(1),
       },
       topics,

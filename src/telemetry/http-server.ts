@@ -10,11 +10,14 @@ import type { Health } from './health.ts';
 import { refusal } from './host-guard.ts';
 import type { PromMetrics } from './metrics.ts';
 
-/** Minimum age of the text, as a multiple of the time that rendering it took. */
+/** Minimum age of the text before it is rendered again, as a multiple of its rendering time. */
 const TIMES_AS_LONG = 20;
 const MAX_AGE_MS = 1_000;
 
-/** Returns the text of /metrics, shared by concurrent scrapers: 120 of them delayed the probes. @param now monotonic clock, ms */
+/**
+ * Returns a function that renders /metrics. Concurrent scrapers share the text, because 120 of them
+ * delayed the probes. @param now monotonic clock, ms
+ */
 export function metricsPage(
   metrics: PromMetrics,
   health: Health,
@@ -96,7 +99,7 @@ export async function startTelemetryServer(
     },
     (request, response) => {
       const { socket } = request;
-      // Node reads thousands of requests ahead, and would render a response to each.
+      // Node reads thousands of pipelined requests ahead, and each would cost a response.
       if (busy.has(socket)) return void socket.destroy();
       busy.add(socket);
       response.once('close', () => busy.delete(socket));

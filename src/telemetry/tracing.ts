@@ -1,6 +1,6 @@
 /**
- * Tracer port with OpenTelemetry's API. Users provide the SDK, and `node --import` registers it
- * before the connector starts (docs/tracing.md).
+ * Implementation of the tracer port with OpenTelemetry's API. Users provide the SDK, and `node
+ * --import` registers it before the connector starts (docs/tracing.md).
  */
 import {
   type Tracer as ApiTracer,
@@ -43,7 +43,7 @@ export function registeredTracer(version: string): Tracer {
   return tracer === undefined ? NO_TRACER : new OtelTracer(tracer);
 }
 
-/** Sends the SDK's spans that are not sent yet. Never rejects. @param withinMs time after which they are lost */
+/** Sends the SDK's spans that are not sent yet. Never rejects. @param withinMs time in ms after which they are lost */
 export async function flushSpans(withinMs: number): Promise<void> {
   const provider = trace.getTracerProvider();
   const registered: object =

@@ -130,5 +130,5 @@ function skipOf(pipeline: PipelineConfig): InspectedPipeline['isSkipped'] {
   };
 }
 
-/** In place of a format with a schema registry: the sample and null values are decided without it. */
+/** Stands in for a format that needs a schema registry. Sample and null values are decided without it. */
 const UNREAD: EventFormat = { read: () => poison('undecodable', '') };

@@ -23,7 +23,7 @@ const WEEK_MS = 7 * 86_400_000;
 /** Maximum number of rows of a table. */
 const MAX_ROWS = 40;
 const MAX_NAME = 30;
-/** Event ids of a row; --json has more. */
+/** Maximum number of event ids in a row. `--json` shows more. */
 const SHOWN_EXAMPLES = 3;
 
 interface EvaluateFlags extends ToolFlags {
@@ -149,7 +149,7 @@ function lastLines(report: EvaluationReport): string {
   ].join('\n');
 }
 
-/** Decisions that have no part in the figures. */
+/** Number of decisions that are not part of the figures, and text that describes them. */
 type Part = readonly [count: number, text: string];
 
 const partsOf = (counts: Omit<EvaluationCounts, 'withoutExpected'>): readonly Part[] => [

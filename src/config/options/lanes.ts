@@ -17,12 +17,12 @@ export interface LaneOption {
   /** Expression that is true for the events of the lane. */
   readonly when: string | undefined;
   readonly share: number;
-  /** Age by which decisions are due; undefined for that of the pipeline. */
+  /** Age in ms by which decisions are due. undefined for the pipeline's objective. */
   readonly ageMs: number | undefined;
 }
 
 const MAX_LANES = 8;
-/** The lane of the content that no other lane matches. */
+/** Name of the lane for content that no other lane matches. */
 const DEFAULT_NAME = 'default';
 
 const PARTS = {

@@ -64,7 +64,7 @@ export class EncodedRecords {
     return this.#length;
   }
 
-  /** Total size of the records, bytes. */
+  /** Total size of the records in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -93,7 +93,7 @@ export class EncodedRecords {
     this.#bytes += end - start;
   }
 
-  /** Returns the size of a record, bytes. */
+  /** Returns the size of a record in bytes. */
   size(row: number): number {
     return this.#end(row) - this.#start(row);
   }

@@ -52,7 +52,7 @@ export class RecordView implements SourceRecord {
       : this.#bytes.subarray(this.#valueStart, this.#valueStart + this.#valueLength);
   }
 
-  /** Size of the value, bytes; negative for null. */
+  /** Size of the value in bytes; negative for null. */
   get valueLength(): number {
     return this.#valueLength;
   }
@@ -71,7 +71,7 @@ export interface BytePlace {
   readonly end: number;
 }
 
-/** Returns the size of a record's value, bytes; -1 for null. */
+/** Returns the size of a record's value in bytes; -1 for null. */
 export function valueLengthOf(record: SourceRecord): number {
   return record instanceof RecordView ? record.valueLength : (record.value?.length ?? -1);
 }

@@ -13,7 +13,7 @@
 import type { BufferPool } from './buffer-pool.ts';
 import type { EncodedBody } from './row-sink.ts';
 
-/** Minimum and maximum size of a slab. Slabs grow: one row takes little memory, and many rows need few slabs. */
+/** Minimum and maximum size of a slab. Slabs grow, so that one row takes little memory and many rows need few slabs. */
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 128 * 1024;
 const EMPTY = Buffer.alloc(0);
@@ -53,7 +53,7 @@ export class Slabs {
     return this.#fullBytes + this.#rowStart;
   }
 
-  /** Total size of the slabs, bytes. */
+  /** Total size of the slabs in bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }

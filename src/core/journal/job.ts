@@ -35,7 +35,7 @@ export interface JobRecord {
   /** Number of items, and size of the uploaded body in bytes. */
   readonly count: number;
   readonly bytes: number;
-  /** Wall clock, ms: creation of the remote job, and timestamps of its oldest and newest event. */
+  /** Times in ms (wall clock): creation of the remote job, and timestamps of its oldest and newest event. */
   readonly createdMs: number;
   readonly oldestEventMs: number;
   readonly newestEventMs: number;

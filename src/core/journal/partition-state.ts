@@ -21,15 +21,15 @@ export interface UnreadRange {
 export class PartitionState {
   readonly partition: number;
   readonly replay: number;
-  /** Unread ranges, ascending. The last one has no end; intake leaped over the others. */
+  /** Unread ranges, ascending. The last one is open-ended. Intake leaped over the others. */
   #unread: readonly UnreadRange[];
   /** Start of the newest range after the last leap. */
   #leapedTo = 0;
   /** Number of records that intake has taken and that are not assigned yet. */
   taken = 0;
-  /** Number of taken records that intake has passed over and that are read again later. */
+  /** Number of taken records that intake has deferred, and that are read again later. */
   passedOver = 0;
-  /** Size of the last progress record, bytes. */
+  /** Size of the last progress record in bytes. */
   progressBytes = 0;
   /**
    * Records below this offset were already in a buffer of the previous owner, so their age counts
@@ -100,7 +100,7 @@ export class PartitionState {
     return this.#unread.at(-1) as UnreadRange;
   }
 
-  /** Next of the newest offsets that intake reads. */
+  /** Next offset that intake reads in the newest range. */
   get position(): number {
     return this.newest.position;
   }
@@ -111,8 +111,8 @@ export class PartitionState {
   }
 
   /**
-   * Size of the progress record if there is a backlog, bytes; otherwise 0. Assigned offsets that are
-   * scattered above the backlog make it large.
+   * Size in bytes of the progress record if there is a backlog, otherwise 0. The record is large if
+   * many assigned offsets are scattered above the backlog.
    */
   get scatteredBytes(): number {
     return this.#hasBacklog ? this.progressBytes : 0;
@@ -137,8 +137,8 @@ export class PartitionState {
   }
 
   /**
-   * Leaves the offsets [from, to) of the newest range to be read later; `to` must lie above its
-   * position. @returns their range
+   * Leaps over the offsets [from, to) of the newest range, which are read later. `to` must be above
+   * the range's position. @returns the range that was leaped over
    */
   leap(from: number, to: number): UnreadRange {
     const later = { position: Math.max(from, this.position), end: to };

@@ -1,25 +1,25 @@
 /**
  * Quota of one shard: rows that it may submit per minute and per day, and rows under review. The
  * submitted rows are part of the shard's journal, so that the count continues after a restart or
- * takeover; the rows under review are those of its live jobs. Time is an input.
+ * takeover; the rows under review are the rows of its live jobs. Callers pass in the time.
  *
  * A minute is any interval of 60 s; submissions are kept by second. A day is a day in UTC.
  */
 
-/** Rows of one shard; Infinity where there is no limit. */
+/** Numbers of rows for one shard. Infinity where there is no limit. */
 export interface QuotaLimits {
   readonly rowsPerMinute: number;
   readonly rowsPerDay: number;
   readonly rowsUnderReview: number;
 }
 
-/** Rows under review of a lane, and the part of the limit that the lane has, from 0 to 1. */
+/** A lane's rows under review, and its share of the limit, from 0 to 1. */
 interface UnderReview {
   readonly rows: number;
   readonly share: number;
 }
 
-/** Rows that a shard has submitted, as the journal has them. */
+/** Numbers of rows that a shard has submitted, in the form that the journal stores. */
 export interface QuotaRecord {
   /** Rows by second since the epoch, ascending. */
   readonly seconds: readonly (readonly [second: number, rows: number])[];
@@ -28,12 +28,13 @@ export interface QuotaRecord {
 }
 
 /**
- * Largest batch as a part of the rows of a minute or a day. What is left of them may be too little
- * for the next batch, and is then lost; rows under review are not lost.
+ * Maximum size of a batch as a fraction of a limit: BATCH_PART of the rows per minute and per day,
+ * REVIEW_PART of the rows under review. BATCH_PART is small because the rest of a minute or a day
+ * is lost if it is too little for the next batch.
  */
 const BATCH_PART = 1 / 20;
 const REVIEW_PART = 1 / 4;
-/** Longest takeover of a shard for which the clocks of both owners are trusted, s. */
+/** Maximum age of the last submission, in seconds, for which the clocks of both owners are trusted. */
 const LONGEST_TAKEOVER_S = 90;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -46,8 +47,9 @@ export class Quota {
 
   /**
    * @param nowMs wall clock
-   * @param spent record of an earlier owner. If its last submission is in the future, or too long ago
-   *   for a takeover, the clocks may differ: it counts as of now, and earlier ones keep their distance
+   * @param spent record of an earlier owner. If its last submission is in the future, or longer ago
+   * than a takeover takes, the clocks may differ. The last submission then counts as made now, and
+   * earlier ones keep their distance from it
    */
   constructor(limits: QuotaLimits, nowMs: number, spent?: QuotaRecord) {
     this.limits = limits;
@@ -59,7 +61,7 @@ export class Quota {
     this.#day = [Math.min(day[0], Math.floor(nowMs / DAY_MS)), day[1]];
   }
 
-  /** Largest batch that the quota is used up with well, rows. @param share smallest share of a lane */
+  /** Maximum rows of a batch with which little of the quota is left unused. @param share smallest share of a lane */
   maxRows(share: number): number {
     const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
     const rows = BATCH_PART * Math.min(rowsPerMinute, rowsPerDay);
@@ -67,8 +69,9 @@ export class Quota {
   }
 
   /**
-   * Returns the time until a batch may be submitted, ms; 0 if it may be submitted now, Infinity if
-   * reviews must end first. A batch above a limit is admitted alone.
+   * Returns the time in ms until a batch may be submitted. 0 if it may be submitted now, Infinity
+   * if reviews must end first. A batch that exceeds a limit is admitted if no other rows count
+   * towards that limit.
    * @param review undefined for records that are under review already
    */
   waitMs(rows: number, nowMs: number, review?: UnderReview): number {
@@ -115,7 +118,7 @@ export class Quota {
     };
   }
 
-  /** Time until more rows of each limit are free, ms; Infinity if none are used, or if reviews must end. */
+  /** Times in ms until more rows are free, by limit. Infinity if none are used, or if reviews must end first. */
   renewsMs(nowMs: number): QuotaLimits {
     const [oldest] = this.#inMinute(nowMs);
     return {
@@ -146,7 +149,7 @@ export class Quota {
   }
 }
 
-/** Time at which rows of a second no longer count, ms. */
+/** Time in ms at which the rows submitted in a second no longer count. */
 const endMs = (second: number): number => (second + 1) * SECOND_MS + MINUTE_MS;
 
 const dayEndsInMs = (nowMs: number): number => (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS - nowMs;

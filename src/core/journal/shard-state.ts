@@ -37,7 +37,7 @@ export class ShardState {
   readonly #live = new Map<number, number>();
   /** Number of unsettled records in live jobs, by lane; the default lane is undefined. */
   readonly #liveOfLane = new Map<string | undefined, number>();
-  /** Uploaded jobs whose upload no step has recorded yet. */
+  /** Uploaded jobs that no step has marked as uploaded yet. */
   readonly #unmarked = new Set<LiveJob>();
   #seq: number;
   /** Number of the newest line of submissions (JobRecord.sequence). */
@@ -122,7 +122,7 @@ export class ShardState {
     return { journal: [...job, ...journal, ...this.#marks()], offsets };
   }
 
-  /** Records in the next step that a job was uploaded. A later owner then allows the upload a longer grace. */
+  /** Marks a job as uploaded in the next step. A later owner then allows the upload a longer grace period. */
   uploaded(job: LiveJob): void {
     job.isUploaded = true;
     this.#unmarked.add(job);

@@ -23,7 +23,7 @@ export interface RetryPolicy {
 export type FailureAction =
   /** Submit the remaining records again as one batch. */
   | 'retry'
-  /** Submit them as two batches, in order to find the record that the service cannot process. */
+  /** Submit the remaining records as two batches, in order to find the one that the service cannot process. */
   | 'bisect'
   /** Publish a decision with status ERROR for each remaining record. */
   | 'error'

@@ -49,8 +49,8 @@ export interface JobRule {
    */
   readonly again: 'always' | 'attempts' | 'never';
   /**
-   * Whether to halve the batch then, because one record may be the cause. Records that still fail
-   * end by review.onFailure.
+   * Whether to halve the batch once it is not submitted as one any more, because one record may be
+   * the cause. Records that still fail are handled by review.onFailure.
    */
   readonly halved: boolean;
   /** Batches that count towards pausing the content type, which five in a row do. */
@@ -62,7 +62,7 @@ export interface JobRule {
 export interface FailureRow {
   /** Name of the event. Its test begins with this name, and dev/docs/failure-texts.ts describes it. */
   readonly event: string;
-  /** Failed calls that are this event. */
+  /** Failed calls that count as this event. */
   readonly calls?: Partial<Record<ServiceCall, readonly ServiceFailure[]>>;
   readonly reaction?: Reaction;
   readonly job?: JobRule;

@@ -1,6 +1,6 @@
 /**
- * Rules for following a live job at the service: the next step for each response. Pure functions;
- * times are inputs, ms on the monotonic clock.
+ * Rules for following a live job at the service: the next step for each response. Pure functions.
+ * Callers pass in times in ms on the monotonic clock.
  *
  *   pending, unknown      wait; late jobs fail if `onTimeout` is `error`
  *   waiting_for_upload    wait until the grace period for uploads ends, then fail

@@ -64,7 +64,7 @@ export interface JobContext {
   readonly rowKey?: string | undefined;
   /** Size of the job's upload in bytes. It limits the rows of the result file. */
   readonly uploadedBytes?: number | undefined;
-  /** Time of the decision on the wall clock, ms. */
+  /** Time of the decision on the wall clock in ms. */
   readonly decidedAtMs: number;
 }
 

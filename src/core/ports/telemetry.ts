@@ -14,7 +14,7 @@ export interface Metrics {
   observe(name: string, labels: Labels, value: number, times?: number): void;
 }
 
-/** Fields never contain content, keys or signed addresses (I6). */
+/** Logger of the engine. Fields never contain content, keys or signed addresses (I6). */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -50,7 +50,7 @@ export const EMPTY_OBJECT: ScannedValue = {
 
 export type MemberPath = readonly string[];
 
-/** The scanner compares names as bytes. Encoded as UTF-8, every lone surrogate becomes U+FFFD. */
+/** Characters that make names ambiguous: the scanner compares UTF-8, in which every lone surrogate becomes U+FFFD. */
 const AMBIGUOUS = /[\ufffd\p{Surrogate}]/u;
 const STEP = /[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)+"/y;
 

@@ -11,11 +11,12 @@ import { isEntry, isGroup, messagesOf } from './protobuf-schema.ts';
 import { registryFormat } from './registry-format.ts';
 
 /**
- * Finds a message by the message indexes of a record. Clients count differently. Those that count
- * descriptors (Python, Go, .NET) include map entries and the contents of groups, Java does not, and
- * a registry that reformats a schema moves them. An index may therefore refer to the message at its
- * position, or to one that precedes it by at most the number of maps and groups. If several
- * messages qualify, the result is an error, because guessing could misread a record.
+ * Finds a message by the message indexes of a record. Clients count differently: those that count
+ * descriptors (Python, Go, .NET) include map entries and the contents of groups, but Java does not.
+ * A registry that reformats a schema also moves map entries and groups. An index may therefore
+ * refer to the message at its position, or to one that precedes it by at most the number of maps
+ * and groups. If several messages qualify, the result is an error, because guessing could misread a
+ * record.
  */
 export function messageAt(
   messages: readonly protobuf.Type[],

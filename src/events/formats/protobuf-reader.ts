@@ -118,7 +118,7 @@ export function writeMessage(type: protobuf.Type, bytes: Buffer, out: JsonWriter
   writeNested(type, decode(type, bytes), out);
 }
 
-/** Writes a message as a level of its own. */
+/** Writes a message as one more level of nesting. */
 function writeNested(type: protobuf.Type, message: Message, out: JsonWriter): void {
   out.enter();
   writerOf(type)(message, out);

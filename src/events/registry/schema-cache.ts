@@ -22,7 +22,7 @@ const MAX_ENTRIES = 2_000;
 const LATELY_MS = 10 * 60_000;
 /** Minimum time in ms that an unused unknown id stays: shorter, as values without a schema id can produce any id. */
 const LATELY_UNKNOWN_MS = 60_000;
-/** Pause before an unknown id is loaded a second time: a replica may get a schema just after its producer. */
+/** Pause before an unknown id is loaded a second time, because a registry's replica may receive a schema late. */
 const SECOND_LOOK_MS = 1_000;
 /** Time in ms for which an id counts as unknown after its second load. */
 const UNKNOWN_MS = 5_000;

@@ -49,7 +49,7 @@ export interface BrokerAnswer {
   readonly id: number;
   /** Advertised address: `host:port`. */
   readonly address: string;
-  /** Reason why the broker cannot be reached there, with the remedy; undefined if it can. */
+  /** Reason why the broker cannot be reached there, with the remedy. undefined if it can be reached. */
   readonly failure: string | undefined;
 }
 
@@ -211,7 +211,7 @@ export class KafkaAdmin implements ClusterAdmin {
     return facts;
   }
 
-  // Diagnosis for the doctor. None of it joins a group or changes the cluster.
+  // Diagnostic requests of the doctor. None of them joins a group or changes the cluster.
 
   /** Connects to this address of the configuration and logs in. */
   async connect(address: string): Promise<void> {
@@ -326,7 +326,7 @@ async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<nu
   }
 }
 
-/** What the doctor needs, in addition to what the connector uses. */
+/** Methods that only the doctor needs. */
 export type ClusterInspector = Pick<
   KafkaAdmin,
   'connect' | 'brokers' | 'group' | 'tryTransactionalId' | 'tryCreate'

@@ -1,7 +1,7 @@
 /**
- * Assignment of shards to members. The members' counts differ by at most one; apart from that,
- * shards stay where they are. A pure function: every member would compute the same result, although
- * only the group's leader runs it.
+ * Assignment of shards to members. The numbers of shards of two members differ by at most one;
+ * apart from that, shards stay where they are. A pure function: every member would compute the same
+ * result, although only the group's leader runs it.
  */
 import type { GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
 import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';

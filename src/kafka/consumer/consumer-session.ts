@@ -34,7 +34,7 @@ const RETRY = {
 };
 /** Time for the current fetch and one more request. A broker that hangs must not block a shutdown. */
 const CLOSE_GRACE_MS = 1_200;
-/** Pause of the fetch loop while everything is paused. It delays the first fetch of a resumed partition. */
+/** Pause of the fetch loop while all partitions are paused. It delays the first fetch of a resumed partition. */
 const PAUSED_WAIT_MS = 50;
 
 export class ConsumerSession {

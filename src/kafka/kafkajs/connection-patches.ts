@@ -50,7 +50,7 @@ const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session's lifetime after which a connection logs in again. Java's clients use 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
 const SIZE_BYTES = 4;
-/** Maximum size of a response: twice the largest `kafka.fetchMaxBytes`, but below `HTTP` read as a size. */
+/** Maximum size of a response: twice the largest `kafka.fetchMaxBytes`, but less than `HTTP` interpreted as a size. */
 const MAX_ANSWER_BYTES = 1_073_741_824;
 
 /** Returns true for an error that a broker sent. */

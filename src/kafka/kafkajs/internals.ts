@@ -10,7 +10,7 @@ import { compileFunction } from 'node:vm';
 import type * as KafkaJs from 'kafkajs';
 
 export const PATCHED_VERSION = '2.2.4';
-/** SHA-256 over the names and contents of all its modules. */
+/** SHA-256 over the names and contents of all modules of this version. */
 const DIGEST = '488f979a262d45d0c2ab9e06ac7085b6cbb6a4f65a56782599675ec34f6edefb';
 
 const load = createRequire(import.meta.url);

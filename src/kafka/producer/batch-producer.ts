@@ -138,8 +138,8 @@ export class BatchProducer {
   }
 
   /**
-   * Ends the transaction. Sends the final request once, as its outcome may be unknown. @param onEnd
-   * called before it
+   * Ends the transaction. Sends the final request only once, because its outcome may be unknown.
+   * @param onEnd called before the final request
    */
   async end(commit: boolean, onEnd: () => void = () => undefined): Promise<void> {
     const what = commit ? 'commit' : 'abort';

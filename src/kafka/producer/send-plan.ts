@@ -57,7 +57,7 @@ export function planBatches(
   nullKeyPartition: number,
   maxBytes: number = MAX_SEND_BYTES,
 ): PlannedBatch[] {
-  // The records would be lost without an error.
+  // Without this check, the records would be lost without an error.
   if (partitions === 0) throw new RangeError('a topic has no partitions');
   const rowsOf = Array.from({ length: partitions }, (): number[] => []);
   for (let row = 0; row < records.length; row++) {

@@ -58,8 +58,8 @@ export class KafkaShardProducer implements ControlProducer {
   #busy = false;
   #phase: TransactionPhase = 'sending';
   /**
-   * Partition of records without a key. It differs for each transaction, in which it is the only
-   * one, to keep sends few.
+   * Partition of records without a key. All such records of a transaction go to the same partition,
+   * to keep sends few; the next transaction uses another.
    */
   #rotation = Math.floor(Math.random() * 1_000);
 

@@ -110,7 +110,7 @@ const damaged = () => new Error('an LZ4 frame is damaged');
 
 /**
  * LZ4 frames (github.com/lz4/lz4, doc/lz4_Frame_format.md and lz4_Block_format.md). Their checksums
- * are not verified, because the batch has its own.
+ * are not verified, because the batch has a checksum too.
  */
 export class Lz4Stretches extends LzStretches {
   readonly #checksumBytes: number;

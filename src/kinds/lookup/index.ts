@@ -42,7 +42,7 @@ const FORGET_MS = 7_200_000;
 export class Grace {
   readonly #graceMs: number;
   readonly #most: number;
-  /** By id, the time in ms at which its uninterrupted series of such responses began. The oldest is first. */
+  /** Start in ms of the uninterrupted series of such responses, by id. The oldest is first. */
   readonly #sinceMs = new Map<string, number>();
 
   /** @param graceMs duration of a series after which the response is final */
@@ -51,7 +51,7 @@ export class Grace {
     this.#most = most;
   }
 
-  /** Records that an id was unknown or rejected again. @returns true if that is final */
+  /** Registers that an id was unknown or rejected again. @returns true if that is final */
   isOver(place: string, nowMs: number): boolean {
     const sinceMs = this.#sinceMs.get(place) ?? this.#begin(place, nowMs);
     if (nowMs - sinceMs < this.#graceMs) return false;

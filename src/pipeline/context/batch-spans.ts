@@ -1,7 +1,7 @@
 /**
- * Spans of a shard's batches. A span lasts from sealing its batch until its last record is settled
- * or has moved to another batch. docs/tracing.md lists the names. Attributes describe the batch.
- * Items appear only as links to their own traces (I6).
+ * Spans of a shard's batches. A span lasts from the sealing of its batch until the batch's last
+ * record is settled or has moved to another batch. docs/tracing.md lists the names. Attributes
+ * describe the batch. Items appear only as links to their own traces (I6).
  */
 
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';

@@ -1,6 +1,6 @@
 /**
- * Internal errors. Each causes a log line with the record or call but without content (I6), and
- * increases a metric that has an alert.
+ * Internal errors. Each is logged with its record or call but without content (I6), and increases a
+ * metric that has an alert.
  */
 
 import { LogSeldom } from '../../../packages/client/src/base/log-limits.ts';

@@ -1,5 +1,6 @@
 /**
- * Balance of a pipeline in this process. Every record that it consumed or recovered is in one term:
+ * Balance of a pipeline in this process. Each record consumed or recovered is in one term on the
+ * right:
  *
  *   consumed + recovered = decided + dead-lettered + skipped + released + in flight
  *

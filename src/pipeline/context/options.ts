@@ -9,7 +9,7 @@ type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 /** Options that the engine reads from a pipeline's configuration. docs/configuration.md explains each. */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
-  /** Name of its service. */
+  /** Name of the pipeline's service. */
   readonly service: string;
   readonly source: {
     readonly topic: string;
@@ -57,17 +57,18 @@ export const ENGINE_LIMITS = {
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
   /** Maximum number of content types. Infinity if the configuration lists the types. */
   maxTypes: 100,
-  /** Maximum number of batches that replace one failing batch, including halves. */
+  /** Maximum number of batches that replace one failing batch, including halves of split batches. */
   maxRetryBatches: 64,
   /** Number of repeated downloads of an unreadable or short result file before its rows count as missing. */
   downloadRetries: 3,
   /** Maximum number of rows in the first batch of a shard. */
   firstBatchRows: 100,
-  /** Number of unread records of a partition above which intake leaps to the newest ones, with lanes. */
+  /** Number of unread records in a partition above which intake leaps to the newest ones. Only used with lanes. */
   leapOffsets: 2_000,
   /**
-   * Size of the encoded offsets at which a job is full, and of the progress record at which intake
-   * pauses in a partition with a backlog. It is far below Kafka's maximum message size of 1 MB.
+   * Size in bytes at which the encoded offsets of a job make the job full, and at which the
+   * progress record of a partition with a backlog makes intake pause the partition. It is far below
+   * Kafka's maximum message size of 1 MB.
    */
   maxOffsetBytes: 256 * 1024,
   /** Time for which running uploads may continue after their shard was lost. */

@@ -33,7 +33,7 @@ export interface PipelinePorts {
   readonly logger: Logger;
   readonly health: HealthReporter;
   readonly tracer: Tracer;
-  /** Pacer of the calls that `kind` makes; undefined without a limit of them. */
+  /** Pacer of the calls that `kind` makes. undefined if the calls are not limited. */
   readonly calls?: CallPacer | undefined;
 }
 

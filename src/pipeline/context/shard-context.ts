@@ -129,10 +129,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
   };
 }
 
-/**
- * Returns the part of a pipeline's quota that each of its `shards` shards has.
- * @throws RefusedError if the part is less than one row
- */
+/** Returns each shard's part of a pipeline's quota. @throws RefusedError if the part is less than one row */
 function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
   const share = (name: keyof QuotaLimits) => {
     const part = (quota[name] ?? Infinity) / shards;

@@ -13,7 +13,7 @@ export interface BatchPlan {
   readonly bytes: number;
   /** Job that the items leave for another attempt. undefined for a first submission. */
   readonly from?: LiveJob | undefined;
-  /** For a first submission: its group of records in flight, until they are in a job. */
+  /** Group of records in flight, until they are in a job. Only set for a first submission. */
   readonly inFlight?: InFlightRecords | undefined;
   readonly attempt: number;
   readonly depth: number;

@@ -1,10 +1,10 @@
 /**
  * Terminal writer of a shard: the only code that publishes decisions and dead letters.
  *
- * Every source record ends as exactly one of them (I2), because one transaction has both its
- * terminal record and the journal records that account for it: the remainder of its job or, if it
- * is in no job, the progress of its partition. After a crash, both exist or neither. `ShardState`
- * throws if a record would be settled twice.
+ * Every source record ends as exactly one of them (I2), because one transaction has both the
+ * terminal record and the journal records that account for the source record: the remainder of its
+ * job or, if it is in no job, the progress of its partition. After a crash, both exist or neither.
+ * `ShardState` throws if a record would be settled twice.
  *
  * `Settlement` and `collect` fill chunks that fit into one transaction (`ChunkSize`). If a decision
  * is too large for the output topic, its record becomes a dead letter. A dead letter contains the
@@ -59,7 +59,7 @@ export class ChunkSize {
     this.#rows = Math.min(this.#limits.maxRows, this.#rows * 2);
   }
 
-  /** Halves the next chunks, because the failed one may have been too large or too slow. */
+  /** Halves the size of the next chunks, because the failed one may have been too large or too slow. */
   failed(records: Coordinates, error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
     const isTooLarge = error instanceof TransactionError && error.failure === 'too_large';
@@ -152,7 +152,7 @@ export class TerminalWriter {
     chunk.ended = [];
   }
 
-  /** Returns false if the dead letter must not contain the record, so that the record need not be reread. */
+  /** Returns false if the dead letter must not contain the record. The record then need not be reread. */
   mayRepeat({ partition, offset }: SourceCoordinate, { reason }: Poison): boolean {
     return reason !== 'internal_error' && !this.size.isOversized(partition, offset);
   }
@@ -217,7 +217,7 @@ export class TerminalWriter {
     const { topic } = options.source;
     const about = { topic, stage, replay };
     let { poison } = dead;
-    // Without the value, key and headers may still exceed the topic's maximum message size.
+    // Even without the value, key and headers may exceed the topic's maximum message size.
     for (const maxValueBytes of [Infinity, 0]) {
       if (record === undefined || !this.mayRepeat(dead, poison)) break;
       const tried = attempt(() => {

@@ -81,7 +81,7 @@ export class TransactionQueue {
     }
   }
 
-  /** Waits for the running transaction, then runs `last`. All others are rejected. Never rejects itself. */
+  /** Waits for the running transaction, then runs `last`. Rejects all other transactions. Never rejects itself. */
   async close(last?: () => Transaction | undefined): Promise<void> {
     this.#closed = true;
     if (last !== undefined)

@@ -1,13 +1,13 @@
 /**
- * Pacer of the calls that one replica makes to the service for a pipeline with `callsPerSecond`. Each
- * replica has the part of the rate that belongs to its shards, and each shard has one owner. There
- * are no bursts: an unused part of the rate is lost, so that any second has at most the rate and one
- * call per shard.
+ * Pacer of the calls that one replica makes to the service for a pipeline with `callsPerSecond`.
+ * Each replica has the part of the rate that belongs to its shards, and each shard has one owner.
+ * An unused part of the rate is lost instead of saved for a burst, so the pipeline never makes more
+ * calls in a second than the rate and one per shard.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 
-/** Wait from which on a call counts as delayed by the pacer, ms. */
+/** Wait in ms after which the pacer counts as delaying a call. */
 const DELAYED_MS = 1_000;
 
 /** A call that waits. */
@@ -19,9 +19,9 @@ interface Waiting {
 export class CallPacer {
   readonly #perMs: number;
   readonly #clock: Clock;
-  /** Part of the shards that this replica owns, from 0 to 1. */
+  /** Fraction of the pipeline's shards that this replica owns, from 0 to 1. */
   #share = 0;
-  /** Part of the next call that the rate has allowed since `#atMs`, from 0 to 1. */
+  /** Fraction of the next call that the rate allowed by `#atMs`, from 0 to 1. */
   #credit = 0;
   #atMs = 0;
   readonly #line = new Set<Waiting>();
@@ -32,13 +32,13 @@ export class CallPacer {
     this.#clock = clock;
   }
 
-  /** True while calls wait for longer than a second. */
+  /** True while the first waiting call has waited for at least a second. */
   get isDelaying(): boolean {
     const [first] = this.#line;
     return first !== undefined && this.#clock.monotonic() - first.sinceMs >= DELAYED_MS;
   }
 
-  /** Adds the share of a shard until `signal` is aborted, which is when the shard is lost. */
+  /** Adds the share of a claimed shard. Removes it when `signal` is aborted, because the shard is then lost. */
   claimed(share: number, signal: AbortSignal): void {
     // Another replica may have made the call that is due now.
     if (this.#share === 0) this.#credit = 0;
@@ -46,7 +46,7 @@ export class CallPacer {
     signal.addEventListener('abort', () => this.#changeShare(-share), { once: true });
   }
 
-  /** Resolves when a call may be made, in the order of the calls. @throws the signal's reason */
+  /** Resolves when a call may be made. Calls take their turns in order. @throws the signal's reason */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ export class CallPacer {
 
   #changeShare(change: number): void {
     this.#accrue();
-    // Rounding errors must not leave a share to a replica without shards.
+    // Without the rounding, a replica without shards might keep a tiny share.
     this.#share = Math.max(0, Math.round((this.#share + change) * 1e9) / 1e9);
     this.#serve();
   }

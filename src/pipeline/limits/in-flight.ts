@@ -4,17 +4,17 @@ import type { Lane } from './lanes.ts';
 
 /** Group of records that are counted together until the last one is in a job or published. */
 export interface InFlightRecords {
-  /** Timestamp of the oldest record, ms, even if that one was dropped. */
+  /** Timestamp of the oldest record in ms. It does not change when that record is dropped. */
   readonly oldestEventMs: number;
-  /** Lane of their batch; undefined for dead letters and terminal records. */
+  /** Lane of the records' batch. undefined for dead letters and terminal records. */
   readonly lane: Lane | undefined;
-  /** Number of records that are left. */
+  /** Number of remaining records. */
   readonly left: number;
   /** Removes records that are now in a job or published. */
   drop(records: number): void;
 }
 
-/** Records in flight outside of jobs: not in one yet, or settled by a running transaction. */
+/** Records in flight outside of jobs: not in a job yet, or being settled by the running transaction. */
 export class InFlightCount {
   readonly #all = new Set<InFlightRecords>();
   #records = 0;
@@ -23,12 +23,12 @@ export class InFlightCount {
     return this.#records;
   }
 
-  /** Timestamp of the oldest record, ms; Infinity if there is none. */
+  /** Timestamp of the oldest record in ms; Infinity if there is none. */
   get oldestEventMs(): number {
     return earliest(Array.from(this.#all, ({ oldestEventMs }) => oldestEventMs));
   }
 
-  /** Records of a lane. */
+  /** Returns the groups of a lane. */
   of(lane: Lane): readonly InFlightRecords[] {
     return [...this.#all].filter((one) => one.lane === lane);
   }
@@ -51,11 +51,11 @@ export class InFlightCount {
 }
 
 export class InFlight {
-  /** Number of records in open buffers; `ItemBuffers` has their age. */
+  /** Number of records in open buffers. `ItemBuffers` has their age. */
   buffered = 0;
-  /** Records that intake has passed over; `Deferrals` has their age. */
+  /** Number of records that intake has deferred. `Deferrals` has their age. */
   deferred = 0;
-  /** Records in sealed and parked batches, and those that will be dead letters. */
+  /** Records in sealed and parked batches, and records that will be dead letters. */
   readonly unassigned = new InFlightCount();
   /** Terminal records in the running transaction. */
   readonly committing = new InFlightCount();
@@ -65,7 +65,7 @@ export class InFlight {
   }
 }
 
-/** Returns the earliest time, or Infinity if there is none. `Math.min` cannot take this many. */
+/** Returns the earliest time, or Infinity if there is none. `Math.min` fails with too many arguments. */
 export function earliest(timesMs: readonly number[]): number {
   return timesMs.reduce((least, ms) => Math.min(least, ms), Infinity);
 }

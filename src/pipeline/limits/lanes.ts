@@ -1,20 +1,20 @@
 /**
  * Lanes of a pipeline: classes of content that share memory, encoding and uploads. Each lane has a
- * share of them and may use what the others leave idle, so that urgent content never waits for a
- * backlog by more than the batches that are in progress.
+ * share of these, and may use what other lanes leave idle. Urgent content therefore never waits for
+ * a whole backlog, but only for batches that are already in progress.
  */
 import type { LimitFunction } from 'p-limit';
 
-/** Name of the lane of the content that no configured lane matches. */
+/** Name of the lane for content that no configured lane matches. */
 export const DEFAULT_LANE = 'default';
 
 export class Lane {
   readonly name: string;
-  /** Guaranteed part of the memory of intake and of the turns, from 0 to 1. */
+  /** Guaranteed part of intake's memory and of the turns, from 0 to 1. */
   readonly share: number;
-  /** Age of an event by which its decision is due, ms. */
+  /** Age of an event in ms by which its decision is due. */
   readonly ageMs: number;
-  /** Memory of intake that batches of this lane occupy in this process, bytes. */
+  /** Bytes of intake's memory that batches of this lane occupy in this process. */
   heldBytes = 0;
 
   constructor(name: string, share: number, ageMs: number) {
@@ -34,8 +34,8 @@ export class Lanes {
   readonly #default: Lane;
 
   /**
-   * @param options the configured lanes; the default lane has the rest of the shares
-   * @param ageMs objective of lanes without their own
+   * @param options the configured lanes; the default lane has the remaining share
+   * @param ageMs objective of lanes that have none of their own
    */
   constructor(options: LaneOptions, ageMs: number) {
     const lanes = Object.entries(options).map(
@@ -56,19 +56,20 @@ export class Lanes {
     return [...this.#byName.values(), this.#default];
   }
 
-  /** Returns the lane of that name; a job may name a lane that is no longer configured. */
+  /** Returns the lane of that name, or the default lane, because a job may name a lane that is no longer configured. */
   named(name: string | undefined): Lane {
     return (name === undefined ? undefined : this.#byName.get(name)) ?? this.#default;
   }
 }
 
 /**
- * Chooses the next task of those that wait, the first in rank first; undefined to rank them again.
+ * Chooses the next of the waiting tasks, which are given in the order of their rank. Resolves to
+ * undefined if the tasks must be ranked again.
  * @throws never
  */
 export type Choose = (ranked: readonly Rank[]) => Promise<Rank | undefined>;
 
-/** A limit whose tasks take turns by rank. Default of `choose`: the first in rank. */
+/** Returns a limit whose tasks take turns by rank. @param choose default: the first in rank */
 export function inTurn(limit: LimitFunction, choose: Choose = async ([first]) => first) {
   const turns = new Turns(limit, choose);
   return <T>(task: () => Promise<T>, rank: Rank = UNRANKED): Promise<T> => turns.run(rank, task);
@@ -77,7 +78,7 @@ export function inTurn(limit: LimitFunction, choose: Choose = async ([first]) =>
 /** Rank of a task among those that wait for a turn. */
 export interface Rank {
   readonly lane: Lane;
-  /** Retries go before new batches of their lane. */
+  /** True for a retry. Retries go before new batches of their lane. */
   readonly isRetry: boolean;
   /** Size of the task in rows; only its ratio to other tasks matters. */
   readonly rows: number;
@@ -86,9 +87,9 @@ export interface Rank {
 const UNRANKED: Rank = { lane: new Lane(DEFAULT_LANE, 1, Infinity), isRetry: false, rows: 1 };
 
 /**
- * Limit on concurrent tasks. Start-time fair queueing divides the turns by the shares of the lanes
- * that wait. Within a lane the order is: retries, then new batches, each in the order of the calls.
- * No lane occupies every slot, so that another lane does not wait for the end of a long task.
+ * Limit on concurrent tasks. Start-time fair queueing divides the turns among the waiting lanes by
+ * their shares. In a lane, retries go before new batches; both keep the order of the calls. No lane
+ * may occupy every slot, so that another lane does not wait for the end of a long task.
  */
 class Turns {
   readonly #limit: LimitFunction;
@@ -97,7 +98,7 @@ class Turns {
   readonly #waiting = new Map<Rank, () => Promise<void>>();
   /** Virtual start time of the task that was started most recently. */
   #time = 0;
-  /** Virtual time at which the tasks of a lane so far end. */
+  /** Virtual end time of each lane's tasks so far. */
   readonly #ends = new Map<Lane, number>();
   /** Number of running tasks, by lane. */
   readonly #running = new Map<Lane, number>();
@@ -107,7 +108,7 @@ class Turns {
     this.#choose = choose;
   }
 
-  /** Settles as `task` does, which starts when its turn comes. */
+  /** Runs `task` when its turn comes, and settles as the task does. */
   async run<T>(rank: Rank, task: () => Promise<T>): Promise<T> {
     const turn = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();
@@ -125,7 +126,7 @@ class Turns {
     }
   }
 
-  /** Offers the next free slot to the tasks that wait then. */
+  /** Offers the next free slot to the tasks that are waiting when it becomes free. */
   #offer(): void {
     void this.#limit(() => this.#serve());
   }
@@ -133,7 +134,7 @@ class Turns {
   async #serve(): Promise<void> {
     let next: Rank | undefined;
     let start: (() => Promise<void>) | undefined;
-    // Another slot may have taken the task meanwhile.
+    // Another slot may have started the task in the meantime.
     while (next === undefined || start === undefined) {
       const ranked = this.#ranked();
       // The end of a running task offers its slot again.
@@ -155,7 +156,7 @@ class Turns {
     return this.#running.get(lane) ?? 0;
   }
 
-  /** Returns the tasks that may start, the first in rank first. */
+  /** Returns the tasks that may start, in the order of their rank. */
   #ranked(): Rank[] {
     const { concurrency } = this.#limit;
     const mayStart = ({ lane }: Rank) =>

@@ -2,10 +2,10 @@
  * Byte budget of the whole process (I7): a semaphore of bytes with a single queue. Intake may use
  * 70 %; the rest is kept for settling and rereading, so that they can always finish.
  *
- * Each service has a budget, and all of them share the bytes. The batches of a service that does
- * not respond stay in memory, so half of intake's memory is divided among the services, and the
- * other half is for whichever needs it. Settling and rereading of each service can always hold one
- * reservation. With a single service, its intake may use all of intake's memory.
+ * Each service has its own budget, and all budgets draw on the same bytes. The batches of a service
+ * that does not respond stay in memory, so half of intake's memory is divided among the services,
+ * and any service may use the other half. Settling and rereading of each service can always hold
+ * one reservation. With a single service, its intake may use all of intake's memory.
  */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
@@ -21,7 +21,7 @@ import type { Lane } from './lanes.ts';
 /** Time after which decoding yields to the event loop. A single record may take 250 ms. */
 export const DECODING_SLICE_MS = 100;
 
-/** Memory that decoding may take without a reservation, since one record at a time is decoded. */
+/** Maximum memory that decoding may use without a reservation. Records are decoded one at a time. */
 export const FREE_BYTES: number = 4 * 1024 * 1024;
 
 /** Returns the bytes to reserve before a record is decoded; 0 for most records. */
@@ -69,14 +69,14 @@ interface Common {
 
 export class MemoryBudget {
   readonly totalBytes: number;
-  /** Buffers of the process. Owners count theirs in their leases; the budget counts idle ones. */
+  /** Buffer pool of the process. Leases count the buffers in use; the budget counts the idle ones. */
   readonly pool: BufferPool;
   readonly #common: Common;
   readonly #held: Record<Share, number> = { intake: 0, work: 0, reread: 0 };
   /** Leases of open batches, with the functions that seal the batches. */
   readonly #open = new Map<Lease, () => void>();
 
-  /** @param other budget of another service, with the same bytes */
+  /** @param other budget of another service, with which the bytes are shared */
   constructor(totalBytes: number, other?: MemoryBudget) {
     this.totalBytes = totalBytes;
     this.pool = other?.pool ?? new BufferPool(Math.min(totalBytes * IDLE_SHARE, MAX_IDLE_BYTES));
@@ -89,19 +89,19 @@ export class MemoryBudget {
     return this.#sum(({ intake, work, reread }) => intake + work + reread);
   }
 
-  /** True if the service has used up its part of intake's memory and there is no other. */
+  /** True if the service has used up its part of intake's memory, and no other memory is free for it. */
   get intakeFull(): boolean {
     const { intake } = this.#held;
     return intake >= this.#ownIntake && intake + this.pool.idleBytes >= this.#intakeLimit;
   }
 
-  /** True if intake would get a reservation at once: it has room, and no other one waits. */
+  /** True if intake would get a reservation at once: there is room, and no earlier reservation waits. */
   get mayTake(): boolean {
     const waiting = [...this.#common.line];
     return !this.intakeFull && !waiting.some(({ by, share }) => by === this && share === 'intake');
   }
 
-  /** True if a lane may have another batch: within its share, or while half of intake's memory is free. */
+  /** True if a lane may have another batch: it is within its share, or half of intake's memory is free. */
   hasRoomFor({ heldBytes, share }: Lane): boolean {
     const limit = this.#intakeLimit;
     const intakeBytes = this.#held.intake + this.pool.idleBytes;
@@ -125,7 +125,7 @@ export class MemoryBudget {
     }
   }
 
-  /** Memory that one run over the source should not exceed. */
+  /** Maximum memory in bytes that a run of rereads should use. */
   get rereadBytes(): number {
     return this.totalBytes * REREAD_SHARE;
   }
@@ -163,10 +163,10 @@ export class MemoryBudget {
   /**
    * Waits for room. Reservations of a share are granted in order, so that small ones do not starve
    * a large one:
-   * - `intake` as long as its share is not full; the last one may exceed the share.
-   * - `work` and `reread` as far as intake leaves room. Any size is granted while the service holds
-   *   no `work` (for `reread`: nor another `reread`), so that work continues.
-   * - `reread` only within its own share: with a slow service, bodies would pile up.
+   * - `intake` as long as its share is not full. The last reservation may exceed the share.
+   * - `work` and `reread` as far as intake leaves room. To guarantee progress, any size of `work`
+   *   is granted to a service that holds none, and any size of `reread` to one that holds neither.
+   * - `reread` only within its own share, because bodies pile up while the service is slow.
    * @throws the signal's reason
    */
   async reserve(share: Share, bytes: number, signal: AbortSignal): Promise<Lease> {
@@ -209,7 +209,7 @@ export class MemoryBudget {
     for (const [budget, waiting] of stuck) if (waiting.has('intake')) budget.#relieve();
   }
 
-  /** Seals the largest batch to make room for intake, unless sealed batches will make enough. */
+  /** Seals the largest batch to make room for intake, unless the sealed batches will free enough memory. */
   #relieve(): void {
     let open = 0;
     let largest: Lease | undefined;

@@ -1,11 +1,11 @@
 /**
- * Gate of a shard with a quota: lets one batch at a time through to the service, for one attempt to
- * upload it. Each further attempt is counted again in a turn of its own, so that the service never
- * receives more than the quota and one batch per shard, whatever delays an upload has.
+ * Gate of a shard with a quota. Lets one batch at a time through to the service, for one upload
+ * attempt. Each further attempt needs another turn and is counted again. The service therefore
+ * never receives more than the quota and one batch per shard, however long an upload is delayed.
  *
- * A batch that would wait for longer than a minute of the quota gives its memory up, since retries,
- * which end the reviews that it may wait for, need memory too. It is parked, and read again when
- * the gate can take it.
+ * A batch that would have to wait for longer than a minute is parked, and is reread once the gate
+ * can take it. Parking frees its memory for retries, which end reviews for which the batch may
+ * wait.
  */
 import pLimit from 'p-limit';
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
@@ -17,11 +17,11 @@ import type { JournalWrite } from '../../core/ports/kafka.ts';
 import { inTurn, type Lane, type Lanes, type Rank } from './lanes.ts';
 import type { ShardWaits } from './shard-waits.ts';
 
-/** Batches of a lane that may wait with their bodies in memory. */
+/** Maximum number of batches of a lane that wait with their bodies in memory. */
 const MAX_WAITING = 2;
-/** Longest wait for the rows of a minute, ms. */
+/** Longest wait in ms that the limit per minute can cause. */
 const LONGEST_MINUTE_MS = 61_000;
-/** Time after which the next parked batch may go even if nothing has happened to the last one. */
+/** Time in ms after which parked batches are checked even if no batch was admitted or settled. */
 const NEXT_PARKED_MS = 1_000;
 
 interface GateParts {
@@ -32,12 +32,12 @@ interface GateParts {
   readonly state: ShardState;
 }
 
-/** Limits of a pipeline as a whole; undefined where there is none. `CallPacer` has the calls. */
+/** Limits of a whole pipeline. undefined where there is none. `CallPacer` enforces `callsPerSecond`. */
 export type QuotaOptions = {
   readonly [K in keyof QuotaLimits | 'callsPerSecond']?: number | undefined;
 };
 
-/** Rows that may still be submitted, and the time until more rows of each limit are free, ms. */
+/** Numbers of rows that may still be submitted, and the times in ms until more rows are free, by limit. */
 export interface QuotaLeft extends QuotaLimits {
   readonly renewsMs: QuotaLimits;
 }
@@ -45,16 +45,16 @@ export interface QuotaLeft extends QuotaLimits {
 export class QuotaGate {
   readonly #parts: GateParts;
   readonly #quota: Quota;
-  /** Wall clock minus monotonic clock at the claim, ms: steps of the wall clock change nothing. */
+  /** Wall clock minus monotonic clock at the claim, in ms. Later steps of the wall clock have no effect. */
   readonly #aheadMs: number;
   readonly #turns: ReturnType<typeof inTurn>;
   readonly #parkedTurns: ReturnType<typeof inTurn>;
-  /** Numbers of batches by lane: those that wait with their rows in memory, and parked ones. */
+  /** Number of waiting batches, whose rows are in memory, and number of parked batches, by lane. */
   readonly #waiting = new Map<Lane, number>();
   readonly #parked = new Map<Lane, number>();
   readonly #forRoom = new Set<() => void>();
   #isUsedUp = false;
-  /** Time of the last count. */
+  /** Time at which rows were last counted. */
   #spentMs = 0;
   #wasWaiting = false;
   #look: () => void = () => {};
@@ -91,7 +91,7 @@ export class QuotaGate {
     return { ...left, renewsMs: this.#quota.renewsMs(nowMs) };
   }
 
-  /** True if no batch of the lane is parked, and few wait: each of them holds memory. */
+  /** True if no batch of the lane is parked and few are waiting, because waiting batches hold memory. */
   hasRoomFor(lane: Lane): boolean {
     return this.#hasTurnFor(lane) && (this.#parked.get(lane) ?? 0) === 0;
   }
@@ -108,8 +108,8 @@ export class QuotaGate {
   }
 
   /**
-   * Submits a batch by `submit` when the quota has room for its rows.
-   * @returns undefined if that takes longer than a minute: the batch must be parked
+   * Calls `submit` when the quota has room for the batch's rows.
+   * @returns undefined if that would take longer than a minute; the batch must then be parked
    */
   async admit<T>(rank: Rank, submit: () => Promise<T>): Promise<T | undefined> {
     this.#count(this.#waiting, rank.lane, 1);
@@ -124,7 +124,7 @@ export class QuotaGate {
 
   /**
    * Resolves when the gate can take a parked batch, or the shard is lost.
-   * @param ready resolves when the batch may be submitted otherwise
+   * @param ready resolves when nothing except the quota prevents the submission
    */
   async readmit(rank: Rank, ready: Promise<void>): Promise<void> {
     this.#count(this.#parked, rank.lane, 1);
@@ -138,12 +138,12 @@ export class QuotaGate {
     return writeQuota(this.#quota.spend(rows, this.#spentMs));
   }
 
-  /** Takes back the rows of the present turn: their upload has failed, and cannot arrive any more. */
+  /** Takes back the rows of the current turn, because their upload has failed and can no longer arrive. */
   takeBack(rows: number): void {
     this.#quota.takeBack(rows, this.#spentMs);
   }
 
-  /** To be called when records were settled. */
+  /** Must be called when records have been settled. */
   settled(): void {
     this.#lookParked();
   }
@@ -152,9 +152,9 @@ export class QuotaGate {
     return this.#parts.clock.monotonic() + this.#aheadMs;
   }
 
-  /** Chooses a batch that must be parked; if there is none, the first in rank when its rows are free. */
+  /** Chooses a batch that must be parked. If there is none, chooses the first in rank once its rows are free. */
   async #choose(ranked: readonly Rank[]): Promise<Rank | undefined> {
-    // What a lost shard runs next looks at the signal.
+    // After the shard is lost, the task that runs next checks the signal.
     if (this.#parts.signal.aborted) return ranked[0];
     const parked = ranked.find((rank) => this.#waitMs(rank) > LONGEST_MINUTE_MS);
     const [first] = ranked as [Rank];
@@ -169,21 +169,21 @@ export class QuotaGate {
   }
 
   /**
-   * Chooses the first parked batch that the gate can take; one at a time, so that not all of them
-   * are read again for the room of one.
+   * Chooses only the first parked batch that the gate can take. If all were chosen, all would be
+   * reread although there is room for only one.
    */
   async #chooseParked(ranked: readonly Rank[]): Promise<Rank | undefined> {
     await this.#until(NEXT_PARKED_MS, (look) => {
       this.#lookParked = look;
     });
     if (this.#parts.signal.aborted) return ranked[0];
-    // It takes its turn at the gate, so that lanes have their shares of each minute.
+    // The batch then takes its turn at the gate, so that each lane has its share of each minute.
     return ranked.find(
       (rank) => this.#hasTurnFor(rank.lane) && this.#waitMs(rank) <= LONGEST_MINUTE_MS,
     );
   }
 
-  /** Waits until the function that `wake` receives is called; at most for a time. */
+  /** Waits until the function that `wake` receives is called, but at most for `mostMs`. */
   async #until(mostMs: number, wake: (look: () => void) => void): Promise<void> {
     const { clock, signal, waits } = this.#parts;
     const { promise, resolve } = Promise.withResolvers<void>();

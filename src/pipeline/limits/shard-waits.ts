@@ -4,7 +4,7 @@ import type { CallPacer } from './call-pacer.ts';
 import type { Rank } from './lanes.ts';
 import { LONG_MS, type WaitReason, type WaitReasons } from './wait-reasons.ts';
 
-/** Limits on concurrent tasks of a pipeline. Batches to encode and to upload have a rank. */
+/** Limits on concurrent tasks of a pipeline. Only encodes and uploads are ranked. */
 export type LimitName = 'encodes' | 'uploads' | 'polls' | 'downloads' | 'claims' | 'backlogs';
 export type Limits = Readonly<
   Record<LimitName, <T>(run: () => Promise<T>, rank?: Rank) => Promise<T>>
@@ -39,8 +39,8 @@ export class ShardWaits {
   }
 
   /**
-   * Settles as `work` does. After LONG_MS the shard, or a part of it, is reported as waiting; for
-   * the quota if calls of the service wait for their turn.
+   * Settles as `work` does. After LONG_MS, the shard or a part of it is reported as waiting. If
+   * calls to the service wait for their turn, the reported reason is the quota.
    */
   async during<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
     const { calls, clock, waits } = this.#deps;
@@ -74,8 +74,9 @@ export class ShardWaits {
   }
 
   /**
-   * Runs `run` within a limit of the pipeline. A long wait for its turn is reported for a part of
-   * the shard. @throws the signal's reason if it was aborted before the turn came
+   * Runs `run` within a limit of the pipeline. A long wait for the turn is reported for the part of
+   * the shard that the limit names. @throws the signal's reason if it was aborted before the turn
+   * came
    */
   async permitted<T>(limit: LimitName, run: () => Promise<T>, rank?: Rank): Promise<T> {
     const signal = this.#signal;

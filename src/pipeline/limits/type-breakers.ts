@@ -20,7 +20,7 @@ const NEAR = 0.8;
 
 /**
  * Limit on the number of content types, over all shards of a pipeline. Each type costs calls to the
- * service and a batch of its own, however few its records are, and any producer can invent one.
+ * service and a batch of its own, however few its records are, and any producer can invent types.
  */
 export class TypeLimit {
   readonly #most: number;
@@ -98,7 +98,7 @@ export class TypeBreakers {
     this.#deps = deps;
   }
 
-  /** Records that the service refused to create a batch of this type. */
+  /** Registers that the service refused to create a batch of this type. */
   rejected(type: string, error: string): void {
     const { logger, pauseMs } = this.#deps;
     this.#block(this.#breaker(type), 'type_blocked', pauseMs);
@@ -109,7 +109,7 @@ export class TypeBreakers {
   }
 
   /**
-   * Records that a batch of this type failed as a whole.
+   * Registers that a batch of this type failed as a whole.
    * @param enough number of consecutive failures that are enough for a pause
    * @returns true if the type keeps failing, so that only the failure of a probe counts against its
    * content
@@ -129,23 +129,23 @@ export class TypeBreakers {
   }
 
   /**
-   * Records that the service could not create a batch for a reason that does not concern the type.
-   * One batch retries after a wait; the others wait for its result.
-   * @param waitMs returns the wait, ms, for the number of consecutive failures before this one
+   * Registers that the service could not create a batch for a reason that does not concern the
+   * type. One batch retries after a wait; the others wait for its result.
+   * @param waitMs returns the wait in ms after the given number of earlier consecutive failures
    */
   unanswered(type: string, reason: WaitReason, waitMs: (before: number) => number): void {
     const breaker = this.#breaker(type);
     this.#block(breaker, reason, waitMs(breaker.unanswered++));
   }
 
-  /** Records that items of this type were decided. */
+  /** Registers that items of this type were decided. */
   succeeded(type: string): void {
     const breaker = this.#breakers.get(type);
     this.#breakers.delete(type);
     if (breaker !== undefined) wake(breaker);
   }
 
-  /** Records that the service created a batch of this type. */
+  /** Registers that the service created a batch of this type. */
   accepted(type: string): void {
     const breaker = this.#breakers.get(type);
     if (breaker === undefined) return;
@@ -158,8 +158,8 @@ export class TypeBreakers {
   }
 
   /**
-   * Returns a permit right before a batch is created; undefined while the type is blocked. A probe
-   * blocks the type again. An unused probe, or one that is lost with its shard, costs a pause.
+   * Returns a permit, or undefined while the type is blocked. Must be called right before a batch
+   * is created: a probe blocks the type again, so an unused or lost probe costs a pause.
    */
   tryAcquire(type: string): Permit | undefined {
     const breaker = this.#breakers.get(type);
@@ -244,7 +244,7 @@ export class TypeBreakers {
     const isOther = breaker.reason !== reason;
     breaker.reason = reason;
     breaker.blockedUntilMs = this.#deps.clock.monotonic() + forMs;
-    // Waiting batches report the reason.
+    // Wakes the waiting batches, because they report the reason.
     if (isOther) wake(breaker);
     else this.#arm(breaker);
   }

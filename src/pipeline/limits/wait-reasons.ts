@@ -7,7 +7,7 @@ import type { WaitView } from '../../core/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
 export type WaitReason =
-  /** A share of the memory budget is used up: that of intake, or that of settling and rereading. */
+  /** The part of the memory budget for intake, or the part for settling and rereading, is used up. */
   | 'memory'
   /** A partition has `source.maxInFlight` unsettled records. */
   | 'in_flight'
@@ -26,7 +26,7 @@ export type WaitReason =
    * yet confirmed the owner.
    */
   | 'kafka'
-  /** The rows that `quota` allows are submitted, or calls wait for their turn. */
+  /** All rows that `quota` allows have been submitted, or calls wait for their turn. */
   | 'quota'
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';
@@ -83,7 +83,7 @@ export class WaitReasons {
     };
   }
 
-  /** Returns a function that sets waiters of a reason and replaces those that it has set before. */
+  /** Returns a function that sets the waiters of a reason, and replaces those from its previous call. */
   holding(reason: WaitReason): (who: readonly string[]) => void {
     const ends = new Map<string, () => void>();
     return (who) => {

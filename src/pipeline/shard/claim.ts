@@ -50,7 +50,8 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
   recovery.start(journal.start);
   checkMeta(context, await recovery.meta(journal.end, signal));
 
-  // The first commit of a new producer fences. From now on, no other producer can write for this shard (I3).
+  // The first commit of a new producer fences earlier ones, so no other producer can write for this
+  // shard (I3).
   const claim = context.random.id();
   const barrier = await queue.run(() => ownerRecord(context, claim));
   const state = await recovery.upTo(barrier as number, claim, signal);
@@ -107,7 +108,8 @@ async function startPositions(
       !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
   if (forgotten.length > 0) {
-    // If a newer owner has committed them since the journal was read, this commit fails, and the shard is lost.
+    // If a newer owner has committed these offsets since the journal was read, this commit fails,
+    // and the shard is lost.
     await queue.run(() => ownerRecord(context));
     const lost = `has lost their records in partition ${shard}`;
     throw new RefusedError(forgottenJournal(options, forgotten, lost));

@@ -12,7 +12,7 @@ type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
 /** Maximum number of partitions that the error lists. */
 const SHOWN = 8;
 
-/** Returns the error's text. @param partitions those whose offsets were committed with the lost journal */
+/** Returns the error's text. @param partitions source partitions whose offsets were committed with the lost journal */
 export function forgottenJournal(
   { source, journal }: JournalOptions,
   partitions: readonly number[],

@@ -19,9 +19,9 @@ const FORGIVE_AFTER_MS = 30_000;
 const REPEATED = 3;
 /** Time as owner after which earlier losses are forgotten, even if the position has not advanced. */
 const WELL_AFTER_MS = 120_000;
-/** The same time for an owner that has no records in flight and no lag. */
+/** Value of WELL_AFTER_MS for an owner that has no records in flight and no lag. */
 const IDLE_AFTER_MS = 10_000;
-/** Maximum number of positions that a text lists. */
+/** Maximum number of positions that a message lists. */
 const MAX_NAMED = 3;
 
 export class Losses {
@@ -91,7 +91,7 @@ export class Losses {
     return { ...place, times: this.#times, error: describe(this.#error) };
   }
 
-  /** Text about repeated losses with their positions, number and cause. undefined if there are none. */
+  /** Message about repeated losses with their positions, number and cause. undefined if there are none. */
   get text(): string | undefined {
     if (this.#times < REPEATED) return undefined;
     const named = this.#named;

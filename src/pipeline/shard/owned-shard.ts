@@ -75,7 +75,7 @@ export interface JobReport {
   readonly heard: Heard | undefined;
 }
 
-/** Time per live job over which first polls are spread after a restart. In total at most review.poll. */
+/** Time in ms per live job over which first polls are spread after a restart. The sum is at most review.poll. */
 const RECOVERY_SPREAD_MS = 2;
 
 export class OwnedShard implements ShardStages {

@@ -9,7 +9,7 @@ import { describeTopics, journalSpec, MAX_MESSAGE_BYTES } from '../context/topic
 import { ownCommits, refuseForgotten } from './forgotten-journal.ts';
 
 const MIN_DELETE_RETENTION_MS = 3_600_000;
-/** Maximum time until all brokers know a new topic. */
+/** Maximum time until a new topic is visible on all brokers. */
 const VISIBLE_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
 
@@ -128,7 +128,7 @@ export function journalProblem(
   return `the journal topic ${quote(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
 }
 
-/** Returns the error for a changed number of journal partitions. It would move records to other shards. */
+/** Returns the error for a changed number of journal partitions. Such a change would move records to other shards. */
 export function journalResized(
   { journal, source }: PipelineOptions,
   before: number,

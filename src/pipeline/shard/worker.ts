@@ -39,7 +39,7 @@ export interface WorkerReport {
   /** Timestamp of the oldest record in flight in ms. Infinity if there is none. */
   readonly oldestEventMs: number;
   readonly lanes: ReadonlyMap<string, LaneReport>;
-  /** Rows left; undefined without a quota. */
+  /** Remaining rows of the quota. undefined if there is no quota. */
   readonly quota?: QuotaLeft | undefined;
   readonly jobs: readonly JobReport[];
   /** undefined if the worker is not the owner. */
@@ -235,7 +235,7 @@ export class ShardWorker {
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const nowMs = clock.monotonic();
     const transactionMs = this.#transactionMs;
-    // A transaction has its own timeouts. If it takes twice as long, it is stuck.
+    // A transaction has its own timeouts. If it takes far longer than these, it is stuck.
     if (transactionMs !== undefined) {
       if (transactionMs > 0) health.waiting(this.#loop, 'a Kafka transaction', transactionMs);
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');

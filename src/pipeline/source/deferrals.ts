@@ -63,8 +63,9 @@ export class Deferrals implements Disposable {
   }
 
   /**
-   * Resolves when more of a partition's backlog may be read: few coordinates are kept, so that
-   * intake keeps memory for the newest records, and few of the partition's records are unsettled.
+   * Resolves when more of a partition's backlog may be read. Few coordinates must be in memory, so
+   * that intake has memory for the newest records, and few of the partition's records may be
+   * unsettled.
    * @throws the signal's reason
    */
   roomForMore(partition: number): Promise<void> {
@@ -74,12 +75,12 @@ export class Deferrals implements Disposable {
       () =>
         this.#coordinates.bytes <= budget.totalBytes * COORDINATES_SHARE &&
         state.unsettledIn(partition) <= options.source.maxInFlight &&
-        // Without records passed over, only reading on makes the progress record smaller.
+        // If no records are deferred, only further reading makes the progress record smaller.
         (own.passedOver === 0 || own.scatteredBytes <= options.maxOffsetBytes),
     );
   }
 
-  /** To be called when there may be more room. */
+  /** Must be called when there may be more room. */
   look(): void {
     for (const look of this.#forRoom) look();
   }
@@ -119,9 +120,9 @@ export class Deferrals implements Disposable {
   }
 
   /**
-   * Returns true if a lane may have more records of these partitions in flight: within its share of
-   * half of `source.maxInFlight`, or while half of it is free. The other half is for records in
-   * live jobs above W, which count twice.
+   * Returns true if a lane may have more records of these partitions in flight: it is within its
+   * share of half of `source.maxInFlight`, or half of that limit is free. The other half is for
+   * records in live jobs above W, which count twice.
    */
   #mayFly({ name, share }: Lane, partitions: readonly number[]): boolean {
     const { options, state } = this.#shard;

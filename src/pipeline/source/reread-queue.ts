@@ -24,9 +24,9 @@ export interface RereadRequest extends WantedItems, RereadWork {
   readonly inFlight: InFlightRecords | undefined;
   /** True if the records will be submitted and therefore need a permit of their type's breaker. */
   readonly submits: boolean;
-  /** Rank in the line for the quota; undefined if they do not wait there. */
+  /** Rank of the records in the queue for the quota. undefined if they do not wait for it. */
   readonly quotaRank?: Rank | undefined;
-  /** Memory that they occupy while they wait for the permit, bytes. */
+  /** Bytes of memory that the records occupy while they wait for the permit. */
   readonly heldBytes: number;
   /** Receives the items. Records that are gone or cannot be decoded become dead letters instead. */
   readonly found: (

@@ -15,7 +15,7 @@ export interface RereadWork {
   readonly bytes: number;
 }
 
-/** Maximum pieces of work in a run. It is limited because each record read is looked up in all of them. */
+/** Maximum pieces of work in a run. Limited because each record that is read is looked up in all of them. */
 const MAX_SERVED = 256;
 
 interface Runs<W> {

@@ -1,4 +1,4 @@
-/** Rereads of the source topic: queries its ranges, checks that it is the same topic, and reads its records. */
+/** Rereads of the source topic: queries its ranges, checks that it was not created again, and reads its records. */
 import type { BatchRecords, CoordinateSet, LiveJob } from '../../core/journal/job.ts';
 import type { PartitionState, UnreadRange } from '../../core/journal/partition-state.ts';
 import type { OffsetSet } from '../../core/offset-set.ts';
@@ -17,7 +17,7 @@ import type { ShardContext } from '../context/shard-context.ts';
 
 /** Distance between wanted offsets above which a new fetch is cheaper than reading the records in between. */
 const LEAP_OFFSETS = 1_000;
-/** First maximum wait for the schema registry. After it, memory is released for others. It doubles each time. */
+/** Initial limit of the wait for the schema registry, after which memory is released. Doubles each time. */
 export const PATIENCE_MS = 5_000;
 /** Wait before an unreadable partition is tried again. */
 const UNREAD_RETRY_MS = 10_000;

@@ -1,6 +1,6 @@
 /**
- * Reader of the ranges that intake has leaped over, so that the newest records need not wait until a
- * backlog has been read. It reads them at the same time, oldest first in each partition.
+ * Reader of the ranges that intake has leaped over, so that the newest records need not wait for a
+ * backlog. Works at the same time as intake, and reads the oldest records of each partition first.
  */
 import type { UnreadRange } from '../../core/journal/partition-state.ts';
 import type { RecordPiece } from '../../core/ports/kafka.ts';
@@ -8,7 +8,7 @@ import type { ShardContext } from '../context/shard-context.ts';
 import { skipRemoved, untilReadable } from '../source/reread.ts';
 import type { BatchTaker } from './batch-taker.ts';
 
-/** Number of records after which another partition is read, and room is checked. */
+/** Number of records after which the reader checks for room, and continues with another partition. */
 const PART_RECORDS = 5_000;
 
 interface Reading {

@@ -110,7 +110,7 @@ export class Intake {
       this.#expected.set(partition, nextOffset);
       const unread = endOffset - Math.max(nextOffset, own.position);
       if (lanes.areSeveral && unread > options.leapOffsets) {
-        // The last records before the leap are new, too.
+        // Leaps to shortly before the end of the partition, because the last records are new, too.
         const to = endOffset - Math.floor(options.leapOffsets / 4);
         this.#backlog.add(partition, own.leap(nextOffset, to));
         this.#expected.set(partition, to);

@@ -15,13 +15,13 @@ export class OpenBatches implements Disposable {
   readonly #stages: ShardStages;
   /** Open batches by lane. */
   readonly #buffers: ReadonlyMap<Lane, ItemBuffers>;
-  /** Records that were passed over. */
+  /** Records that intake has deferred. */
   readonly deferrals: Deferrals;
   #cancelTimer: (() => void) | undefined;
   /**
-   * True until the first batch is sealed, which is small. With a backlog, all shards fill their
-   * first batch at the same time, and the code is not compiled yet. A full first batch, and its
-   * decisions, would take many times longer than later ones.
+   * True until the first batch, which is kept small, has been sealed. With a backlog, all shards
+   * fill their first batch at the same time, when the code is not compiled yet. A full first batch
+   * and its decisions would take many times longer than later ones.
    */
   #isFirst = true;
 

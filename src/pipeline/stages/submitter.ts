@@ -25,7 +25,8 @@ const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 /**
  * Reason why a batch was not submitted. `blocked`: its type is blocked, or the pipeline is paused.
- * `unavailable`: a call failed temporarily. `rejected_type`: the service rejects the type.
+ * `over_quota`: the quota leaves no room for long. `unavailable`: a call failed temporarily.
+ * `rejected_type`: the service rejects the type.
  */
 type NotSubmitted = 'blocked' | 'over_quota' | 'unavailable' | 'rejected_type';
 
@@ -98,8 +99,8 @@ export class Submitter {
   }
 
   /**
-   * Creates the batch, journals its job and uploads it. With a quota, the upload is only begun: it
-   * is over unless it has a pause.
+   * Creates the batch, journals its job and uploads it. With a quota, only one upload attempt is
+   * made; if the upload then has a pause, it must be repeated.
    */
   async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<Upload, NotSubmitted>> {
     const { breakers, control, quota } = this.#shard;

@@ -25,7 +25,7 @@ const UNAVAILABLE_PAUSE_MS = 1000;
 interface Again {
   /** Minimum wait before the next poll in ms. */
   readonly afterMs: number;
-  /** Error because of which there was no response about the job, or about some of its records. */
+  /** Error that prevented a response about the job, or about some of its records. */
   readonly unanswered?: ServiceError | undefined;
 }
 

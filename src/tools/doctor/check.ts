@@ -88,9 +88,9 @@ export interface KafkaParts {
 
 export interface ServiceParts {
   readonly name: string;
-  /** Path of its options. */
+  /** Path of the service's options. */
   readonly path: string;
-  /** Without credentials and query. */
+  /** Address of the service, without credentials and query. */
   readonly address: string;
   /**
    * Requests an object with a random id from the API of a pipeline kind, like the connector at its

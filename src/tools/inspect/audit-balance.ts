@@ -28,7 +28,7 @@ export interface JournalEvidence {
 
 /** Evidence from the outputs and the configuration. */
 interface OutputEvidence extends OutputGaps {
-  /** The record was missing in the previous reading too: only then it is called missing. */
+  /** Returns true if the record was also missing in the previous reading. Only then does it count as missing. */
   readonly isSuspect: (offset: number) => boolean;
 }
 

@@ -24,7 +24,7 @@ export type ControlOutcome =
   | 'written'
   /** A newer command has been given since. */
   | 'superseded'
-  /** Not every owner has acknowledged it: the time is over, no replica is running, or the wait was interrupted. */
+  /** Not every owner has acknowledged it: a timeout, no running replica, or an interrupted wait. */
   | 'unfinished';
 
 export interface ShardAnswer {
@@ -86,7 +86,7 @@ export async function giveCommand(
   return report(outcome, answers, attended);
 }
 
-/** Reads and writes only after fencing others. Of two simultaneous commands one is refused, and none is lost. */
+/** Fences earlier producers before it reads and writes. Of two simultaneous commands, one is refused. */
 async function write(
   tools: ControlTools,
   shards: readonly number[],

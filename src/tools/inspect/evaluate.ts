@@ -10,36 +10,37 @@ import { InspectError, type InspectedPipeline, type Inspection } from './context
 import { decisionMembers } from './decision-value.ts';
 import { type ReadProgress, rangesBetween, scanTerminals, type TerminalRecord } from './outputs.ts';
 
-/** Most results with a row of their own, and their longest name. The others share one row. */
+/** Maximum number of results with rows of their own, and maximum length of their names. The others share a row. */
 export const MAX_CLASSES = 50;
 const MAX_NAME = 200;
-/** Most event ids of a cell. */
+/** Maximum number of event ids in a cell. */
 const MAX_EXAMPLES = 10;
 /**
- * Most memory for the results of the other pipeline. With two results, measured, it is enough for 500
- * million events of a whole topic (4 bits each), or 7 million of a sample of 1 % (38 bytes each).
+ * Maximum memory for the other pipeline's results. As measured with two different results, it
+ * suffices for 500 million events of a whole topic (4 bits each), or for 7 million of a 1 % sample
+ * (38 bytes each).
  */
 const MAX_HELD_BYTES = 256 * 1024 * 1024;
 
 export interface EvaluationRequest {
-  /** Time of publication: the first, and the end (not included; default: the end of the topic), ms. */
+  /** Range of publication times in ms. `toMs` is not included. Its default is the end of the topic. */
   readonly fromMs: number;
   readonly toMs?: number | undefined;
-  /** Only decisions of this content type. */
+  /** Content type of the decisions to include. Default: all. */
   readonly type?: string | undefined;
-  /** Only decisions to which this label applies. */
+  /** Label that must apply to the decisions to include. Default: any or none. */
   readonly label?: string | undefined;
   /** Pipeline whose results are the expected ones; default: the expected results of the events. */
   readonly against?: InspectedPipeline | undefined;
 }
 
-/** Result; null: the results beyond the limit, together. */
+/** Name of a result. null stands for all results without a row of their own. */
 export type ClassName = string | null;
 
-/** A figure that is undefined, such as a precision without decisions, is null. */
+/** Figures of one result. A figure that is not defined, such as the precision without decisions, is null. */
 export interface ClassFigures {
   readonly name: ClassName;
-  /** Decisions with this expected result, and decisions with this result. */
+  /** Number of decisions with this expected result, and number of decisions with this result. */
   readonly support: number;
   readonly decided: number;
   /** Share of `decided` with this expected result. */
@@ -57,25 +58,26 @@ interface Cell {
   readonly examples: readonly string[];
 }
 
-/** Decisions of the range and of the chosen type and label that have no part in the figures. */
+/** Numbers of selected decisions that are not part of the figures. */
 export interface EvaluationCounts {
-  /** Status ERROR. */
+  /** Decisions with status ERROR. */
   errors: number;
   withoutExpected: number;
-  /** With an expected result, status SUCCESS and no result. */
+  /** Decisions with an expected result and status SUCCESS, but without a result. */
   withoutResult: number;
-  /** Not readable, or not a decision of this connector. */
+  /** Records that cannot be read, or are not decisions of this connector. */
   unreadable: number;
 }
 
-/** The other pipeline, and pairs: events with a result of both. */
+/** Comparison with the other pipeline. A pair is an event for which both pipelines have a result. */
 export interface AgainstReport extends Omit<EvaluationCounts, 'withoutExpected'> {
   readonly pipeline: string;
   readonly topic: string;
-  /** Events with a result of this pipeline only, of those that were chosen. */
+  /** Number of events for which only the other pipeline has a result. */
   readonly unpaired: number;
-  /** Pairs whose event has an expected result, and those for which each pipeline has that result. */
+  /** Number of pairs whose event has an expected result. */
   readonly withExpected: number;
+  /** Numbers of those pairs in which the result of the other or the evaluated pipeline is the expected one. */
   readonly correct: number;
   readonly evaluatedCorrect: number;
 }
@@ -88,14 +90,14 @@ export interface EvaluationReport extends EvaluationCounts {
   readonly evaluated: number;
   readonly agreeing: number;
   readonly agreement: number | null;
-  /** By support, the largest first. */
+  /** Classes by support, largest first. */
   readonly classes: readonly ClassFigures[];
   /** Cells above 0 of the confusion matrix, the largest first. */
   readonly matrix: readonly Cell[];
   readonly against?: AgainstReport;
 }
 
-/** Decision with status SUCCESS. A text that is missing or empty is undefined. */
+/** Decision with status SUCCESS. A missing or empty string is undefined. */
 interface Decided extends SourceCoordinate {
   readonly eventId: string;
   readonly result: string | undefined;
@@ -190,9 +192,9 @@ export async function evaluate(
 }
 
 /**
- * Reads the results of the other pipeline, of any type and label. Pairs are found by the event, and
- * not by its id, which contains the number of resets of one group. Of several results for an event,
- * the last one read counts.
+ * Reads the other pipeline's results, of any type and label. Pairs are matched by the event's
+ * coordinates and not by its id, because the id contains the number of resets of one group. If an
+ * event has several results, the last one read counts.
  * @throws InspectError
  */
 async function readReference(
@@ -253,7 +255,7 @@ async function readReference(
   };
 }
 
-/** Another application may have written anything. */
+/** Checks every member's type, because another application may have written the value. */
 const applies = (labels: unknown, name: string): boolean =>
   Array.isArray(labels) &&
   labels.some((label) => isObject(label) && label.applied === true && label.name === name);
@@ -265,7 +267,7 @@ function figuresOf(matrix: readonly Cell[]): ClassFigures[] {
   return Array.from(names, (name) => {
     const support = sum(({ expected }) => expected === name);
     const decided = sum(({ result }) => result === name);
-    // Results beyond the limit are equal in name alone.
+    // Not meaningful for null, because its results may differ.
     const correct = sum(({ expected, result }) => expected === name && result === name);
     const shares = [
       [correct, decided],

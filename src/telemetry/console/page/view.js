@@ -45,7 +45,7 @@ export function titleOf(state, isSilent) {
 }
 
 /**
- * @param {State | undefined} state the last one; undefined before the first
+ * @param {State | undefined} state last known state; undefined before the first response
  * @param {number | undefined} perSecond throughput
  * @param {number | undefined} heardMs time of the last response, if the connector does not respond
  */
