@@ -18,7 +18,7 @@ export interface ConnectorService {
   close(): Promise<void>;
 }
 
-/** Returns the services by name. @throws as `serviceClient` */
+/** Returns the services by name. @throws the errors of `serviceClient` */
 export function connectorServices(
   config: Config,
   metrics: PromMetrics,

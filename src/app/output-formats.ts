@@ -81,7 +81,7 @@ export class OutputFormats {
     }
   }
 
-  /** Waits while the registry is unavailable, and a while for a missing schema, which a replica may not have yet. */
+  /** Waits while the registry is unavailable, and briefly for a missing schema that a replica may not have yet. */
   async #state(
     pipeline: string,
     { subject, codec }: RegisteredFormat,

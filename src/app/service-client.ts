@@ -28,7 +28,10 @@ const currentValues = (headers: Readonly<Record<string, Secret>>) =>
     Object.entries(headers).map(([name, secret]) => [name, () => secret.current()]),
   );
 
-/** @throws TypeError for problems that only appear here: a broken certificate, an unusable proxy in the environment */
+/**
+ * @throws TypeError for problems that the configuration's checks cannot find: a broken certificate
+ * or proxy variable
+ */
 export function serviceClient(
   service: ServiceConfig,
   own: Partial<ContentReviewClientOptions>,

@@ -37,7 +37,7 @@ export async function sourceSchema(
   formatOf: () => EventFormat,
   signal: AbortSignal,
 ): Promise<SourceSchema> {
-  // Name by TopicNameStrategy, the default of serializers.
+  // Subject name of TopicNameStrategy, the default of serializers.
   const subject = `${source.topic}-value`;
   const latest = await registry.version(subject, 'latest', signal);
   if (latest === undefined) return { state: 'absent', which: `subject ${subject}` };

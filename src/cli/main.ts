@@ -1,5 +1,8 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=8
-/** Entry point. Checks the version of Node before importing modern code, on which an old one fails unclearly. */
+/**
+ * Entry point. Checks the version of Node first, because an old version would fail in modern code
+ * with unclear errors.
+ */
 import { nodeVersionProblem } from './node-version.ts';
 
 /** Time in ms from the end of the command to a forced exit. It must be less than CLOSING_MS in run.ts. */

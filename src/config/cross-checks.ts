@@ -14,7 +14,7 @@ import { serviceFindings } from './services.ts';
 
 interface Condition {
   holds(value: unknown): boolean;
-  /** Ends the message "set … to" with the allowed values. */
+  /** Allowed values, with which the message "set … to …" ends. */
   readonly words: string;
 }
 

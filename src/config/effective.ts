@@ -61,7 +61,7 @@ function isSet({ fallback, parse }: Value<unknown>, value: unknown, pipeline: ob
 
 interface EffectiveOption {
   readonly path: string;
-  /** As written in a configuration; `[secret]` for secrets. */
+  /** Value as written in a configuration, or `[secret]` for a secret. */
   readonly value: string;
   /** True if the value differs from the default. */
   readonly isSet: boolean;
@@ -77,7 +77,7 @@ export function effectiveOptions(config: Config): EffectiveOption[] {
 /** Returns every secret with the path of its option. */
 export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
   return [...optionsIn(config)].flatMap(([path, { value }]) =>
-    // Headers are a mapping of secrets.
+    // The value of an option for headers is a mapping of secrets.
     (value instanceof Secret ? [value] : Object.values(Object(value)))
       .filter((one) => one instanceof Secret)
       .map((one) => [path, one] as const),

@@ -26,7 +26,7 @@ export type Unit = '' | 'Ms' | 'Bytes';
 export interface Value<T, U extends Unit = Unit> {
   readonly kind: 'value';
   readonly help: string;
-  /** Ends the message "expected …". */
+  /** Description of the allowed values, with which the message "expected …" ends. */
   readonly allowed: string;
   /** Default, as a user would write it. Without a default, the option is required. */
   readonly fallback?: unknown;
@@ -54,7 +54,7 @@ export interface Named<G extends Group = Group> {
   readonly kind: 'named';
   readonly help: string;
   readonly allowed: string;
-  /** None by default. */
+  /** Default: no groups. */
   readonly fallback: Readonly<Record<string, never>>;
   readonly item: G;
   /** Returns the reason why a name is not allowed, or undefined if the name is allowed. */

@@ -41,7 +41,7 @@ export class Secret {
     this.#reloaded = reloaded;
   }
 
-  /** Returns the value that was read last. Use it only to send it: it must not be kept, logged or put into an error. */
+  /** Returns the last value read. It may only be sent: it must not be kept, logged or put into an error. */
   reveal(): string {
     return typeof this.#source === 'string' ? this.#source : (this.#source.value ?? '');
   }

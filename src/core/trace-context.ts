@@ -5,7 +5,7 @@ import { lastHeader, type RecordHeaders } from './record.ts';
 /** Headers that are copied to a terminal record if `output.headers` lists them. */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
 
-/** Version 00 ends with the flags. Later versions may add fields (W3C Trace Context, 3.2.2 and 4.3). */
+/** A header of version 00 ends with the flags. Later versions may add fields (W3C Trace Context, 3.2.2 and 4.3). */
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/s;
 /** Maximum length of a traceparent to parse. */

@@ -6,10 +6,11 @@ import type { SourceRecord } from '../core/record.ts';
 const DIGITS = 12;
 
 /**
- * Returns a function that is true for the records outside a sample. A record is in the sample if the
- * first 48 bits of the SHA-256 of its key, as a fraction of 2^48, are below the share. Changing this
- * rule would change every sample. Kafka's own hash is unsuitable: it also selects the partition.
- * Larger samples contain smaller ones. Records without a key are chosen by their position.
+ * Returns a function that returns true for records outside a sample. A record is in the sample if
+ * the first 48 bits of the SHA-256 of its key, as a fraction of 2^48, are below the share. Changing
+ * this rule would change every sample. Kafka's own hash is unsuitable, because it also selects the
+ * partition. Larger samples contain smaller ones. Records without a key are chosen by their
+ * position.
  * @param percent above 0
  */
 export function outsideSample(topic: string, percent: number): (record: SourceRecord) => boolean {

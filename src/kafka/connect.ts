@@ -46,7 +46,7 @@ export class BrokerSilence {
 
   /**
    * Registers a request or a connection attempt.
-   * @returns a function to call at its end, with true if the broker has responded
+   * @returns a function to call when it has ended, with true if the broker has responded
    */
   sent(broker: string, what: string): (answered: boolean) => void {
     const nowMs = this.#now();
@@ -129,7 +129,7 @@ export interface ConnectOptions {
   readonly groupUse?: string;
   /** Observer of requests and responses. */
   readonly silence?: BrokerSilence;
-  /** Default 5,000 ms. */
+  /** Maximum time to connect. Default 5,000 ms. */
   readonly connectionTimeoutMs?: number;
   /** Maximum wait for a response. Default 30,000 ms. */
   readonly requestTimeoutMs?: number;

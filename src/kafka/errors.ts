@@ -179,7 +179,7 @@ export function explain(error: unknown, access: RequestedAccess = {}): string {
   const type = protocolErrorOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (type !== undefined) {
-    // The message already has an explanation.
+    // An error that was already explained is not explained again.
     if (message.includes(`${type}: `)) return message;
     const offered = firstIn(error, (cause) => cause.offered);
     return [

@@ -16,7 +16,7 @@ interface ConditionReport {
 interface HealthOptions {
   /** Time in ms without a report after which a loop is stuck. */
   readonly stuckAfterMs: number;
-  /** Monotonic clock, ms; default `performance.now`. */
+  /** Returns the time in ms (monotonic clock). Default: `performance.now`. */
   readonly now?: () => number;
 }
 

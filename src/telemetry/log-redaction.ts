@@ -25,12 +25,12 @@ export function redactText(text: string): string {
     text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
   return (
     bounded
-      // https://user:password@host
+      // Users and passwords in addresses, such as https://user:password@host.
       .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"'<>]*@/gi, `$1${REDACTED}@`)
       .replace(/\b(https?:\/\/[^\s?"'<>\\]*)\?[^\s"'<>\\]*/gi, `$1?${REDACTED}`)
       // Queries after paths without a host, which undici reports.
       .replace(/\?[^\s"'<>\\]*=[^\s"'<>\\]*/g, `?${REDACTED}`)
-      // Individual query parameters.
+      // Secret query parameters outside of addresses.
       .replace(
         /\b(x-amz-[a-z0-9_-]+|signature|sig|awsaccesskeyid)=[^\s&"'<>\\]+/gi,
         `$1=${REDACTED}`,

@@ -4,7 +4,7 @@ import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import type { ServiceFlags } from '../service/session.ts';
 import { configOption, duration } from '../tool-options.ts';
 
-/** Id in the examples. */
+/** Id that the examples in the help have. */
 const ID = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
 
 /** Loads the modules late, because other commands need neither the client nor its parsers. */

@@ -16,7 +16,7 @@ import {
 import { failureOf, runSession, type ServiceFlags, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
-/** `batch submit` and `import submit`: submits a file once. With --wait, shows the outcome. */
+/** Implements `batch submit` and `import submit`: submits a file once. With --wait, shows the outcome. */
 export async function submit(
   io: Io,
   resource: FileResource,
@@ -40,7 +40,7 @@ export async function submit(
   });
 }
 
-/** `batch get`, `import get`, `decision get`. */
+/** Implements `batch get`, `import get` and `decision get`. */
 export async function get(
   io: Io,
   resource: Resource,
@@ -52,7 +52,7 @@ export async function get(
   );
 }
 
-/** `batch results`: writes the service's result file to standard output. */
+/** Implements `batch results`: writes the service's result file to standard output. */
 export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
   await runSession(io, flags, async (session) => {
     const batch = await viewOf(session, BATCH, id);
@@ -86,7 +86,7 @@ export async function writeFile(
     if (!(await abortable(write(chunk), signal))) return;
     bytes += chunk.length;
     const share = total === undefined ? '' : `${bar(bytes, total)}  `;
-    // On a terminal, the file itself shows the progress.
+    // If the file is written to a terminal, it shows the progress itself.
     if (!io.outIsTerminal) progress.show(() => `downloading  ${share}${size(bytes)}`);
   }
 }

@@ -63,7 +63,7 @@ export async function runSession(
   }
 }
 
-/** Accepts configurations whose other sections, and the variables that these name, are missing. */
+/** Schema of the service sections only. Other sections, and variables in them, may be missing. */
 const SECTION = group('The section.', {
   service: { ...serviceOptions, isOptional: true as const },
   services: namedServices,

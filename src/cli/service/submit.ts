@@ -15,7 +15,7 @@ const PIECE_BYTES = 256 * 1024;
 
 /** File or standard input to submit. */
 interface Input {
-  /** Name for messages. */
+  /** Name of the input in messages. */
   readonly name: string;
   readonly bytes: number;
   readonly open: () => AsyncIterable<Uint8Array>;

@@ -38,7 +38,7 @@ export function fits(recordBytes: number, maxMessageBytes: number): boolean {
 }
 
 const LEAST_ROWS = 64;
-/** Numbers per row in `#places`. */
+/** Number of elements per row in `#places`. */
 const PLACES = 3;
 /** Minimum and maximum size of the buffers that encoded records share. */
 const LEAST_ROOM_BYTES = 1024;

@@ -42,7 +42,7 @@ export type ItemRow = (ResultRow | BrokenRow) & {
 
 export type ReadRow = ItemRow | MalformedRow;
 
-/** Numbers per row: partition, offset, end of the row's record in `bytes`, index of the row's outcome. */
+/** Number of values per row: partition, offset, end of the row's record in `bytes`, and index of its outcome. */
 export const ROW_NUMBERS = 4;
 
 export interface ResultColumns {

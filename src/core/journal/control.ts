@@ -12,7 +12,7 @@ export const MAX_REASON_CHARACTERS = 500;
 /** State of a pipeline that is paused or drained. */
 export interface Hold {
   readonly state: 'paused' | 'draining';
-  /** Wall clock, ms. */
+  /** Start of the hold in ms (wall clock). */
   readonly atMs: number;
   /** Person or program that gave the command. */
   readonly by: string;

@@ -259,7 +259,7 @@ const JOB = v.object({
   createdMs: count,
   oldestEventMs: time,
   newestEventMs: time,
-  /** 16 bytes in base64url. */
+  /** Key of 16 bytes in base64url. */
   rowKey: v.optional(v.pipe(text, v.regex(/^[\w-]{22}$/))),
   sources: v.array(v.object({ partition: count, replay: count, offsets: encodedOffsets })),
 });

@@ -20,7 +20,7 @@ export interface JournalState {
   readonly progress: ReadonlyMap<number, PartitionProgress>;
   /** Live jobs by id, oldest first. */
   readonly jobs: ReadonlyMap<string, LiveJob>;
-  /** The highest progress sequence. */
+  /** Highest sequence number of the progress records. */
   readonly seq: number;
   /** undefined if the pipeline has never had a quota. */
   readonly quota: QuotaRecord | undefined;

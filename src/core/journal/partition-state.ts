@@ -245,7 +245,7 @@ export class PartitionState {
 
   /**
    * Assigns the offset of a record that the transaction being built settles or adds to a job, or
-   * that was skipped. The next transaction records that a record was skipped.
+   * that was skipped. The journal has a skipped record after the next transaction.
    * @param timestampMs undefined if unknown
    */
   assign(offset: number, timestampMs: number | undefined): void {

@@ -107,7 +107,7 @@ export class Quota {
     if (day === Math.floor(spentMs / DAY_MS)) this.#day = [day, count - rows];
   }
 
-  /** Rows that may still be submitted; Infinity where there is no limit. */
+  /** Numbers of rows that may still be submitted. Infinity where there is no limit. */
   left(nowMs: number, underReview: number): QuotaLimits {
     const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
     const rest = (limit: number, used: number) => Math.max(0, limit - used);

@@ -35,8 +35,8 @@ export type JobFailure =
   | 'review_timeout';
 
 /**
- * Failed batches that count against the content type or the service. `unsettled`: batches less than
- * half of whose records were settled. `given_up`: batches whose records would be given up.
+ * Failed batches that count against the content type or the service. `unsettled`: batches with less
+ * than half of their records settled. `given_up`: batches whose records would be given up.
  */
 type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
 
@@ -49,11 +49,11 @@ export interface JobRule {
    */
   readonly again: 'always' | 'attempts' | 'never';
   /**
-   * Whether to halve the batch once it is not submitted as one any more, because one record may be
-   * the cause. Records that still fail are handled by review.onFailure.
+   * Whether to halve the batch if it is not submitted again as one, because one record may be the
+   * cause. Records that still fail are handled by review.onFailure.
    */
   readonly halved: boolean;
-  /** Batches that count towards pausing the content type, which five in a row do. */
+  /** Failed batches that count towards a pause of the content type. Five in a row pause it. */
   readonly pausesType: TroubledBatches;
   /** Message of the ERROR decision. */
   readonly message: string;

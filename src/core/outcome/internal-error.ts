@@ -1,7 +1,7 @@
 /** Errors of the connector itself. Messages of exceptions are dropped because they may quote content (I6). */
 import type { Poison } from '../record.ts';
 
-/** Internal error whose message was written for it and never contains content. */
+/** Internal error with a message of the connector itself, which never contains content. */
 export class InternalError extends Error {
   override readonly name = 'InternalError';
 }

@@ -31,7 +31,8 @@ export interface RecordPiece {
 
 /**
  * Reserves memory for a record larger than a piece before it is assembled. Such a record is a piece
- * of its own. The caller of `pieces` releases the memory. If it rejects, the iteration ends.
+ * of its own. The caller of `pieces` releases the memory. If the promise rejects, the iteration
+ * ends.
  */
 export type ReserveMemory = (bytes: number) => Promise<void>;
 

@@ -50,7 +50,7 @@ export interface RemoteStatus {
   readonly resultUrl?: string;
   /** True if the service reports the job as finished but without results. The job then counts as pending. */
   readonly withoutResults?: boolean;
-  /** Expected rows of the result file (success_count + error_count), if reported. */
+  /** Expected number of rows in the result file (success_count + error_count), if the service reports it. */
   readonly expectedRows?: number;
 }
 
@@ -89,8 +89,8 @@ export interface KindSteps {
   decodeCost?(record: SourceRecord): number;
   /**
    * Decodes a source record for which `prepare` has nothing left to load.
-   * @param again present if the record was accepted before. It then keeps the type of its job, and
-   * passes every filter and list of allowed types
+   * @param again present if the record was accepted before. The record then keeps the type of its
+   * job, and passes every filter and list of allowed types
    * @throws any exception, which makes the record a dead letter with reason internal_error
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;

@@ -31,7 +31,7 @@ function failureOf(text: string): Error | undefined {
   }
 }
 
-/** Returns where a mistake is, which the library does not report: the end of the longest valid beginning. */
+/** Returns the position of a mistake, which the library does not report: the end of the longest valid prefix. */
 function whereItBreaks(text: string, error: Error): string {
   if (isEnd(error)) return `column ${text.length + 1}: it ends too early`;
   let end = text.length;

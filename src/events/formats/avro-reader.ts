@@ -49,7 +49,7 @@ export class ByteReader extends VarintReader {
     return this.bytes.subarray(start, this.at);
   }
 
-  /** Reads an Avro long, a zigzag varint of up to 64 bits. @returns a number if it is safe, otherwise a bigint */
+  /** Reads an Avro long, a zigzag varint of up to 64 bits. @returns a bigint if a number would not be exact */
   long(): number | bigint {
     const from = this.at;
     const value = this.varlong();

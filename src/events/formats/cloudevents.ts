@@ -91,7 +91,7 @@ function binary(
   const { bytes, start, end } = valuePlaceOf(record);
 
   const members = Object.fromEntries(attributes);
-  // Without a content type the data is JSON, as in the JSON form.
+  // Without a content type, the data is JSON, as in the JSON form.
   const isJson = mediaType === '' || /[/+]json$/.test(mediaType);
   // The payload is checked separately, because malformed JSON could add members to the event.
   if (isJson && payload.scan(bytes, start, end) !== undefined) return { bytes, start, end };

@@ -103,7 +103,7 @@ type WriteMessage = (message: Message, out: JsonWriter) => void;
 
 interface FieldWriter {
   readonly property: string;
-  /** Name and colon, preceded by a comma except for the first field. */
+  /** Name and colon of the field, preceded by a comma unless the field is the first. */
   readonly name: Buffer;
   /** True if the field is written even if it was not sent. */
   readonly always: boolean;

@@ -91,7 +91,8 @@ function understood(schema: ResolvedSchema): readonly protobuf.Type[] {
   addImports(imports);
   for (const type of typesIn(root)) replaceMaps(type);
   root.resolveAll();
-  // Otherwise protobufjs would create a list for each repeated field of each empty message.
+  // Replaces protobufjs's constructor, which would create a list for each repeated field of each
+  // empty message.
   for (const type of typesIn(root))
     if (!isEntry(type)) type.ctor = class extends protobuf.Message {};
   return messages;

@@ -54,7 +54,7 @@ export interface BrokerAnswer {
 }
 
 export interface GroupDescription {
-  /** Kafka's name: Stable, Empty, Dead, … */
+  /** State of the group in Kafka's terms: Stable, Empty, Dead, … */
   readonly state: string;
   /** `consumer` for a group of consumers, empty for a group without members. */
   readonly protocolType: string;
@@ -314,7 +314,7 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 }
 
-/** Returns the topic's maximum size of a record batch, or undefined if the client has no right to read it. */
+/** Returns the topic's maximum size of a record batch, or undefined if the client has no right to read settings. */
 async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<number | undefined> {
   try {
     const settings = await settingsOf(cluster, topic, ['max.message.bytes']);

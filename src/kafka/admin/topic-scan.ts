@@ -64,7 +64,8 @@ export class KafkaTopicScan implements TopicScan {
   ): Promise<void> {
     const { partition, from, until } = range;
     if (until <= from) return;
-    // On a shared connection, fetches of several partitions would wait for one another.
+    // Uses its own connection: on a shared one, fetches of several partitions would wait for one
+    // another.
     const reader = new KafkaSourceReader(
       this.#connect,
       { topic, maxFetchBytes: FETCH_BYTES, limits: this.#limitsOf(topic) },

@@ -153,7 +153,7 @@ function forgetOldErrors(): void {
           isRebalancing(error) ||
           type === 'UNKNOWN_MEMBER_ID' ||
           name === 'KafkaJSNoBrokerAvailableError';
-        // If this returns, kafkajs's runner calls it again with a new count.
+        // If this function returns, kafkajs's runner calls it again with a new count.
         if (retriable !== true || isKnown || performance.now() - beganMs < HEALTHY_MS) throw error;
       }
     };

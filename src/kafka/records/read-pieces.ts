@@ -23,7 +23,7 @@ import { CODECS } from './unpack.ts';
 const ABORT = 0;
 
 class CommittedFilter {
-  /** Sorted by first offset. Brokers guarantee no order, and transactions of several producers interleave. */
+  /** Aborted transactions sorted by first offset. Brokers guarantee no order, and transactions may interleave. */
   readonly #aborted: readonly { readonly producerId: bigint; readonly firstOffset: number }[];
   #next = 0;
   /** Producers whose current transaction ends in an abort. */

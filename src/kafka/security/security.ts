@@ -82,7 +82,7 @@ export class Security {
     return this.#tls !== undefined;
   }
 
-  /** Reads changed TLS files. Called before each connection. @throws SecurityError before there were usable files */
+  /** Reads changed TLS files. Called before each connection. @throws SecurityError if no files were usable so far */
   async prepare(): Promise<void> {
     await this.#tls?.refresh();
   }

@@ -24,9 +24,9 @@ interface KeptToken {
 interface TokenSourceParts {
   readonly request: (signal: AbortSignal) => Promise<KafkaToken>;
   readonly logger: Logger;
-  /** Monotonic clock, ms. */
+  /** Returns the time in ms (monotonic clock). */
   readonly now?: () => number;
-  /** Between 0 and 1. */
+  /** Returns a random number between 0 and 1. */
   readonly random?: () => number;
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }

@@ -86,13 +86,13 @@ export interface LookupOptions extends LookupMapping {
   readonly graceMs: number;
   /** Terminal record for an id that is given up. */
   readonly onFailure: 'error' | 'dead-letter';
-  /** Monotonic clock, ms. */
+  /** Returns the time in ms (monotonic clock). */
   readonly monotonic: () => number;
   /** Returns a globally unique id for a job. The service has no ids for lookups. */
   readonly newId: () => string;
   /** Called once for each status that the API does not define. Such a decision is treated as pending. */
   readonly onNotice?: (status: string) => void;
-  /** Called for invalid responses, but not for each. The message contains the call and the cause. */
+  /** Called for invalid responses, but not for all frequent ones. The message contains the call and the cause. */
   readonly onBadAnswer?: (message: string) => void;
 }
 
@@ -137,8 +137,8 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   }
 
   /**
-   * Checks that a decision found earlier can still be found, before an id is given up. Otherwise
-   * the service, or a gateway before it, fails for all ids.
+   * Checks that a decision found earlier can still be found, before an id is given up. If it
+   * cannot, the service or a gateway before it fails for all ids, and no id may be given up.
    * @throws ServiceError
    */
   async function mustFindKnown(id: string, signal: AbortSignal): Promise<void> {

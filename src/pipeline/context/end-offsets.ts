@@ -1,7 +1,7 @@
 /**
- * End offsets of the source partitions, for the lag. Fetches report them. They are queried for
- * partitions that fetches do not report: paused or idle ones, or ones with an open transaction at
- * their end.
+ * End offsets of the source partitions, for the lag. Fetches report most of them. The others are
+ * queried: ends of partitions that are paused or idle, or that have an open transaction at their
+ * end.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';

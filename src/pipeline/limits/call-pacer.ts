@@ -10,7 +10,7 @@ import type { Clock } from '../../../packages/client/src/base/clock.ts';
 /** Wait in ms after which the pacer counts as delaying a call. */
 const DELAYED_MS = 1_000;
 
-/** A call that waits. */
+/** Call that waits for its turn. */
 interface Waiting {
   readonly sinceMs: number;
   readonly go: () => void;

@@ -133,7 +133,7 @@ export class MemoryBudget {
   /**
    * Returns a lease of memory that is already in use or grows with its owner.
    * @param seal called if intake needs memory and this is the largest lease with a `seal`
-   * @param lane lane of the batch that has the lease, which is charged with it
+   * @param lane lane to charge with the lease
    */
   lease(share: Share, bytes = 0, seal?: () => void, lane?: Lane): Lease {
     let held = 0;
@@ -142,7 +142,7 @@ export class MemoryBudget {
         return held;
       },
       resize: (wanted) => {
-        // Releasing fractions would leave rounding errors.
+        // Rounds up, because releasing fractions would leave rounding errors.
         const change = Math.ceil(wanted) - held;
         held += change;
         this.#held[share] += change;

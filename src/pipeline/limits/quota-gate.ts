@@ -70,7 +70,7 @@ export class QuotaGate {
     this.#parkedTurns = inTurn(pLimit(1), (ranked) => this.#chooseParked(ranked));
   }
 
-  /** Largest batch, rows. */
+  /** Maximum number of rows in a batch. */
   get maxRows(): number {
     return this.#quota.maxRows(Math.min(...this.#parts.lanes.all.map(({ share }) => share)));
   }

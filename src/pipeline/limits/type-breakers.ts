@@ -176,7 +176,7 @@ export class TypeBreakers {
     return (this.#breakers.get(type)?.blockedUntilMs ?? 0) === 0;
   }
 
-  /** Returns true if the type is blocked now for a reason of its own. */
+  /** Returns true if the type is blocked now because of the type itself, and not because of the service. */
   blocks(type: string): boolean {
     const breaker = this.#breakers.get(type);
     if (breaker === undefined || breaker.reason !== 'type_blocked') return false;

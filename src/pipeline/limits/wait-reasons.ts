@@ -31,7 +31,7 @@ export type WaitReason =
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';
 
-/** Shorter waits are not logged. A wait that recurs within this time continues the previous one. */
+/** Minimum duration of a wait that is logged. A wait that recurs within this time continues the previous one. */
 export const LONG_MS = 5_000;
 /** Interval of repeated log lines about one wait. */
 const REMIND_MS = 300_000;

@@ -17,7 +17,7 @@ const COORDINATES_SHARE = 0.2;
 /** Bytes of memory of a batch in addition to its coordinates. */
 const OBJECT_BYTES = 1280;
 
-/** Records that will be one batch. */
+/** Deferred records that will form one batch. */
 interface Deferred {
   readonly records: BatchRecords;
   /** Sum of the items' bytes. */

@@ -52,7 +52,7 @@ type Reading = ItemsRead & { readonly wanted: Ready };
 export class RereadQueue {
   readonly #shard: ShardContext;
   readonly #deadLetters: DeadLetterRereads;
-  /** Opens memory for a batch. */
+  /** Returns a lease for the memory of a batch. */
   readonly #lease: () => Lease;
   readonly #runs: RereadRuns<Ready>;
 

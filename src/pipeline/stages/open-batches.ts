@@ -82,7 +82,7 @@ export class OpenBatches implements Disposable {
       if (refusal !== undefined) return refusal;
     }
     if (this.deferrals.defers(lane, item)) {
-      // Otherwise open batches would keep the lane's memory until they reach their maximum age.
+      // An unsealed batch would keep the lane's memory until it reaches its maximum age.
       buffers.sealLargest(lane.heldBytes / 2);
       this.deferrals.add(lane, item);
       return undefined;

@@ -30,7 +30,7 @@ export class ResultFileSettler implements JobSettler {
   readonly #writer: TerminalWriter;
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
-  /** Number of counted downloads since the last one that settled something, which is included. */
+  /** Number of counted downloads, beginning with the last one that settled something. */
   #downloads = 0;
   readonly #unended = new UnendedRows();
   detail: FailureDetail | undefined;

@@ -26,7 +26,7 @@ export interface FailedJob {
   readonly detail?: FailureDetail | undefined;
 }
 
-/** Failure of a result file, or of its first malformed row with their number. Never contains content. */
+/** Reason why a result file or its first malformed row failed, and number of malformed rows. Never contains content. */
 export interface FailureDetail {
   readonly reason: string;
   readonly malformed?: number;

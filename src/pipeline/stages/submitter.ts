@@ -25,8 +25,8 @@ const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 /**
  * Reason why a batch was not submitted. `blocked`: its type is blocked, or the pipeline is paused.
- * `over_quota`: the quota leaves no room for long. `unavailable`: a call failed temporarily.
- * `rejected_type`: the service rejects the type.
+ * `over_quota`: the quota has no room for the batch within a minute. `unavailable`: a call failed
+ * temporarily. `rejected_type`: the service rejects the type.
  */
 type NotSubmitted = 'blocked' | 'over_quota' | 'unavailable' | 'rejected_type';
 
@@ -319,15 +319,15 @@ export class Submitter {
   #failUpload(upload: Upload, failure: JobFailure): void {
     const { job, isProbe, mayHaveArrived } = upload;
     upload.pause = undefined;
-    // The job is followed first: with a new batch, its items might be reviewed twice.
+    // Follows the job first, because with a new batch its items might be reviewed twice.
     if (mayHaveArrived) this.#uploaded(upload);
     else this.#stages.fail({ job, failure, isProbe });
   }
 
-  /** Follows a job whose upload has arrived, or may have. Otherwise, its grace period will end. */
+  /** Follows a job whose upload has arrived or may have arrived. If it has not, the job's grace period ends. */
   #uploaded({ job, isProbe }: Upload): void {
     const { signal, state } = this.#shard;
-    // Lookups have no upload.
+    // Jobs of the lookup kind have no upload.
     if (job.record.bytes > 0) state.uploaded(job);
     if (!signal.aborted) this.#stages.follow(job, FIRST_POLL_MS, isProbe);
   }

@@ -49,7 +49,7 @@ interface Followed {
   heard: Heard | undefined;
 }
 
-/** Grace period for an upload that an earlier owner did not confirm, from the time when it must have ended. */
+/** Grace period for an upload that an earlier owner did not confirm. Begins when the upload must have ended. */
 const UNCONFIRMED_GRACE_MS = 10_000;
 
 export class Tracker {

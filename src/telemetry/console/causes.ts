@@ -6,7 +6,7 @@ import type { PipelineView } from '../../core/pipeline-view.ts';
 
 /** Wait reasons that are part of normal operation. */
 export const NORMAL: ReadonlySet<string> = new Set(['memory', 'transfer', 'quota']);
-/** Minimum duration of a wait to be shown. */
+/** Minimum duration of a wait that is shown. */
 const LASTING_MS = 5_000;
 /** Silence of all brokers that counts as an outage. Normally a fetch returns within a second. */
 const SILENT_MS = 4_000;

@@ -24,7 +24,7 @@ export interface RecentProblem {
 
 export class RecentProblems {
   readonly #now: () => number;
-  /** Keyed by level, pipeline, message and reason; newest last. */
+  /** Problems by level, pipeline, message and reason, newest last. */
   readonly #problems = new Map<string, RecentProblem>();
 
   constructor(now: () => number = Date.now) {

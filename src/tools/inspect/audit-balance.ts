@@ -190,7 +190,7 @@ export class BalanceBuilder {
     if (reason !== undefined) this.reasons.add(reason);
   }
 
-  /** @param logStart first offset that is in the source now. Retention may have removed records of the range since */
+  /** @param logStart first offset that is in the source now. Retention may since have removed records of the range */
   finish(logStart: number): PartitionBalance {
     const withoutSource = new OffsetSet();
     for (const offsets of Object.values(this.#settled))

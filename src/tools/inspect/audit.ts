@@ -53,7 +53,7 @@ export interface AuditRequest {
 
 /** Position at which an audit ended. */
 export interface AuditPosition {
-  /** By source partition: the first audited offset, and the first offset that was not settled yet. */
+  /** First audited offset, and first offset that was not settled yet, by source partition. */
   readonly sources: ReadonlyMap<number, { readonly first: number; readonly next: number }>;
   readonly outputs: OutputPositions;
 }
@@ -151,7 +151,7 @@ function shardReport({ shard, state: { owner, jobs } }: ShardJournal): ShardRepo
   };
 }
 
-/** Step 1. */
+/** Step 1 of the audit. */
 async function rangesOf(
   { scan, pipeline: { topics } }: Inspection,
   sinceMs: number | undefined,
@@ -190,7 +190,7 @@ interface Reading {
   readonly observe?: (journals: ReadonlyMap<number, ShardJournal>) => OnTerminal | undefined;
 }
 
-/** Steps 2 to 5. */
+/** Steps 2 to 5 of the audit. */
 export async function judgeRanges(
   inspection: Inspection,
   ranges: readonly SourceRange[],
@@ -270,7 +270,7 @@ async function firstTimestamps(inspection: Inspection, ranges: readonly SourceRa
   return found;
 }
 
-/** Step 5. */
+/** Step 5 of the audit. */
 async function balanceOf(
   { scan, pipeline, signal }: Inspection,
   builder: BalanceBuilder,

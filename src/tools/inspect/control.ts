@@ -24,7 +24,7 @@ export type ControlOutcome =
   | 'written'
   /** A newer command has been given since. */
   | 'superseded'
-  /** Not every owner has acknowledged it: a timeout, no running replica, or an interrupted wait. */
+  /** Not every owner has acknowledged it, because of a timeout, an interrupted wait, or no running replica. */
   | 'unfinished';
 
 export interface ShardAnswer {

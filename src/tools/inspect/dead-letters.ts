@@ -6,11 +6,11 @@ import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } fro
 import { ReplayPositions } from './replay-positions.ts';
 
 export interface DeadLetterFilter {
-  /** Reasons to include. If empty, all. */
+  /** Reasons to include. If the list is empty, all are included. */
   readonly reasons: readonly string[];
   /** Earliest time of publication in ms. */
   readonly sinceMs?: number | undefined;
-  /** Source records to include. If empty, all. */
+  /** Source records to include. If the list is empty, all are included. */
   readonly sources: readonly SourceCoordinate[];
 }
 

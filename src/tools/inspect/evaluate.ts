@@ -28,7 +28,7 @@ export interface EvaluationRequest {
   readonly toMs?: number | undefined;
   /** Content type of the decisions to include. Default: all. */
   readonly type?: string | undefined;
-  /** Label that must apply to the decisions to include. Default: any or none. */
+  /** Label that must apply to the decisions to include. If undefined, labels are ignored. */
   readonly label?: string | undefined;
   /** Pipeline whose results are the expected ones; default: the expected results of the events. */
   readonly against?: InspectedPipeline | undefined;
@@ -54,7 +54,7 @@ interface Cell {
   readonly expected: ClassName;
   readonly result: ClassName;
   readonly count: number;
-  /** Ids of some events with another result than the expected one. */
+  /** Ids of some events with a result other than the expected one. */
   readonly examples: readonly string[];
 }
 

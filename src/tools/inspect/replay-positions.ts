@@ -15,7 +15,7 @@ import { InspectError, type Inspection } from './context.ts';
 /** Maximum size of an offset's metadata, which brokers enforce. */
 const MAX_METADATA_BYTES = 4_096;
 const VERSION = 1;
-/** Wait before offsets are read again: a classic coordinator shows them late (docs/internals/kafkajs.md). */
+/** Wait before offsets are read again, because a classic coordinator shows them late (docs/internals/kafkajs.md). */
 const CONFIRM_MS = 2_000;
 
 export const replayGroupOf = (group: string): string => `${group}.replay`;
@@ -39,7 +39,7 @@ interface Position {
 
 interface LeftLetters {
   readonly first: number;
-  /** For each reason, one past the last letter that is not replayed. */
+  /** Offset after the last letter that is not replayed, by reason. */
   readonly next: Map<string, number>;
 }
 

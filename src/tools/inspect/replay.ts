@@ -23,12 +23,12 @@ const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export type ReplayStatus =
-  /** Published again or, in a dry run, would be published. */
+  /** The original was published again or, in a dry run, would be published. */
   | 'replayed'
   | 'replayed_before'
   /** The dead letter has no value: the original was null, too large, or no longer in the source. */
   | 'no_value'
-  /** Larger than the target topic's max.message.bytes. */
+  /** The original is larger than the target topic's max.message.bytes. */
   | 'too_large_for_target';
 
 export interface ReplayReport {

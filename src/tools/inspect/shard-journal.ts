@@ -8,7 +8,7 @@ import { OffsetSet } from '../../core/offset-set.ts';
 import type { JournalEvidence } from './audit-balance.ts';
 import { eachAtATime, InspectError, type Inspection } from './context.ts';
 
-/** Maximum number of readings for a consistent state, if the journal is written and compacted meanwhile. */
+/** Maximum number of readings until the state is consistent. The journal may be written and compacted meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 export interface ShardJournal {
@@ -128,9 +128,10 @@ function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: num
 }
 
 /**
- * Returns the evidence in the journal about source partitions. If the journal has no progress of a
- * partition whose offset this connector committed, an earlier journal had it. The journal is read
- * once more to be sure, because a first claim may have committed both after the first reading.
+ * Returns the evidence in the journal about source partitions. If this connector committed the
+ * offset of a partition but the journal has no progress of it, the progress was in an earlier
+ * journal. The journal is read once more to be sure, because a first claim may have committed both
+ * after the first reading.
  */
 export async function journalEvidence(
   inspection: Inspection,
