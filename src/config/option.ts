@@ -49,7 +49,7 @@ export interface Group<S extends Shape = Shape> {
   readonly isOptional?: boolean;
 }
 
-/** Groups under names that the user chooses. */
+/** Mapping of groups by names that the user chooses. */
 export interface Named<G extends Group = Group> {
   readonly kind: 'named';
   readonly help: string;

@@ -11,8 +11,8 @@ export interface MetricDefinition {
   readonly help: string;
   readonly labels: readonly LabelName[];
   /**
-   * Label values for which a counter's series start at 0 with the pipeline. Otherwise `increase()`
-   * would miss the event that creates a series. Further values may appear later.
+   * Label values whose series of a counter start at 0 when the pipeline starts. Otherwise,
+   * `increase()` would miss the event that creates a series. Further values may appear later.
    */
   readonly startsWith?: StartValues | undefined;
   /** Upper bounds of a histogram's buckets, in ascending order and in base units. */

@@ -13,7 +13,7 @@ import type { PartitionBalance } from '../../tools/inspect/audit-balance.ts';
 import { pointInTime, runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 import { printableHold } from './control.ts';
 
-/** Maximum number of offset runs that the text lists. */
+/** Maximum number of offset runs that the text output lists. */
 const MAX_RUNS = 20;
 
 interface AuditFlags extends ToolFlags {

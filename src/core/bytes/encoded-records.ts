@@ -48,7 +48,7 @@ export class EncodedRecords {
   #length = 0;
   #bytes = 0;
   readonly #sources: Buffer[] = [];
-  /** Per row: index of its source, and its start and end in that source. */
+  /** Index of each row's source, and start and end of the row in that source. */
   #places = new Int32Array(LEAST_ROWS * PLACES);
   /** Buffer that `add` writes to. */
   #room = Buffer.alloc(0);

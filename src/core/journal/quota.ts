@@ -61,7 +61,10 @@ export class Quota {
     this.#day = [Math.min(day[0], Math.floor(nowMs / DAY_MS)), day[1]];
   }
 
-  /** Maximum rows of a batch with which little of the quota is left unused. @param share smallest share of a lane */
+  /**
+   * Maximum rows of a batch. Larger batches would leave more of the quota unused. @param share
+   * smallest share of a lane
+   */
   maxRows(share: number): number {
     const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
     const rows = BATCH_PART * Math.min(rowsPerMinute, rowsPerDay);

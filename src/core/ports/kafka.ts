@@ -162,7 +162,7 @@ export type TransactionFailure =
   | 'unknown'
   /** Not committed, because a record or a request is larger than its topic allows. */
   | 'too_large'
-  /** Not committed. A repetition would fail in the same way (not authorized). */
+  /** Not committed, for example because a right is missing. A repetition would fail in the same way. */
   | 'rejected'
   /** Not committed, because the failure preceded the commit request. */
   | 'aborted';

@@ -34,7 +34,7 @@ const FILES: Readonly<Record<string, string>> = {
     'message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }',
 };
 
-/** Returns a file of FILES, or undefined if it has none at this path. @param name path in the import */
+/** Returns the file of FILES at this path, or undefined if there is none. @param name path in the import */
 function bundledFile(name: string): string | undefined {
   const path = name.replace(/\.proto$/, '');
   // Confluent's files had the directory `types` before.

@@ -117,7 +117,7 @@ export class RegistryRefused extends Error {
     this.errorCode = errorCode;
   }
 
-  /** True for 404: there is no such schema, subject or version (yet). */
+  /** True for 404: the schema, subject or version does not exist at present. */
   get isUnknown(): boolean {
     return this.status === 404;
   }

@@ -150,7 +150,7 @@ export function decodeHistory(bytes: Buffer | null | undefined): History | undef
   return Array.isArray(shards) && shards.every(isShard) ? { generation, shards } : undefined;
 }
 
-/** Returns the source partitions p of each shard, for which p mod shardCount = shard. */
+/** Returns the source partitions of each shard. Partition p belongs to shard p mod shardCount. */
 export function partitionsOfShards(
   shards: readonly number[],
   shardCount: number,

@@ -18,7 +18,7 @@ import { type GroupOptions, type GroupSettings, groupSettings } from './group-op
 const MAX_RESTART_DELAY_MS = 30_000;
 /** Maximum delay after sessions that never joined, as while brokers are down. Short, to reconnect soon. */
 const MAX_UNJOINED_DELAY_MS = 3_000;
-/** Time after its join from which a session is healthy. The restart delay starts over after a healthy session. */
+/** Time since its join after which a session counts as healthy. The restart delay then starts over. */
 const HEALTHY_MS = 10_000;
 /** Pause before the next check of the membership. */
 const CONFIRM_RETRY_MS = 250;

@@ -24,7 +24,7 @@ import type { ReadLimits } from '../records/index.ts';
 
 export interface SourceReaderOptions {
   readonly topic: string;
-  /** Default: the limits of topics that the connector writes itself. */
+  /** Limits on records. Default: the limits of topics that the connector writes itself. */
   readonly limits?: ReadLimits | undefined;
   /** Maximum bytes of one fetch. If the first batch alone is larger, it is still returned. Default 1 MiB. */
   readonly maxFetchBytes?: number;

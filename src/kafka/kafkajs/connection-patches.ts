@@ -24,7 +24,7 @@ interface KafkaJsConnection {
   };
   /** Value of process.hrtime at the last login. null before the first. */
   readonly authenticatedAt: [number, number] | null;
-  /** Milliseconds; 0 if the broker sets no limit. */
+  /** Lifetime of a session in ms. 0 if the broker sets no limit. */
   readonly sessionLifetime: { toString(): string };
   /** Received parts of a response, their size, and the size from which kafkajs parses them. */
   chunks: readonly Buffer[];

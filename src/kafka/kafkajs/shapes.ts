@@ -149,7 +149,10 @@ export interface ConsumerGroup {
   readonly memberId: string | null;
   readonly coordinator: KafkaBroker | null;
   readonly seekOffset: Map<string, string>;
-  /** Maximum wait in ms of a fetch, and of the fetch loop while everything is paused. */
+  /**
+   * Maximum time in ms that a fetch waits for records, and that the fetch loop waits while all
+   * partitions are paused.
+   */
   maxWaitTime: number;
   commitOffsets(offsets: {
     topics: {

@@ -83,7 +83,10 @@ export class RecordParser implements RecordPlaces {
     return Number(BigInt.asIntN(64, baseTimestamp + reader.exactVarlong(at)));
   }
 
-  /** Reads the rest of the record. @returns the record, or its number of headers if too many @throws MalformedError */
+  /**
+   * Reads the rest of the record. @returns the record, or the number of its headers if too large
+   * @throws MalformedError
+   */
   body(reader: VarintReader): SourceRecord | number {
     this.bytes = reader.bytes;
     this.keyLength = reader.part();

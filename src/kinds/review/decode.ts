@@ -27,7 +27,7 @@ export interface MappingOptions extends DecoderOptions {
   readonly allowedTypes?: readonly string[] | undefined;
   /** Expression for the metadata object. */
   readonly metadata: string;
-  /** Expression for the decision that the producer expects, a string. */
+  /** Expression for the decision (a string) that the producer expects. */
   readonly expected: string;
   /** Maximum size of the content in bytes of UTF-8. */
   readonly maxContentBytes: number;

@@ -95,7 +95,7 @@ export class BatchSpans {
     if (span !== NO_SPAN) this.#open.set(job, { span });
   }
 
-  /** Records the failure of a batch. It becomes the outcome of the span, unless the shard is lost first. */
+  /** Sets the failure of a batch. It becomes the outcome of the span, unless the shard is lost first. */
   failed(job: LiveJob, failure: JobFailure, action: FailureAction): void {
     const open = this.#open.get(job);
     if (open === undefined) return;

@@ -46,7 +46,7 @@ export class EndOffsets {
     return this.#ends.get(partition)?.heardMs ?? -Infinity;
   }
 
-  /** Records the end that a fetch reported. Records of open transactions may be beyond it. */
+  /** Stores the end that a fetch reported. Records of open transactions may be beyond it. */
   fetched(partition: number, endOffset: number): void {
     this.#set(partition, Math.max(endOffset, this.of(partition) ?? 0));
   }

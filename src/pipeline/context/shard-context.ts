@@ -40,13 +40,13 @@ class ShardReport {
     this.#context.metrics.observe(name, this.#labels, value, times);
   }
 
-  /** Records the duration of a stage in ms. */
+  /** Reports the duration of a stage in ms. */
   took(stage: string, ms: number): void {
     const labels = { ...this.#labels, stage };
     this.#context.metrics.observe('stage_duration_seconds', labels, Math.max(0, ms) / 1000);
   }
 
-  /** Records the duration of a stage that began at `startedMs` on the monotonic clock. */
+  /** Reports the duration of a stage that began at `startedMs` on the monotonic clock. */
   since(stage: string, startedMs: number): void {
     this.took(stage, this.#context.clock.monotonic() - startedMs);
   }

@@ -52,7 +52,7 @@ export class Losses {
     this.owned(forMs, idle, (one) => shard.state.partitions.get(one)?.watermark);
   }
 
-  /** Records a loss. @param places position of intake, or the watermarks; empty if the loss was during a claim */
+  /** Registers a loss. @param places position of intake, or the watermarks; empty if the loss was during a claim */
   lost(places: readonly SourceCoordinate[], error: unknown): void {
     const same = classOf(error) === this.#class && keyOf(places) === keyOf(this.#places);
     this.#times = same ? this.#times + 1 : 1;

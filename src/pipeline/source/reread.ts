@@ -26,7 +26,7 @@ const UNREAD_RETRY_MS = 10_000;
  * Returns the ranges of the available partitions. If the end is below a position that was already
  * read, it is queried a second time, because a broker that has just become the leader may briefly
  * report an old end.
- * @param read position up to which each partition was read at least
+ * @param read minimum position up to which each partition was read
  */
 export async function rangesBehind(
   { admin, options, clock }: Pick<PipelineContext, 'admin' | 'options' | 'clock'>,

@@ -30,7 +30,7 @@ export class BatchTaker {
   #outside: ReadonlySet<SourceRecord> = new Set();
   /** Memory of intake for the records of the piece. */
   #room: Lease | undefined;
-  /** Memory for decoding the next record, if it needs much. */
+  /** Memory for decoding the next record, if decoding it needs much. */
   #decoding: Lease | undefined;
   #waitsForRoom = false;
   /** Encoded dead letters that have not been published. */

@@ -122,7 +122,7 @@ export class Settlement implements Disposable {
     if (result !== undefined) this.#results.add(result);
   }
 
-  /** Records a dead letter that replaces a record's decision. */
+  /** Adds a dead letter that replaces a record's decision. */
   #refuse({ partition, offset }: SourceCoordinate, poison: Poison): void {
     this.#refused.push({ partition, offset, poison, stage: this.#stage });
   }

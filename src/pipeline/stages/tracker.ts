@@ -32,7 +32,7 @@ interface Again {
 /** Outcome of settling: done, failed, or to be repeated after another poll. */
 export type Settled = { readonly do: 'done' } | Fail | ({ readonly do: 'again' } & Again);
 
-/** Settler of one job. It may take several calls. */
+/** Settler of one job. Settling may take several calls. */
 export interface JobSettler {
   /** @param isLast true if records without a decision fail now because their time limit has passed */
   settle(status: RemoteStatus, isLast: boolean): Promise<Settled>;

@@ -30,7 +30,7 @@ export interface FoundTerminal {
 }
 
 export interface Explanation extends SourceCoordinate {
-  /** Account in the audit, or `noRecord` if no committed record has this offset (any more). */
+  /** Account in the audit, or `noRecord` if the offset has no committed record at present. */
   readonly state: Account | 'noRecord';
   readonly summary: string;
   /** null if the record is no longer in the source. */
@@ -166,7 +166,7 @@ async function rangeOf(
       `offset ${offset} does not exist yet: partition ${partition} of ${topics.source} ends at ${range.end}`,
     );
   // Beyond the stable end, the record belongs to an open transaction of its producer, so it is not
-  // committed (yet).
+  // committed at present.
   const isReadable = offset >= range.start && offset < range.stable;
   return { partition, from: offset, to: isReadable ? offset + 1 : offset };
 }

@@ -158,7 +158,7 @@ export async function scanTerminals(
   return offsets;
 }
 
-/** Progress in numbers of offsets. */
+/** Progress of a reading, in numbers of offsets. */
 export interface ReadProgress {
   readonly done: number;
   readonly total: number;

@@ -97,7 +97,7 @@ export class ReplayPositions {
     return offset < position.offset || position.ranges.get(entry.reason)?.has(offset) === true;
   }
 
-  /** Records a letter that stays for a later replay. `leave` and `add` must be called in each partition's order. */
+  /** Leaves a letter for a later replay. `leave` and `add` must be called in each partition's order. */
   leave(entry: Letter): void {
     const { partition, offset } = entry.at;
     const left = this.#left.get(partition) ?? { first: offset, next: new Map() };

@@ -1,7 +1,7 @@
 /**
- * Reader of result files in a separate thread (docs/adr/0026), because CSV is the largest part of
- * the connector's work. The thread receives the bytes of files and returns finished decisions.
- * Memory is moved between the threads, not copied.
+ * Reader of result files in a separate thread (docs/adr/0026), because parsing CSV is the largest
+ * part of the connector's work. The thread receives the bytes of files and returns finished
+ * decisions. Memory is moved between the threads, not copied.
  */
 
 import { Worker } from 'node:worker_threads';
