@@ -293,6 +293,7 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
     quota: { rowsPerMinute: shape.quotaPerMinute },
     lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
     leapOffsets: 4,
+    backlogPart: 3,
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {
