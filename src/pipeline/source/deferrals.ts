@@ -125,10 +125,12 @@ export class Deferrals implements Disposable {
    * half of `source.maxInFlight`, or while half of it is free. The other half is for records in
    * live jobs above W, which count twice.
    */
-  #mayFly({ name, share }: Lane, partitions: readonly number[]): boolean {
-    const { options, state } = this.#shard;
+  #mayFly(lane: Lane, partitions: readonly number[]): boolean {
+    const { name, share } = lane;
+    const { inFlight, options, state } = this.#shard;
     const { maxInFlight } = options.source;
-    const own = state.unsettledOf(name === DEFAULT_LANE ? undefined : name);
+    const live = state.unsettledOf(name === DEFAULT_LANE ? undefined : name);
+    const own = live + inFlight.unassigned.recordsOf(lane);
     return (
       own <= ((share * maxInFlight) / 2) * state.partitions.size ||
       partitions.every((partition) => state.unsettledIn(partition) < maxInFlight / 2)

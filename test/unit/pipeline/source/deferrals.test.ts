@@ -1,4 +1,4 @@
-/** Memory for the coordinates of deferred records, which the shards of a process share. */
+/** Conditions for reading a backlog: memory for coordinates, records in flight, size of the progress record. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PartitionState } from '../../../../src/core/journal/partition-state.ts';
@@ -16,10 +16,12 @@ const LIMITS = { maxRows: 1, maxBytes: 1_000, maxAgeMs: 1_000, maxOffsetBytes: 1
 
 /** Returns the deferrals of a shard with one partition, none of whose batches is ever submitted. */
 function deferralsOf(budget: MemoryBudget) {
+  const own = PartitionState.startAt(0, 0);
+  own.leap(0, 10);
   const shard = {
     ...{ budget, inFlight: new InFlight(), signal: new AbortController().signal },
     options: { ...ENGINE_LIMITS, source: { maxInFlight: 1_000 } },
-    state: new ShardState(new Map([[0, PartitionState.startAt(0, 0)]]), new Map(), 1),
+    state: new ShardState(new Map([[0, own]]), new Map(), 1),
     repeating: () => () => {},
   } as unknown as ShardContext;
   const deferrals = new Deferrals(
@@ -29,7 +31,7 @@ function deferralsOf(budget: MemoryBudget) {
   );
   let offset = 0;
   return {
-    deferrals,
+    ...{ deferrals, own },
     defer: () => {
       const item = { type: 'post', partition: 0, offset: offset++, timestampMs: 0, bytes: 10 };
       deferrals.add(ARCHIVE, item as unknown as ContentItem);
@@ -59,4 +61,20 @@ test('shards that keep coordinates read no backlog while those of all shards fil
   assert.ok(await mayRead(idle.deferrals), 'the others may keep theirs for long');
   other.deferrals[Symbol.dispose]();
   assert.ok(await mayRead(one.deferrals));
+});
+
+test('a backlog is not read while too many records of its partition are unsettled', async () => {
+  const { deferrals, own } = deferralsOf(new MemoryBudget(1_000_000));
+  own.taken = 1_001;
+  assert.ok(!(await mayRead(deferrals)));
+  own.taken = 1_000;
+  assert.ok(await mayRead(deferrals));
+});
+
+test('a large progress record stops the backlog, unless only reading on makes it smaller', async () => {
+  const { deferrals, own, defer } = deferralsOf(new MemoryBudget(1_000_000));
+  own.progressBytes = ENGINE_LIMITS.maxOffsetBytes + 1;
+  assert.ok(await mayRead(deferrals));
+  defer();
+  assert.ok(!(await mayRead(deferrals)));
 });
